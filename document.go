@@ -1,0 +1,125 @@
+package concordat
+
+import (
+	"strings"
+	"time"
+)
+
+// Identities. Each is a type of its own so that one is never passed for another.
+type (
+	SiteID     string // a member of the federation
+	LibraryID  string // a collection of a site
+	DocumentID string // a document of a library
+	ShardID    string // a shard of a site's index
+	TaskID     string // a check in progress or done
+)
+
+// Scheme names a fingerprint recipe: a short stable name, "@", and the first 16 hexadecimal digits
+// of the recipe's SHA-256 digest, such as natural@0123456789abcdef. Equal values mean equal
+// fingerprints for equal text; profiles of different schemes must not be compared.
+type Scheme string
+
+// Name returns the part of s before the digest.
+func (s Scheme) Name() string {
+	name, _, _ := strings.Cut(string(s), "@")
+	return name
+}
+
+// Span is the half-open range of bytes [Start, End) of a Document's Text. Both ends lie on rune
+// boundaries.
+type Span struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// Len returns the number of bytes in s.
+func (s Span) Len() int { return s.End - s.Start }
+
+// Overlaps reports whether s and t share a byte.
+func (s Span) Overlaps(t Span) bool { return s.Start < t.End && t.Start < s.End }
+
+// In returns the part of text that s covers. s must lie within text.
+func (s Span) In(text string) string { return text[s.Start:s.End] }
+
+// Ref names a document across the federation.
+type Ref struct {
+	Site     SiteID     `json:"site"`
+	Library  LibraryID  `json:"library"`
+	Document DocumentID `json:"document"`
+}
+
+// String returns site/library/document.
+func (r Ref) String() string {
+	return string(r.Site) + "/" + string(r.Library) + "/" + string(r.Document)
+}
+
+// Library is a named collection of a site with its policy.
+type Library struct {
+	Site      SiteID    `json:"site"`
+	ID        LibraryID `json:"id"`
+	Title     string    `json:"title"`
+	Documents int       `json:"documents"`
+	Created   time.Time `json:"created"`
+}
+
+// Document is a text under its name. Text is valid UTF-8.
+type Document struct {
+	Library LibraryID  `json:"library"`
+	ID      DocumentID `json:"id"`
+	Title   string     `json:"title"`
+	Added   time.Time  `json:"added"`
+	Text    string     `json:"text"`
+}
+
+// Sentence is a block of text of about 150 characters with its fingerprint.
+type Sentence struct {
+	Span        Span        `json:"span"`
+	Fingerprint Fingerprint `json:"fingerprint"`
+	// Gate is the largest distance in bits at which another sentence may nominate its document as
+	// a source: the scheme's threshold for this sentence's kind of features.
+	Gate int `json:"gate"`
+	// Section is the index of the sentence's section in Profile.Sections, or -1.
+	Section int `json:"section"`
+}
+
+// Section is a part of a document found by a template.
+type Section struct {
+	Name string `json:"name"`
+	Span Span   `json:"span"`
+}
+
+// SkipReason says why a span was not fingerprinted.
+type SkipReason string
+
+// The reasons for which text is left out.
+const (
+	SkipShort    SkipReason = "short"    // a single sentence below the scheme's least length
+	SkipFeatures SkipReason = "features" // too few features to tell it from any other text
+	SkipSection  SkipReason = "section"  // the template excludes its section
+)
+
+// Skipped is a span of text that was not fingerprinted, and is therefore reported as not checked.
+type Skipped struct {
+	Span   Span       `json:"span"`
+	Reason SkipReason `json:"reason"`
+}
+
+// Profile is a document with its sentences fingerprinted.
+type Profile struct {
+	Document Document
+	Scheme   Scheme
+	Indexed  []Sentence // in text order, disjoint: what an index stores
+	Asked    []Sentence // in text order, may overlap: what a check asks; nil means Indexed
+	Skipped  []Skipped  // in text order
+	Sections []Section  // in text order, disjoint; nil without a template
+	// Characters is the number of normalised characters (letters, marks, digits) of the text.
+	Characters int
+}
+
+// Questions returns Asked, or Indexed where Asked is nil.
+func (p *Profile) Questions() []Sentence {
+	if p.Asked != nil {
+		return p.Asked
+	}
+	return p.Indexed
+}
