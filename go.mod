@@ -3,8 +3,9 @@ module concordat
 go 1.26.0
 
 require (
-	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/yanyiwu/gojieba v1.4.7 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/text v0.43.0 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0
+	github.com/klauspost/compress v1.20.3
+	github.com/yanyiwu/gojieba v1.4.7
+	golang.org/x/sys v0.49.0
+	golang.org/x/text v0.43.0
 )

@@ -114,9 +114,18 @@ func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Sche
 // Scheme returns the recipe's name and digest.
 func (p *Profiler) Scheme() concordat.Scheme { return p.scheme }
 
-// Profile fingerprints a document. It fails only if the text is larger than segment.MaxBytes or
-// the Chinese dictionaries cannot be loaded.
+// Profile fingerprints a document for a check, with both its indexed and its asked sentences. It
+// fails only if the text is larger than segment.MaxBytes or the Chinese dictionaries cannot be loaded.
 func (p *Profiler) Profile(d concordat.Document) (*concordat.Profile, error) {
+	return p.profile(d, true)
+}
+
+// ForIndex is Profile without the asked sentences: all that an index needs, for less work.
+func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
+	return p.profile(d, false)
+}
+
+func (p *Profiler) profile(d concordat.Document, asking bool) (*concordat.Profile, error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
 	if err := s.text.Split(d.Text); err != nil {
@@ -143,7 +152,7 @@ func (p *Profiler) Profile(d concordat.Document) (*concordat.Profile, error) {
 		out.Indexed = append(out.Indexed, sentence)
 	}
 	slices.SortFunc(out.Skipped, func(a, b concordat.Skipped) int { return a.Span.Start - b.Span.Start })
-	if asked != nil {
+	if asking && asked != nil {
 		out.Asked = p.ask(s, asked, out.Indexed, out.Sections, excluded)
 	}
 	return out, nil

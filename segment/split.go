@@ -385,7 +385,7 @@ func (s *splitter) mark(c runetab.Class, at, size int) {
 	if c == runetab.Clause {
 		s.clause = true
 	}
-	if s.start < 0 && c != runetab.Clause && c != runetab.Closer {
+	if s.start < 0 && c != runetab.Clause {
 		s.start = at
 	}
 }

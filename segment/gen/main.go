@@ -249,4 +249,3 @@ func addCompositions(t *runetab.Table, simple map[rune]rune) {
 		}
 	}
 }
-
