@@ -50,8 +50,6 @@ type Options struct {
 	Recipe string
 	// Key draws the hash functions. Sites of one federation epoch share one; empty is the public key.
 	Key []byte
-	// Template finds sections; nil: none. It does not change fingerprints, only what is skipped.
-	Template *segment.Template
 }
 
 // Profiler makes profiles. It is safe for concurrent use.
@@ -60,7 +58,6 @@ type Profiler struct {
 	packing  segment.Packing
 	sketcher concordat.Sketcher
 	simhash  bool
-	template *segment.Template
 	scratch  sync.Pool // of *scratch
 }
 
@@ -77,7 +74,7 @@ func New(o Options) (*Profiler, error) {
 	if !slices.Contains(Names(), o.Recipe) {
 		return nil, fmt.Errorf("scheme %q: %w: known are %s", o.Recipe, concordat.ErrInvalid, strings.Join(Names(), ", "))
 	}
-	p := &Profiler{packing: segment.Natural, template: o.Template}
+	p := &Profiler{packing: segment.Natural}
 	p.scratch.New = func() any { return &scratch{} }
 	if strings.HasPrefix(o.Recipe, "packed") {
 		p.packing = segment.Packed
@@ -114,18 +111,19 @@ func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Sche
 // Scheme returns the recipe's name and digest.
 func (p *Profiler) Scheme() concordat.Scheme { return p.scheme }
 
-// Profile fingerprints a document for a check, with both its indexed and its asked sentences. It
-// fails only if the text is larger than segment.MaxBytes or the Chinese dictionaries cannot be loaded.
-func (p *Profiler) Profile(d concordat.Document) (*concordat.Profile, error) {
-	return p.profile(d, true)
+// Profile fingerprints a document for a check, with both its indexed and its asked sentences.
+// template finds its sections, and may leave some out; nil: none. Profile fails only if the text is
+// larger than segment.MaxBytes or the Chinese dictionaries cannot be loaded.
+func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*concordat.Profile, error) {
+	return p.profile(d, template, true)
 }
 
-// ForIndex is Profile without the asked sentences: all that an index needs, for less work.
+// ForIndex is Profile without sections and asked sentences: all that an index needs, for less work.
 func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
-	return p.profile(d, false)
+	return p.profile(d, nil, false)
 }
 
-func (p *Profiler) profile(d concordat.Document, asking bool) (*concordat.Profile, error) {
+func (p *Profiler) profile(d concordat.Document, template *segment.Template, asking bool) (*concordat.Profile, error) {
 	s := p.scratch.Get().(*scratch)
 	defer p.scratch.Put(s)
 	if err := s.text.Split(d.Text); err != nil {
@@ -134,7 +132,7 @@ func (p *Profiler) profile(d concordat.Document, asking bool) (*concordat.Profil
 	defer func() { s.text.Source = "" }()
 	out := &concordat.Profile{Document: d, Scheme: p.scheme, Characters: s.text.Chars()}
 	var excluded []bool
-	for _, sec := range p.template.Find(d.Text) {
+	for _, sec := range template.Find(d.Text) {
 		out.Sections = append(out.Sections, concordat.Section{Name: sec.Name, Span: concordat.Span(sec.Span)})
 		excluded = append(excluded, sec.Skip)
 	}

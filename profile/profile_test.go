@@ -63,8 +63,8 @@ func TestScheme(t *testing.T) {
 }
 
 func TestProfile(t *testing.T) {
-	p := profiler(t, profile.Options{Template: segment.Templates()["thesis"]})
-	got, err := p.Profile(concordat.Document{ID: "d", Text: sample})
+	p := profiler(t, profile.Options{})
+	got, err := p.Profile(concordat.Document{ID: "d", Text: sample}, segment.Templates()["thesis"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,11 @@ func TestProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(forIndex.Indexed, got.Indexed) || forIndex.Asked != nil {
+	whole, err := p.Profile(concordat.Document{ID: "d", Text: sample}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(forIndex.Indexed, whole.Indexed) || forIndex.Asked != nil {
 		t.Errorf("ForIndex differs from Profile")
 	}
 }
@@ -113,7 +117,7 @@ func FuzzProfile(f *testing.F) {
 		if len(text) > 1<<16 {
 			return
 		}
-		got, err := p.Profile(concordat.Document{Text: text})
+		got, err := p.Profile(concordat.Document{Text: text}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
