@@ -1,0 +1,176 @@
+package align
+
+import "slices"
+
+// cluster is a group of seeds that belong to one passage: units [a0, a1) of A and [b0, b1) of B.
+type cluster struct {
+	a0, a1, b0, b1 int32
+	seeds          []cell
+	level          float64 // accepted at this mean best similarity, 0 to 1
+}
+
+// maxRounds bounds how often one group is divided again. Texts of people need about four.
+const maxRounds = 32
+
+// joined divides seeds into groups in which no two neighbours are more than gap units apart, on
+// either side (Sanchez-Perez et al. 2014, section 3.2), and appends those of least seeds or more.
+// seeds is sorted by row and is reordered.
+func joined(seeds []cell, gap int32, least int, out []cluster) []cluster {
+	type group struct {
+		seeds []cell
+		byB   bool // sorted by column
+		still int  // rounds in which it was not divided
+		round int
+	}
+	todo := []group{{seeds: seeds}}
+	for len(todo) > 0 {
+		g := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if len(g.seeds) < least {
+			continue
+		}
+		if g.still == 2 || g.round == maxRounds {
+			out = append(out, newCluster(g.seeds))
+			continue
+		}
+		key := func(c *cell) int32 { return c.row }
+		if g.byB {
+			key = func(c *cell) int32 { return c.col }
+		}
+		if g.round > 0 {
+			slices.SortStableFunc(g.seeds, func(x, y cell) int { return int(key(&x) - key(&y)) })
+		}
+		from := 0
+		for i := 1; i <= len(g.seeds); i++ {
+			if i < len(g.seeds) && key(&g.seeds[i])-key(&g.seeds[i-1]) <= gap+1 {
+				continue
+			}
+			next := group{seeds: g.seeds[from:i], byB: !g.byB, round: g.round + 1}
+			if from == 0 && i == len(g.seeds) {
+				next.still = g.still + 1
+			}
+			todo = append(todo, next)
+			from = i
+		}
+	}
+	return out
+}
+
+func newCluster(seeds []cell) cluster {
+	c := cluster{a0: seeds[0].row, a1: seeds[0].row + 1, b0: seeds[0].col, b1: seeds[0].col + 1, seeds: seeds}
+	for i := range seeds {
+		c.a0, c.a1 = min(c.a0, seeds[i].row), max(c.a1, seeds[i].row+1)
+		c.b0, c.b1 = min(c.b0, seeds[i].col), max(c.b1, seeds[i].col+1)
+	}
+	return c
+}
+
+// sides returns the mean over the units of each side of the best similarity of a seed of c there,
+// weighted by length; a unit without a seed counts as 0.
+func (p *pairing) sides(c *cluster) (a, b float64) {
+	side := func(units []unit, first int32, at func(*cell) int32) float64 {
+		best := p.best[:0]
+		for range units {
+			best = append(best, 0)
+		}
+		p.best = best
+		for i := range c.seeds {
+			k := at(&c.seeds[i]) - first
+			best[k] = max(best[k], p.worth(&c.seeds[i]))
+		}
+		var sum, chars float64
+		for i := range units {
+			n := float64(units[i].chars)
+			sum += n * float64(best[i])
+			chars += n
+		}
+		return sum / max(chars, 1)
+	}
+	a = side(p.a.units[c.a0:c.a1], c.a0, func(c *cell) int32 { return c.row })
+	b = side(p.b.units[c.b0:c.b1], c.b0, func(c *cell) int32 { return c.col })
+	return a, b
+}
+
+func (p *pairing) worth(c *cell) float32 { return min(c.sim, 1) }
+
+// accepted divides seeds with a gap of gap units; a group whose mean similarity is too low is
+// divided again with one less, down to none, and then given up.
+func (p *pairing) accepted(seeds []cell, gap int32, level func(a, b float64) float64, accept float64, least int) []cluster {
+	var out []cluster
+	todo := joined(seeds, gap, least, nil)
+	for ; gap >= 0 && len(todo) > 0; gap-- {
+		var again []cluster
+		for i := range todo {
+			c := &todo[i]
+			c.level = level(p.sides(c))
+			switch {
+			case c.level > accept:
+				out = append(out, *c)
+			case gap > 0:
+				slices.SortFunc(c.seeds, byRow)
+				again = joined(c.seeds, gap-1, least, again)
+			}
+		}
+		todo = again
+	}
+	return out
+}
+
+func byRow(x, y cell) int {
+	if x.row != y.row {
+		return int(x.row - y.row)
+	}
+	return int(x.col - y.col)
+}
+
+// disjoint removes what clusters share on side A: the one with the higher level keeps the units
+// (Sanchez-Perez et al. 2014, section 3.3), the other keeps the longest rest. The result is in order
+// of A.
+func (p *pairing) disjoint(cs []cluster, least int) []cluster {
+	slices.SortFunc(cs, func(x, y cluster) int {
+		switch {
+		case x.level > y.level:
+			return -1
+		case x.level < y.level:
+			return 1
+		case x.a0 != y.a0:
+			return int(x.a0 - y.a0)
+		}
+		return int(x.b0 - y.b0)
+	})
+	taken := make([]bool, len(p.a.units))
+	kept := cs[:0]
+	for _, c := range cs {
+		from, to, best := c.a0, c.a0, c.a0
+		length := int32(0)
+		for i := c.a0; i <= c.a1; i++ {
+			if i < c.a1 && !taken[i] {
+				continue
+			}
+			if i-best > length {
+				from, to, length = best, i, i-best
+			}
+			best = i + 1
+		}
+		if length < c.a1-c.a0 {
+			var rest []cell
+			for _, s := range c.seeds {
+				if s.row >= from && s.row < to {
+					rest = append(rest, s)
+				}
+			}
+			if len(rest) < least {
+				continue
+			}
+			level := c.level
+			c = newCluster(rest)
+			c.level = level
+		}
+		for i := c.a0; i < c.a1; i++ {
+			taken[i] = true
+		}
+		kept = append(kept, c)
+	}
+	slices.SortFunc(kept, func(x, y cluster) int { return int(x.a0 - y.a0) })
+	return kept
+}

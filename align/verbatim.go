@@ -1,0 +1,132 @@
+package align
+
+import "math/bits"
+
+// run is a stretch of equal words: A's words [a, a+n), B's [b, b+n).
+type run struct{ a, b, n int32 }
+
+const (
+	// gram is the number of words by which a run is found; a shorter one is not.
+	gram = 5
+	// mostPlaces bounds the places of B that are tried for one word of A.
+	mostPlaces = 8
+	// mostBack bounds how far a run is followed backwards into the one before it.
+	mostBack = 64
+)
+
+// places finds the positions of B at which a gram of words begins.
+type places struct {
+	head []int32 // bucket of a hash -> first position + 1
+	next []int32 // position -> next position + 1 of the bucket
+	mask uint64
+}
+
+const gramBase = 0x9e3779b97f4a7c15
+
+// gramHashes calls f with the hash of every gram of the words, in order.
+func gramHashes(words []token, f func(i int, h uint64)) {
+	var h uint64
+	top := uint64(1)
+	for range gram {
+		top *= gramBase
+	}
+	for i := range words {
+		h = h*gramBase + words[i].hash
+		if i >= gram {
+			h -= top * words[i-gram].hash
+		}
+		if i >= gram-1 {
+			f(i-gram+1, h)
+		}
+	}
+}
+
+func placesOf(words []token) *places {
+	size := uint64(1) << bits.Len(uint(len(words)|15))
+	p := &places{head: make([]int32, size), next: make([]int32, len(words)), mask: size - 1}
+	gramHashes(words, func(i int, h uint64) {
+		k := (h ^ h>>32) & p.mask
+		p.next[i] = p.head[k]
+		p.head[k] = int32(i) + 1
+	})
+	return p
+}
+
+// runs returns the runs of equal words of both texts with at least least letters, in order of A.
+// At every word of A it takes the longest of the last mostPlaces places in B, then goes on behind
+// it, so each word is compared at most a fixed number of times.
+func runs(a, b []token, least int32) []run {
+	if len(a) < gram || len(b) < gram {
+		return nil
+	}
+	p := placesOf(b)
+	hashes := make([]uint64, len(a)-gram+1)
+	gramHashes(a, func(i int, h uint64) { hashes[i] = (h ^ h>>32) & p.mask })
+	var out []run
+	for i := 0; i < len(hashes); {
+		best := run{}
+		tried := 0
+		for j := p.head[hashes[i]]; j != 0 && tried < mostPlaces; j = p.next[j-1] {
+			tried++
+			n := equal(a[i:], b[j-1:])
+			if n > best.n {
+				best = run{int32(i), j - 1, n}
+			}
+		}
+		if best.n < gram {
+			i++
+			continue
+		}
+		i += int(best.n)
+		for k := 0; k < mostBack && best.a > 0 && best.b > 0 && a[best.a-1].hash == b[best.b-1].hash; k++ {
+			best.a, best.b, best.n = best.a-1, best.b-1, best.n+1
+		}
+		if letters(a[best.a:best.a+best.n]) >= least {
+			out = append(out, best)
+		}
+	}
+	return out
+}
+
+func equal(a, b []token) int32 {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i].hash != b[i].hash {
+			return int32(i)
+		}
+	}
+	return int32(n)
+}
+
+// letters returns the weighted letters of words.
+func letters(words []token) int32 {
+	n := int32(0)
+	for i := range words {
+		n += words[i].chars
+	}
+	return n
+}
+
+// copied is a stretch of words that are equal but for a few: A's words [a0, a1), B's [b0, b1).
+type copied struct {
+	a0, a1, b0, b1 int32
+	longest        int32 // letters of its longest run
+}
+
+// bridge joins runs that follow each other on both sides with at most differ words between.
+func bridge(a []token, rs []run, differ int32) []copied {
+	var out []copied
+	for _, r := range rs {
+		n := letters(a[r.a : r.a+r.n])
+		if k := len(out) - 1; k >= 0 {
+			c := &out[k]
+			if da, db := r.a-c.a1, r.b-c.b1; da <= differ && db <= differ && da >= -differ && db >= -differ {
+				c.a1, c.b1 = r.a+r.n, r.b+r.n
+				c.longest = max(c.longest, n)
+				continue
+			}
+		}
+		out = append(out, copied{r.a, r.a + r.n, r.b, r.b + r.n, n})
+	}
+	return out
+}

@@ -1,0 +1,199 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/align"
+)
+
+// Channel says what the two sides of an alignment know of each other.
+type Channel string
+
+// The channels.
+const (
+	// ChannelText aligns the texts themselves.
+	ChannelText Channel = "text"
+)
+
+// AsPAN returns the options with PAN's habits of annotation, which are not those of people: one
+// disguise for each pair of documents, and the whole source for a summary.
+func AsPAN(o align.Options) align.Options {
+	o.VerbatimReplaces, o.WholeSource = true, true
+	return o
+}
+
+// Align compares the pairs listed in pairsFile, lines "susp source", whose texts stand in suspDir
+// and srcDir, and writes to outDir one file <susp stem>-<source stem>.xml for each, in PAN's format.
+// It works on all cores and stops at the first error or when ctx ends. The texts are read as UTF-8;
+// every byte that is not counts as one code point, as PAN's reader has it.
+func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, channel Channel) error {
+	if channel != ChannelText {
+		return fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
+	}
+	f, err := os.Open(pairsFile)
+	if err != nil {
+		return err
+	}
+	pairs, err := ReadPairs(f)
+	f.Close()
+	if err != nil {
+		return fmt.Errorf("%s: %w", pairsFile, err)
+	}
+	if err := os.MkdirAll(outDir, 0o755); err != nil {
+		return err
+	}
+	return overPairs(ctx, pairs, srcDir, suspDir, func(p DocumentPair, susp, source *Side) error {
+		found := detections(p, susp, source, AsPAN(align.Options{}))
+		return writeFile(filepath.Join(outDir, stem(p.Susp)+"-"+stem(p.Source)+".xml"), p.Susp, found)
+	})
+}
+
+func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+
+func writeFile(path, susp string, found []Annotation) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := WritePAN(f, susp, found); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// Side is one document of a pair, ready to be aligned.
+type Side struct {
+	Source string
+	Text   *align.Text
+	runes  runeIndex
+}
+
+// overPairs calls do for each pair, on all cores, with the sides loaded; each document is read and
+// prepared once and forgotten after its last pair.
+func overPairs(ctx context.Context, pairs []DocumentPair, srcDir, suspDir string, do func(DocumentPair, *Side, *Side) error) error {
+	srcs, susps := newShelf(srcDir), newShelf(suspDir)
+	for _, p := range pairs {
+		srcs.expect(p.Source)
+		susps.expect(p.Susp)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(pairs) {
+					return
+				}
+				if err := onePair(pairs[i], srcs, susps, do); err != nil {
+					cancel(fmt.Errorf("%s %s: %w", pairs[i].Susp, pairs[i].Source, err))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func onePair(p DocumentPair, srcs, susps *shelf, do func(DocumentPair, *Side, *Side) error) error {
+	susp, err := susps.take(p.Susp)
+	if err != nil {
+		return err
+	}
+	source, err := srcs.take(p.Source)
+	if err != nil {
+		return err
+	}
+	return do(p, susp, source)
+}
+
+func detections(p DocumentPair, susp, source *Side, o align.Options) []Annotation {
+	var out []Annotation
+	for _, x := range align.Pair(susp.Text, source.Text, o) {
+		a0, a1 := susp.runes.at(x.A.Start), susp.runes.at(x.A.End)
+		b0, b1 := source.runes.at(x.B.Start), source.runes.at(x.B.End)
+		out = append(out, Annotation{p.Susp, p.Source, a0, a1 - a0, b0, b1 - b0})
+	}
+	return out
+}
+
+// shelf holds the prepared documents of a folder while pairs still need them.
+type shelf struct {
+	dir string
+	mu  sync.Mutex
+	// left is how many pairs still need a document; books are those read. Guarded by mu.
+	left  map[string]int
+	books map[string]func() (*Side, error)
+}
+
+func newShelf(dir string) *shelf {
+	return &shelf{dir: dir, left: map[string]int{}, books: map[string]func() (*Side, error){}}
+}
+
+func (s *shelf) expect(name string) { s.left[name]++ }
+
+func (s *shelf) take(name string) (*Side, error) {
+	s.mu.Lock()
+	book := s.books[name]
+	if book == nil {
+		book = sync.OnceValues(func() (*Side, error) { return readSide(filepath.Join(s.dir, name)) })
+		s.books[name] = book
+	}
+	if s.left[name]--; s.left[name] == 0 {
+		delete(s.books, name)
+	}
+	s.mu.Unlock()
+	return book()
+}
+
+func readSide(path string) (*Side, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	text := string(b)
+	return &Side{text, align.Prepare(text), newRuneIndex(text)}, nil
+}
+
+// runeIndex turns byte offsets of a text into code points.
+type runeIndex struct {
+	text  string
+	marks []mark
+}
+
+// mark says that runes code points stand before byte at, which begins one.
+type mark struct{ at, runes int }
+
+const markEvery = 1024
+
+func newRuneIndex(text string) runeIndex {
+	x := runeIndex{text: text, marks: []mark{{}}}
+	n := 0
+	for i := range text {
+		if i >= x.marks[len(x.marks)-1].at+markEvery {
+			x.marks = append(x.marks, mark{i, n})
+		}
+		n++
+	}
+	return x
+}
+
+// at returns the number of code points before byte i, which begins one or ends the text.
+func (x runeIndex) at(i int) int {
+	k := sort.Search(len(x.marks), func(k int) bool { return x.marks[k].at > i }) - 1
+	m := x.marks[k]
+	return m.runes + utf8.RuneCountInString(x.text[m.at:i])
+}

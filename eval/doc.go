@@ -1,0 +1,6 @@
+// Package eval measures the product's own code on labelled corpora and keeps the measures honest:
+// PAN's text alignment scores, its file formats, and the commands that drive them.
+//
+// Start from [Align], which writes detections for given pairs of documents, and [Score], which
+// compares detections with the truth as PAN's reference program does.
+package eval
