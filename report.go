@@ -42,7 +42,8 @@ type Passage struct {
 	// Words pairs the equal word runs of both sides, in the order of the submission; spans are of
 	// the two whole texts. Nil: words were not compared.
 	Words []SpanPair `json:"words,omitempty"`
-	// Documents is the largest number of documents that hold one of the passage's sentences exactly.
+	// Documents is the number of documents that hold the rarest of the passage's matched sentences
+	// exactly: a passage is as common as that. 0: none was matched as a whole.
 	Documents int `json:"documents,omitempty"`
 }
 
