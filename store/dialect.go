@@ -1,6 +1,11 @@
 package store
 
-import "github.com/pressly/goose/v3"
+import (
+	"context"
+	"database/sql"
+
+	"github.com/pressly/goose/v3"
+)
 
 // A dialect is all that differs between database engines.
 type dialect struct {
@@ -14,4 +19,8 @@ type dialect struct {
 	skipLocked string
 	// sentinel returns the error of the root package that stands for a driver's error, or nil.
 	sentinel func(error) error
+	// check reads everything and reports the first inconsistency.
+	check func(ctx context.Context, c conn) error
+	// backup writes a copy into the empty file at path.
+	backup func(ctx context.Context, db *sql.DB, path string) error
 }

@@ -35,6 +35,8 @@ var sqlite = &dialect{
 	migrations: "migrations/sqlite",
 	rebind:     func(query string) string { return query },
 	sentinel:   sqliteSentinel,
+	check:      sqliteCheck,
+	backup:     sqliteBackup,
 }
 
 // sqliteSentinel follows the result codes of https://www.sqlite.org/rescode.html.
@@ -66,15 +68,66 @@ func sqliteSentinel(err error) error {
 	return nil
 }
 
-// openSQLite opens both pools on the file at path and brings its schema up to date.
+// openSQLite opens the file at path and makes it where there is none.
 func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := createPrivate(path); err != nil {
-		return nil, err
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := createSQLite(ctx, path, o); err != nil {
+			return nil, err
+		}
 	}
+	return connectSQLite(ctx, path, o)
+}
+
+// createSQLite makes a store with the present schema at path, unless somebody else is faster. It
+// appears there whole: processes that start together would otherwise meet a file on its way to its
+// schema and its journal mode, and a crash would leave it so.
+func createSQLite(ctx context.Context, path string, o Options) error {
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-store-*") // for its owner only
+	if err != nil {
+		return noSpace(err)
+	}
+	defer os.RemoveAll(dir)
+	fresh := filepath.Join(dir, filepath.Base(path))
+	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // side files get the same mode
+	if err != nil {
+		return noSpace(err)
+	}
+	if err := f.Close(); err != nil {
+		return noSpace(err)
+	}
+	db, err := connectSQLite(ctx, fresh, o)
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	err = os.Link(fresh, path)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if _, gone := os.Lstat(path); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		err = os.Rename(fresh, path) // a file system without hard links
+	}
+	if err == nil {
+		err = syncFile(filepath.Dir(path)) // the name survives a power cut too
+	}
+	return noSpace(err)
+}
+
+func noSpace(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", concordat.ErrDiskFull, err)
+	}
+	return err
+}
+
+// connectSQLite opens both pools on an existing file and brings its schema up to date.
+func connectSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -95,22 +148,6 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
-}
-
-// createPrivate makes an empty file that only its owner reads; SQLite gives its side files the same
-// mode. A file that exists is left as it is.
-func createPrivate(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("%w: %w", concordat.ErrDiskFull, err)
-	}
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // prepareFile refuses a file that is not ours or too new, then migrates it.
@@ -155,17 +192,15 @@ func (db *DB) prepareFile(ctx context.Context) error {
 // checkOwner refuses a database that another program has made.
 func (db *DB) checkOwner(ctx context.Context) error {
 	var id, tables int
-	if err := db.writer.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
+	// One statement, so that another process's first migration is seen whole or not at all.
+	err := db.writer.QueryRowContext(ctx, `SELECT application_id,
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?)
+		FROM pragma_application_id`, versionTable).Scan(&id, &tables)
+	if err != nil {
 		return err
 	}
 	if id == applicationID {
 		return nil
-	}
-	err := db.writer.QueryRowContext(ctx,
-		`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?`,
-		versionTable).Scan(&tables)
-	if err != nil {
-		return err
 	}
 	if tables > 0 || id != 0 {
 		return fmt.Errorf("%w: a database of another program", concordat.ErrInvalid)
@@ -212,3 +247,39 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.drv.
 
 // Driver is for database/sql.
 func (c connector) Driver() driver.Driver { return c.drv }
+
+func sqliteCheck(ctx context.Context, c conn) error {
+	faults, err := collect(ctx, c, func(s scanner) (string, error) {
+		var line string
+		return line, s.Scan(&line)
+	}, `PRAGMA integrity_check(1)`)
+	if err != nil {
+		return err
+	}
+	if len(faults) != 1 || faults[0] != "ok" {
+		return fmt.Errorf("%w: %q", concordat.ErrCorrupt, faults)
+	}
+	tables, err := collect(ctx, c, func(s scanner) (string, error) {
+		var table, parent string
+		var row, key sql.NullInt64
+		return table, s.Scan(&table, &row, &parent, &key)
+	}, `PRAGMA foreign_key_check`)
+	if err == nil && len(tables) > 0 {
+		err = fmt.Errorf("%w: table %s refers to rows that are not there", concordat.ErrCorrupt, tables[0])
+	}
+	return err
+}
+
+func sqliteBackup(ctx context.Context, db *sql.DB, path string) error {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	// The connection may write for once: it does not go back to the pool of readers.
+	defer c.Raw(func(any) error { return driver.ErrBadConn })
+	if _, err := c.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
+		return err
+	}
+	_, err = c.ExecContext(ctx, `VACUUM INTO ?`, path)
+	return err
+}
