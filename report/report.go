@@ -121,6 +121,7 @@ type Report struct {
 	Evidence   []concordat.Evidence // in text order, disjoint
 	Sources    []RankedSource       // largest share first, those excluded by a rule last
 	Sections   []SectionScore
+	Covered    []concordat.Span    // what gives the covered share, in text order, disjoint
 	Checked    []concordat.Span    // what was compared, in text order, disjoint
 	Skipped    []concordat.Skipped // what was not, in text order, disjoint
 	Quotes     []concordat.Span    // quotations, in text order, disjoint
