@@ -40,7 +40,7 @@ type Options struct {
 	// MaxNesting is how deep archives may lie in archives; default 3.
 	MaxNesting int
 	// PDF reads PDF files; nil: they are refused as unsupported.
-	PDF *PDF
+	PDF *PDF `json:"-"`
 }
 
 const minRatioBytes = 4 << 20

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync/atomic"
 	_ "unsafe" // for go:linkname
 
 	_ "github.com/klippa-app/go-pdfium/webassembly" // holds the WebAssembly form of PDFium
@@ -37,6 +38,7 @@ type PDFOptions struct {
 type PDF struct {
 	runtime wazero.Runtime
 	module  wazero.CompiledModule
+	spare   atomic.Pointer[pdfium] // an instance made ahead by Warm
 }
 
 // NewPDF prepares PDFium.
@@ -85,7 +87,27 @@ type pdfium struct {
 	err     error  // first failure of a call; later calls do nothing
 }
 
+// Warm makes the instance for the next document ahead of time.
+func (p *PDF) Warm() error {
+	f, err := p.start()
+	if err != nil {
+		return err
+	}
+	if old := p.spare.Swap(f); old != nil {
+		old.close()
+	}
+	return nil
+}
+
+// open returns a fresh instance.
 func (p *PDF) open() (*pdfium, error) {
+	if f := p.spare.Swap(nil); f != nil {
+		return f, nil
+	}
+	return p.start()
+}
+
+func (p *PDF) start() (*pdfium, error) {
 	ctx := context.Background()
 	conf := wazero.NewModuleConfig().WithStartFunctions("_initialize").WithName("").
 		WithStdout(io.Discard).WithStderr(io.Discard).WithRandSource(rand.Reader).WithFSConfig(wazero.NewFSConfig())
