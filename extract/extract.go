@@ -191,6 +191,12 @@ func readers(f Format) func(*builder, []byte) error {
 		return readPDF
 	}
 	return func(*builder, []byte) error {
+		switch f {
+		case Image:
+			return &Error{Code: NoTextLayer, Detail: "the file is a picture"}
+		case Other:
+			return &Error{Code: Binary, Detail: "a program, a sound or a packed file, not text"}
+		}
 		return &Error{Code: Unsupported, Detail: "no reader for " + string(f)}
 	}
 }

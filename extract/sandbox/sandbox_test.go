@@ -16,6 +16,11 @@ func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
 		sandbox.Main()
 	}
+	if len(os.Args) == 2 {
+		if kind, ok := strings.CutPrefix(os.Args[1], "probe-"); ok {
+			probe(kind)
+		}
+	}
 	os.Exit(m.Run())
 }
 
