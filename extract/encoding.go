@@ -120,12 +120,12 @@ func wideWithoutMark(b []byte) (charset, bool) {
 
 // plausibleUTF16 reads b as UTF-16 whose high bytes stand at parity high.
 func plausibleUTF16(b []byte, high int) bool {
-	units, spaces, bad := len(b)/2, 0, 0
-	var seen [256]int
+	units, spaces, bad, swapped := len(b)/2, 0, 0, 0
 	for i := 0; i+1 < len(b); i += 2 {
 		hi, lo := b[i+high], b[i+1-high]
-		seen[hi]++
 		switch u := uint16(hi)<<8 | uint16(lo); {
+		case u == 0x2000, u == 0x0a00, u == 0x0d00:
+			swapped++
 		case u == ' ', u == '\n', u == '\r', u == 0x3000, u == 0x3001, u == 0x3002:
 			spaces++
 		case u < 0x20 && u != '\t' && u != '\f', u >= 0xe000 && u < 0xf900, u >= 0xfff0:
@@ -136,18 +136,16 @@ func plausibleUTF16(b []byte, high int) bool {
 			}
 		}
 	}
-	if bad*200 > units || spaces*100 < units {
-		return false
-	}
-	// In 8-bit text read as UTF-16 a space is never a whole unit, so spaces alone decide; the high
-	// bytes must agree for scripts that are written without spaces.
-	return seen[0]+seen[0x30] >= units/100
+	// In 8-bit text read as UTF-16 a space is next to never a whole unit, so spaces decide; and the
+	// other byte order turns them into U+2000 and line ends into U+0A00, which text does not hold.
+	return bad*200 <= units && spaces*100 >= units && swapped*50 <= spaces
 }
 
 // looksBinary reports whether more than 1 in 200 bytes are controls that text does not use. A NUL
 // byte never stands in 8-bit text, but single ones occur in files that are text to the eye.
 func looksBinary(head []byte) bool {
 	bad := 0
+	head = bytes.TrimRight(head, "\x00") // padding of some editors
 	for _, c := range head {
 		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b && c != '\v' && c != 0x08 && c != 0x1a {
 			bad++
@@ -230,7 +228,7 @@ func byName(name string) (charset, bool) {
 	if strings.HasPrefix(name, "cp125") {
 		name = "windows-" + name[2:]
 	}
-	for _, c := range candidates {
+	for _, c := range singleBytes {
 		if c.name == name {
 			return charset{name: c.name, enc: c.enc}, true
 		}

@@ -189,6 +189,8 @@ func readers(f Format) func(*builder, []byte) error {
 		return readODF
 	case PDFFormat:
 		return readPDF
+	case XML:
+		return readXML
 	}
 	return func(*builder, []byte) error {
 		switch f {

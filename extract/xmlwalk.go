@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -125,26 +124,25 @@ func (sc *xmlScope) name(n xml.Name) string {
 // walkXML gives the elements of data to r. Entities of a document type are not expanded and
 // nothing outside is fetched, so entity bombs are plain text here. Depth is bounded by MaxDepth.
 func walkXML(b *builder, data []byte, r xmlReader) error {
-	d := xml.NewDecoder(bytes.NewReader(data))
+	c, ok := byteOrderMark(data)
+	if !ok {
+		if c, ok = declared(data[:min(len(data), 4096)]); !ok {
+			c = charset{name: "utf-8"}
+		}
+	}
+	s, err := c.decode(data)
+	if err != nil {
+		return &Error{Code: Encoding, Detail: err.Error()}
+	}
+	return walkDecoded(b, s, r)
+}
+
+// walkDecoded is walkXML for text that is decoded already.
+func walkDecoded(b *builder, s string, r xmlReader) error {
+	d := xml.NewDecoder(strings.NewReader(s))
 	d.Strict = false
 	d.Entity = xml.HTMLEntity
-	d.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
-		c, ok := byName(label)
-		if !ok || c.enc == nil {
-			return in, nil
-		}
-		return c.enc.NewDecoder().Reader(in), nil
-	}
-	if c, ok := byteOrderMark(data); ok && c.enc != nil {
-		s, err := c.decode(data)
-		if err != nil {
-			return err
-		}
-		d = xml.NewDecoder(strings.NewReader(s))
-		d.Strict = false
-		d.Entity = xml.HTMLEntity
-		d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	}
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	return walkTokens(b, d, r)
 }
 
