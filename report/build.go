@@ -40,7 +40,7 @@ func Build(f *Findings, r Rules) *Report {
 	var of [][]int // chains of each evidence
 	rep.Evidence, of = b.evidence(chains)
 	covered := coveredBy(chains)
-	rep.Covered = covered
+	rep.Covered = b.stretches(chains, covered)
 	rep.Scores = b.scores(chains, covered)
 	rep.Sources = b.ranked(chains, of)
 	if len(rep.Sources) > 0 && rep.Sources[0].Excluded == "" {

@@ -62,7 +62,7 @@ func (d *doc) cuts() []int {
 		add(e.Span)
 	}
 	for _, s := range d.r.Covered {
-		add(s)
+		add(s.Span)
 	}
 	for _, s := range d.r.Skipped {
 		add(s.Span)
@@ -128,10 +128,15 @@ func (m *marker) stretch(s, p concordat.Span) int {
 			next = min(next, m.cuts[m.cut])
 		}
 		x := concordat.Span{Start: at, End: next}
-		if counted := m.counts(x); counted || e.Excluded != "" {
-			m.plain(x)
-		} else { // within the passage, and no part of the score
+		switch k := m.kind(x); {
+		case k == "" && e.Excluded == "": // within the passage, and no part of the score
 			m.raw(`<span class="gap">`)
+			m.plain(x)
+			m.raw("</span>")
+		case k == "", class(k, "") == c:
+			m.plain(x)
+		default:
+			m.raw(`<span class="m k-`, class(k, ""), `">`)
 			m.plain(x)
 			m.raw("</span>")
 		}
@@ -155,13 +160,16 @@ func (d *doc) number(i int, class string, target bool) {
 	d.raw("&nbsp;", sign(class), "</a>")
 }
 
-// counts reports whether s gives score; s crosses no border of what does.
-func (m *marker) counts(s concordat.Span) bool {
+// kind returns the kind by which s gives score, or "" if it gives none; s crosses no border.
+func (m *marker) kind(s concordat.Span) concordat.Kind {
 	c := m.r.Covered
 	for m.covered < len(c) && c[m.covered].End <= s.Start {
 		m.covered++
 	}
-	return m.covered < len(c) && c[m.covered].Start <= s.Start
+	if m.covered < len(c) && c[m.covered].Start <= s.Start {
+		return c[m.covered].Kind
+	}
+	return ""
 }
 
 // plain writes a stretch of one look: skipped or not, flagged or not.
@@ -176,30 +184,18 @@ func (m *marker) plain(s concordat.Span) {
 		m.attr("title", "not compared: "+report.SkipWords(sk[m.skip].Reason))
 		m.raw(">")
 	}
-	flag := m.flagAt(s)
-	if flag > 0 {
-		m.raw(fmt.Sprintf(`<span class="flag" id="f%d">`, flag))
+	flags := 0
+	for ; m.flag < len(m.places) && m.places[m.flag].at.Start <= s.Start; m.flag++ {
+		m.raw(fmt.Sprintf(`<span class="flag" id="f%d">`, m.places[m.flag].number))
+		flags++
 	}
 	m.text(s.In(m.full))
-	if flag > 0 {
+	for range flags {
 		m.raw("</span>")
 	}
 	if skipped {
 		m.raw("</span>")
 	}
-}
-
-// flagAt returns the number of a flag whose place begins at s, or 0.
-func (m *marker) flagAt(s concordat.Span) int {
-	for m.flag < len(m.places) && m.places[m.flag].at.Start < s.Start {
-		m.flag++
-	}
-	if m.flag == len(m.places) || m.places[m.flag].at.Start != s.Start {
-		return 0
-	}
-	n := m.places[m.flag].number
-	m.flag++
-	return n
 }
 
 // place is where a flag points.
@@ -208,7 +204,7 @@ type place struct {
 	number int
 }
 
-// places returns the places of the flags in text order, one for each beginning.
+// places returns the places of the flags in text order.
 func (d *doc) places() []place {
 	var out []place
 	for i, f := range d.r.Flags {
@@ -217,7 +213,7 @@ func (d *doc) places() []place {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b place) int { return cmp.Compare(a.at.Start, b.at.Start) })
-	return slices.CompactFunc(out, func(a, b place) bool { return a.at.Start == b.at.Start })
+	return out
 }
 
 // language guesses the language of a text by its script, as far as fonts and line breaks need it.

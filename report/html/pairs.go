@@ -53,6 +53,14 @@ func (d *doc) about(e concordat.Evidence) string {
 	return s + ", " + report.Plural(e.Characters, "letter counts", "letters count") + "."
 }
 
+// how says a kind and, where that adds something, the closeness.
+func how(k concordat.Kind, similarity float64) string {
+	if k == concordat.KindVerbatim {
+		return report.KindWords(k)
+	}
+	return report.KindWords(k) + ", " + report.Closeness(similarity)
+}
+
 func capital(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
@@ -68,7 +76,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw(`><summary><span class="src" dir="auto">`)
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</span> <span class="how">`)
-	d.text(report.KindWords(s.Kind) + ", " + report.Closeness(s.Similarity))
+	d.text(how(s.Kind, s.Similarity))
 	if s.Excluded != "" && e.Excluded == "" {
 		d.text("; not counted: " + report.ExclusionWords(s.Excluded))
 	}
@@ -95,6 +103,12 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 		return
 	}
 	words := usable(p, len(d.full))
+	if len(s.Parts) > 1 {
+		c := class(p.Kind, s.Excluded)
+		d.raw(`<p class="piece"><span class="key k-`, c, `">`, sign(c), `</span>`)
+		d.text(how(p.Kind, p.Similarity))
+		d.raw("</p>")
+	}
 	d.raw(`<div class="two"><div class="side here"><h4>Checked text</h4><p dir="auto"`)
 	if d.lang != "" {
 		d.attr("lang", d.lang)
@@ -119,9 +133,9 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 			d.attr("lang", l)
 		}
 		d.raw(">")
-		d.context(p.Before)
+		d.context(lastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))
 		d.differences(p.Text, p.SourceSpan.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Source })
-		d.context(p.After)
+		d.context(firstOf(p.After, false))
 		d.raw("</p>")
 	}
 	d.raw("</div></div>")
@@ -204,17 +218,36 @@ const contextBytes = 120
 // around returns what stands before and behind s in its paragraph.
 func (d *doc) around(s concordat.Span) (before, after string) {
 	a := boundary(d.full, max(0, s.Start-contextBytes))
-	b := boundary(d.full, min(len(d.full), s.End+contextBytes))
-	before, after = d.full[a:s.Start], d.full[s.End:max(b, s.End)]
-	if i := strings.LastIndex(before, "\n\n"); i >= 0 {
-		before = before[i+2:]
-	} else if a > 0 {
-		before = "…" + before
+	b := max(boundary(d.full, min(len(d.full), s.End+contextBytes)), s.End)
+	return lastOf(d.full[a:s.Start], a == 0), firstOf(d.full[s.End:b], b == len(d.full))
+}
+
+// lastOf returns the end of s that belongs to the paragraph behind it, from a word's beginning.
+// begins says that s begins its text.
+func lastOf(s string, begins bool) string {
+	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
+		return s[i+1:]
 	}
-	if i := strings.Index(after, "\n\n"); i >= 0 {
-		after = after[:i]
-	} else if b < len(d.full) {
-		after += "…"
+	if begins || s == "" {
+		return s
 	}
-	return before, strings.TrimRight(after, "\n")
+	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
+		s = s[i+1:]
+	}
+	return "…" + s
+}
+
+// firstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end.
+// ends says that s ends its text.
+func firstOf(s string, ends bool) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[:i]
+	}
+	if ends || s == "" {
+		return s
+	}
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return s + "…"
 }

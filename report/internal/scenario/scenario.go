@@ -139,11 +139,12 @@ func passage(f *report.Findings, texts, titles map[string]string, c []string) er
 	}
 	p.SourcePoints = concordat.Span{Start: utf8.RuneCountInString(text[:p.SourceSpan.Start]), End: utf8.RuneCountInString(text[:p.SourceSpan.End])}
 	p.Words = align(f.Submission.Text, span, text, p.SourceSpan)
+	count := report.NewCounter(f.Submission.Text)
 	equal := 0
 	for _, w := range p.Words {
-		equal += w.Span.Len()
+		equal += count.Characters(w.Span)
 	}
-	p.Similarity = float64(equal) / float64(span.Len())
+	p.Similarity = float64(equal) / float64(count.Characters(span))
 	p.Text = p.SourceSpan.In(text)
 	p.Before, p.After = around(text, p.SourceSpan)
 	for _, option := range c[4:] {
