@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"unicode/utf8"
 
 	"concordat"
 )
@@ -39,7 +40,7 @@ func Build(f *Findings, r Rules) *Report {
 	var of [][]int // chains of each evidence
 	rep.Evidence, of = b.evidence(chains)
 	covered := coveredBy(chains)
-	rep.Covered = covered
+	rep.Covered = b.stretches(chains, covered)
 	rep.Scores = b.scores(chains, covered)
 	rep.Sources = b.ranked(chains, of)
 	if len(rep.Sources) > 0 && rep.Sources[0].Excluded == "" {
@@ -101,6 +102,9 @@ func (b *builder) place() {
 		}
 		if p.SourceSpan.Start < 0 || p.SourceSpan.End < p.SourceSpan.Start {
 			p.SourceSpan, p.SourcePoints, p.Words = concordat.Span{}, concordat.Span{}, nil
+		}
+		if p.SourcePoints.Len() <= 0 && p.SourceSpan.Start == 0 && len(p.Text) == p.SourceSpan.Len() {
+			p.SourcePoints = concordat.Span{End: utf8.RuneCountInString(p.Text)} // the source begins here
 		}
 		p.Similarity = min(max(p.Similarity, 0), 1)
 		if p.Similarity != p.Similarity { // NaN
