@@ -199,6 +199,14 @@ func readers(f Format) func(*builder, []byte) error {
 		return readFB2
 	case RTF:
 		return readRTF
+	case DOC:
+		return readDOC
+	case EML:
+		return readMail
+	case MHTML:
+		return readMHTML
+	case MSG:
+		return readMSG
 	}
 	return func(*builder, []byte) error {
 		switch f {
