@@ -191,6 +191,22 @@ func readers(f Format) func(*builder, []byte) error {
 		return readPDF
 	case XML:
 		return readXML
+	case PPTX:
+		return readPPTX
+	case EPUB:
+		return readEPUB
+	case FB2:
+		return readFB2
+	case RTF:
+		return readRTF
+	case DOC:
+		return readDOC
+	case EML:
+		return readMail
+	case MHTML:
+		return readMHTML
+	case MSG:
+		return readMSG
 	}
 	return func(*builder, []byte) error {
 		switch f {

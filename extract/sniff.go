@@ -66,6 +66,8 @@ func Sniff(name string, data []byte) (Format, error) {
 		}
 	}
 	switch {
+	case isRTF(head):
+		return RTF, nil
 	case bytes.Contains(head, []byte("%PDF-")):
 		return PDFFormat, nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
