@@ -16,7 +16,7 @@ type Text struct {
 	terms []uint64
 	// spread[r] is the number of units that hold the stem of rank r.
 	spread []int32
-	// entries[u.from:u.to] are the distinct stems of unit u, by rank.
+	// entries[u.from:u.to] are the distinct stems of unit u, in order of rank.
 	entries []entry
 }
 
@@ -134,6 +134,7 @@ func (t *Text) weigh(folded func(int) string) {
 			e := &t.entries[int(u.from)+j]
 			e.count, count[e.term] = count[e.term], 0
 		}
+		slices.SortFunc(t.entries[u.from:u.to], func(x, y entry) int { return int(x.term - y.term) })
 		u.chars = 0
 		for _, w := range t.words[u.first:u.last] {
 			u.chars += w.chars
