@@ -8,7 +8,8 @@ import (
 
 // Passage is a stretch of A that stands, changed or not, in B.
 type Passage struct {
-	// A and B are spans of bytes of the original texts, on rune boundaries, at word edges.
+	// A and B are spans of bytes of the original texts, on rune boundaries, from a word to a
+	// word with the marks that cling to them.
 	A, B concordat.Span
 	Kind concordat.Kind
 	// Similarity is the share of A's words that B's passage also holds, each counted as often as
@@ -291,8 +292,8 @@ func (p *pairing) merge(copies, reworded []stretch) []stretch {
 func (p *pairing) passage(s stretch) Passage {
 	a, b := p.a.words[s.a0:s.a1], p.b.words[s.b0:s.b1]
 	out := Passage{
-		A: concordat.Span{Start: int(a[0].start), End: int(a[len(a)-1].end)},
-		B: concordat.Span{Start: int(b[0].start), End: int(b[len(b)-1].end)},
+		A: p.a.span(s.a0, s.a1),
+		B: p.b.span(s.b0, s.b1),
 	}
 	equal := 0
 	for _, r := range diff(a, b) {
