@@ -25,19 +25,25 @@ type Flag struct {
 
 // Passage is one span of a submission that one source also holds: the raw material of evidence.
 type Passage struct {
-	Span       Span    `json:"span"` // of the submission's text
-	Source     Ref     `json:"source"`
-	Title      string  `json:"title"`
-	SourceSpan Span    `json:"source_span"`
-	Kind       Kind    `json:"kind"`
-	Similarity float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
-	// Text of the source at SourceSpan with a little around it, where it may be shown.
+	Span       Span   `json:"span"` // of the submission's text
+	Source     Ref    `json:"source"`
+	Title      string `json:"title"`
+	SourceSpan Span   `json:"source_span"` // bytes of the source's text
+	// SourcePoints is SourceSpan in Unicode code points, filled in by whoever holds the source's
+	// text; zero where nobody did.
+	SourcePoints Span    `json:"source_points,omitzero"`
+	Kind         Kind    `json:"kind"`
+	Similarity   float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
+	// Text is the source's text at SourceSpan, where it may be shown; Before and After are a little
+	// of what stands around it.
 	Text   string `json:"text,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Words pairs the equal word runs of both sides, in order; spans are of the two texts.
+	// Words pairs the equal word runs of both sides, in the order of the submission; spans are of
+	// the two whole texts. Nil: words were not compared.
 	Words []SpanPair `json:"words,omitempty"`
-	// Documents is the largest number of documents that hold one of the passage's sentences exactly.
+	// Documents is the number of documents that hold the rarest of the passage's matched sentences
+	// exactly: a passage is as common as that. 0: none was matched as a whole.
 	Documents int `json:"documents,omitempty"`
 }
 
@@ -47,28 +53,53 @@ type SpanPair struct {
 	Source Span `json:"source"`
 }
 
-// Source is one origin of a passage in a report.
+// Source is one origin of a passage in a report: a document, and what of the passage it holds.
 type Source struct {
 	Ref
-	Title      string
-	Span       Span
-	Kind       Kind
-	Similarity float64
-	Text       string // empty where it may not be shown
-	Before     string
-	After      string
-	Words      []SpanPair
+	Title string
+	Here  Span // of the submission's text: the part of the evidence this source holds
+	// Span is the least span of the source's text that holds all Parts, in bytes; Points is the
+	// same in Unicode code points, zero where unknown.
+	Span, Points Span
+	Kind         Kind    // of most of its characters
+	Similarity   float64 // 0 to 1, mean over its characters
+	// Parts are the pieces of both texts that belong together, in the order of the submission. A
+	// source has several where it was used in another order, or with something left out.
+	Parts []Passage
+	// Excluded names the rule that takes this source's share of the passage out of the scores;
+	// empty: it counts.
+	Excluded Exclusion
 }
 
-// Evidence is one passage of the submission with all its sources, best first.
+// Evidence is one passage of the submission with all its sources, best first. The evidence of a
+// report is disjoint and in text order.
 type Evidence struct {
 	Span    Span
-	Section int // index into the submission's sections, or -1
-	Kind    Kind
-	Sources []Source
+	Section int  // index into the submission's sections, or -1
+	Kind    Kind // of the best source
+	// Characters is the number of letters, marks and digits of the passage that count.
+	Characters int
+	Sources    []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
-	Excluded string
+	Excluded Exclusion
 }
+
+// Exclusion names the rule by which something gives no score. Empty: it counts.
+type Exclusion string
+
+// The exclusions.
+const (
+	ExcludedQuote        Exclusion = "quote"        // it stands in quotation marks or a block quotation
+	ExcludedBibliography Exclusion = "bibliography" // it stands in the list of references
+	ExcludedSection      Exclusion = "section"      // its section is left out
+	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
+	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out
+	ExcludedCommon       Exclusion = "common"       // many documents hold it
+	ExcludedSmall        Exclusion = "small"        // it is shorter than the least length
+	ExcludedSource       Exclusion = "source"       // somebody took its source out
+	ExcludedSmallSource  Exclusion = "small_source" // the whole source holds less than the least share
+	ExcludedKind         Exclusion = "kind"         // its kind of evidence is left out
+)
 
 // Consulted is one library that was, or should have been, asked. Nothing answered is "not
 // measured", never "nothing found".

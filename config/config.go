@@ -1,0 +1,213 @@
+// Package config reads the configuration of a site: one YAML file, overlaid by the environment.
+//
+// Start from [Load]. It reports all faults at once, each with its line and key, and knows where
+// each value came from. Every key, its unit, its default and whether it can change while the site
+// runs stand in doc/config.md, which a test holds to the code.
+//
+// A Config is checked as a whole and never changed afterwards, so it is safe for concurrent use; a
+// changed file becomes another Config, and [Diff] tells what differs.
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// Config is the configuration of a site. All values are in range.
+type Config struct {
+	Site      Site
+	Scheme    string // natural, packed, natural-simhash or packed-simhash
+	Shards    int    // of the index, 1 to 256; fixed when the site is made
+	Data      string // folder of the site, absolute; empty: the caller's choice
+	Check     Check
+	Report    Report
+	Templates []Template // by name, each name once
+	Extract   Extract
+	Log       Log
+
+	origins map[string]Origin // of keys that are not at their default
+}
+
+// Site says who this site is.
+type Site struct {
+	ID    concordat.SiteID
+	Title string
+}
+
+// Check holds the defaults of checks.
+type Check struct {
+	Threshold float64 // share of a document, 0 to 1, from which it is called reused
+	Probe     concordat.Probe
+	Forward   string // unmatched, all or none
+	MinMatch  int    // normalised characters of the shortest passage kept; 0: the aligner's own bound
+}
+
+// Report holds the defaults of the rules through which findings are seen.
+type Report struct {
+	ExcludeQuotes       bool
+	ExcludeBibliography bool
+	ExcludeKinds        []string
+	ExcludeSections     []string
+	MinCharacters       int
+	MinSourceShare      float64 // of the submission, 0 to 1
+	CommonAbove         int     // documents; negative: nothing is common
+}
+
+// Extract holds the limits of extraction; see extract.Options and sandbox.Options.
+type Extract struct {
+	MaxInput    int64 // bytes
+	MaxText     int64 // bytes of UTF-8
+	MaxUnpacked int64 // bytes
+	MaxPages    int
+	MaxEntries  int
+	MaxRatio    int
+	MaxDepth    int
+	MaxNesting  int
+	Wall        time.Duration
+	CPU         time.Duration
+	Memory      int64 // bytes
+}
+
+// Log says what is logged.
+type Log struct {
+	Level slog.Level
+}
+
+// Lookup finds a variable of the environment, as os.LookupEnv does.
+type Lookup func(name string) (value string, ok bool)
+
+// MaxFile bounds the configuration file and each template file, in bytes.
+const MaxFile = 1 << 20
+
+// Load reads the file at path, where empty means none, then the environment; nil means none. All
+// that is wrong comes back at once as [Faults], which wraps concordat.ErrInvalid; other errors are
+// those of reading the file. Relative paths of the file are taken from its folder, those of the
+// environment from the working folder.
+func Load(path string, env Lookup) (*Config, error) {
+	var text []byte
+	if path != "" {
+		var err error
+		if text, err = readFile(path); err != nil {
+			return nil, err
+		}
+	}
+	return load(text, path, env)
+}
+
+// Default returns the configuration without file and environment.
+func Default() *Config {
+	c := &Config{origins: map[string]Origin{}}
+	for _, k := range keys {
+		if err := k.set(c, k.Default); err != nil {
+			panic(fmt.Sprintf("default of %s: %v", k.Name, err)) // a fault in the table, which a test reads
+		}
+	}
+	return c
+}
+
+func load(text []byte, path string, env Lookup) (*Config, error) {
+	c := Default()
+	p := parser{config: c, file: path, dir: filepath.Dir(path)}
+	p.parse(text)
+	p.environment(env)
+	if len(p.faults) > 0 {
+		return nil, p.faults
+	}
+	return c, nil
+}
+
+// environment overlays the variables on what the file said.
+func (p *parser) environment(env Lookup) {
+	if env == nil {
+		return
+	}
+	for _, k := range keys {
+		value, ok := env(k.Env())
+		if !ok {
+			continue
+		}
+		if err := k.set(p.config, value); err != nil {
+			p.faults = append(p.faults, Fault{File: "$" + k.Env(), Key: k.Name, Problem: err.Error()})
+			continue
+		}
+		if k.path && value != "" {
+			p.absolute(k, "")
+		}
+		p.config.origins[k.Name] = Origin{Env: k.Env()}
+	}
+}
+
+// absolute makes the path in k absolute, from dir or from the working folder if dir is empty.
+func (p *parser) absolute(k Key, dir string) {
+	path := k.get(p.config)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		err = k.set(p.config, path)
+	}
+	if err != nil {
+		p.faults = append(p.faults, Fault{File: p.file, Key: k.Name, Problem: err.Error()})
+	}
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	defer f.Close()
+	text, err := readAtMost(f, MaxFile)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration %s: %w", path, err)
+	}
+	return text, nil
+}
+
+// Fault is one thing wrong with a configuration.
+type Fault struct {
+	File    string // or the variable, after a $
+	Line    int    // from 1; 0: none
+	Key     string // such as check.threshold; empty: of no key
+	Problem string
+}
+
+// String returns file:line: key: problem.
+func (f Fault) String() string {
+	var b strings.Builder
+	if f.File != "" {
+		b.WriteString(f.File)
+		if f.Line > 0 {
+			fmt.Fprintf(&b, ":%d", f.Line)
+		}
+		b.WriteString(": ")
+	} else if f.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", f.Line)
+	}
+	if f.Key != "" {
+		b.WriteString(f.Key + ": ")
+	}
+	return b.String() + f.Problem
+}
+
+// Faults is all that is wrong with a configuration, in order of file and line.
+type Faults []Fault
+
+// Error returns one fault a line.
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns concordat.ErrInvalid.
+func (Faults) Unwrap() error { return concordat.ErrInvalid }

@@ -1,0 +1,382 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the table of doc/config.md")
+
+// write makes a file in a new folder and returns its path.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "concordat.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func mustLoad(t *testing.T, path string, env map[string]string) *Config {
+	t.Helper()
+	c, err := Load(path, lookup(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func lookup(env map[string]string) Lookup {
+	return func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	c := mustLoad(t, "", nil)
+	if c.Check.Threshold != 0.3 || c.Check.Probe != concordat.ProbeOne || c.Check.Forward != "unmatched" ||
+		c.Scheme != "natural" || c.Shards != 1 || c.Log.Level != slog.LevelInfo || c.Extract.MaxInput != 256<<20 ||
+		c.Extract.Wall != 2*time.Minute || c.Report.ExcludeKinds != nil || c.Data != "" {
+		t.Errorf("got %+v", c)
+	}
+	for _, r := range c.Rows() {
+		if r.Origin != (Origin{}) {
+			t.Errorf("%s comes from %s, want default", r.Key, r.Origin)
+		}
+	}
+	for _, empty := range []string{"", "# nothing\n", "---\n", "check:\n", "check: {}\ntemplates:\n"} {
+		if d := Diff(c, mustLoad(t, write(t, empty), nil)); d != nil {
+			t.Errorf("%q: got changes %v", empty, d)
+		}
+	}
+}
+
+// Each default is written as the value is printed, and setting what is printed changes nothing.
+func TestKeysRoundTrip(t *testing.T) {
+	for _, k := range keys {
+		c := Default()
+		if got := k.get(c); got != k.Default {
+			t.Errorf("%s: default %q is printed as %q", k.Name, k.Default, got)
+		}
+		if err := k.set(c, k.get(c)); err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+		}
+		if k.Doc == "" || k.Type == "" {
+			t.Errorf("%s is not described", k.Name)
+		}
+	}
+}
+
+const full = `
+site: {id: north, title: "北方 University"}
+scheme: packed-simhash
+shards: 8
+data: ../data
+check:
+  threshold: 0.25
+  probe: exact
+  forward: none
+  min_match: 40
+report:
+  exclude_quotes: true
+  exclude_bibliography: true
+  exclude_kinds: [summary, common]
+  exclude_sections: budget, 经费
+  min_characters: 10
+  min_source_share: 1e-2
+  common_above: -1
+extract:
+  max_input: 64MiB
+  max_text: 1024
+  max_unpacked: 1GiB
+  max_pages: 10
+  max_entries: 11
+  max_ratio: 12
+  max_depth: 13
+  max_nesting: 1
+  wall: 90s
+  cpu: 1h
+  memory: 512 MiB
+log: {level: debug}
+templates:
+  - name: thesis
+    path: sub/thesis.yaml
+  - name: proposal
+    sections:
+      - {name: rationale, heading: '^1\.'}
+      - {name: budget, heading: Budget, skip: true}
+`
+
+func TestFull(t *testing.T) {
+	path := write(t, full)
+	dir := filepath.Dir(path)
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	thesis := "sections:\n- {name: abstract, heading: ^Abstract$, skip: false}\n"
+	if err := os.WriteFile(filepath.Join(dir, "sub", "thesis.yaml"), []byte(thesis), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, path, nil)
+	got := map[string]string{}
+	for _, r := range c.Rows() {
+		got[r.Key] = r.Value
+		if r.Origin.File != path || r.Origin.Line < 2 {
+			t.Errorf("%s comes from %s, want a line of the file", r.Key, r.Origin)
+		}
+	}
+	want := map[string]string{
+		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash", "shards": "8",
+		"data": filepath.Join(filepath.Dir(dir), "data"), "check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
+		"check.min_match": "40", "report.exclude_quotes": "true", "report.exclude_bibliography": "true",
+		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
+		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
+		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
+		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
+		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "log.level": "debug",
+		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if c.Check.Probe != concordat.ProbeExact || c.Extract.CPU != time.Hour || c.Log.Level != slog.LevelDebug ||
+		!c.Templates[0].Sections[1].Skip || c.Templates[1].Sections[0].Skip {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	path := write(t, "check:\n  threshold: 0.5\n  forward: all\n")
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, path, map[string]string{
+		"CONCORDAT_CHECK_THRESHOLD": "0.7", "CONCORDAT_REPORT_EXCLUDE_KINDS": "common,summary", "CONCORDAT_DATA": "d", "CONCORDAT_SITE_TITLE": ""})
+	want := map[string][2]string{
+		"check.threshold": {"0.7", "$CONCORDAT_CHECK_THRESHOLD"}, "check.forward": {"all", path + ":3"},
+		"check.probe": {"one", "default"}, "report.exclude_kinds": {"common, summary", "$CONCORDAT_REPORT_EXCLUDE_KINDS"},
+		"data": {filepath.Join(wd, "d"), "$CONCORDAT_DATA"}, "site.title": {"", "$CONCORDAT_SITE_TITLE"},
+	}
+	for _, r := range c.Rows() {
+		if w, ok := want[r.Key]; ok && w != [2]string{r.Value, r.Origin.String()} {
+			t.Errorf("%s: got %q from %s, want %q", r.Key, r.Value, r.Origin, w)
+		}
+	}
+	var out bytes.Buffer
+	if err := c.WriteTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != len(keys)+1 {
+		t.Errorf("got %d lines, want a head and %d keys", len(lines), len(keys))
+	}
+	for _, want := range [][]string{
+		{"check.threshold", "0.7", "$CONCORDAT_CHECK_THRESHOLD", "live"},
+		{"shards", "1", "default", "restart"},
+		{"site.title", "-", "$CONCORDAT_SITE_TITLE", "live"},
+	} {
+		found := false
+		for _, line := range lines {
+			found = found || cmp.Equal(strings.Fields(line), want)
+		}
+		if !found {
+			t.Errorf("no line %q in\n%s", want, &out)
+		}
+	}
+}
+
+// All faults come at once, each with its line and key.
+func TestFaults(t *testing.T) {
+	path := write(t, `site:
+  id: North Pole
+  name: x
+chekc: {}
+check:
+  threshold: 1.5
+  probe: two
+  threshold: 0.1
+  forward:
+  min_match: [1]
+report: true
+extract:
+  max_input: -1MiB
+  max_text: 1GB
+  wall: 2
+log: &anchor
+  level: loud
+shards: 0
+report.exclude_quotes: true
+data: "a\tb"
+templates:
+  - name: one
+    sections: [{name: a, heading: '('}, {name: b}, {name: c, heading: 'x*'}]
+  - sections: [{name: a, heading: b}]
+  - name: two
+    path: missing.yaml
+  - name: three
+    sections: [{name: a, heading: b}, {name: a, heading: c}]
+  - {name: four, sections: [{name: a, heading: b, skp: true}]}
+  - {name: five, path: x, sections: [{name: a, heading: b}]}
+  - {name: six, sections: [{name: a, heading: b}]}
+  - {name: six, sections: [{name: a, heading: b, skip: yes}]}
+  - {name: six, sections: [{name: a, heading: b}]}
+`)
+	_, err := Load(path, lookup(map[string]string{"CONCORDAT_SHARDS": "many", "CONCORDAT_SCHEME": "natural"}))
+	var faults Faults
+	if !errors.As(err, &faults) || !errors.Is(err, concordat.ErrInvalid) {
+		t.Fatalf("got %v, want Faults that are concordat.ErrInvalid", err)
+	}
+	var got []string
+	for _, f := range faults {
+		if f.Problem == "" {
+			t.Errorf("%s: no problem named", f)
+		}
+		got = append(got, strings.TrimPrefix(fmt.Sprintf("%s:%d %s", f.File, f.Line, f.Key), path+":"))
+	}
+	want := []string{
+		"2 site.id", "3 site.name", "4 chekc", "6 check.threshold", "7 check.probe", "8 check", "9 check.forward",
+		"10 check.min_match", "11 report", "13 extract.max_input", "14 extract.max_text", "15 extract.wall",
+		"17 log.level", "18 shards", "19 report.exclude_quotes", "20 data",
+		"23 templates[0].sections[0].heading", "23 templates[0].sections[1]", "23 templates[0].sections[2].heading",
+		"24 templates[1]", "26 templates[2].path", "28 templates[3].sections[1]", "29 templates[4].sections[0].skp",
+		"30 templates[5]", "32 templates[7].sections[0].skip", "33 templates[8]", "$CONCORDAT_SHARDS:0 shards",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+		t.Log(err)
+	}
+}
+
+func TestNotYAML(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'k'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
+	}
+	for name, text := range map[string]string{
+		"syntax": "check: [", "two documents": "shards: 1\n---\nshards: 2\n", "list": "- a\n", "scalar": "hello",
+		"tab": "check:\n\tthreshold: 1", "alias": "site: &x {id: a}\nlog: *x\n", "merge": "site:\n  <<: {id: a}\n",
+		"bomb": bomb, "bytes": "\xff\xfe\x00", "large": "#" + strings.Repeat("x", MaxFile),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c, err := Load(write(t, text), nil); err == nil {
+				t.Errorf("got %+v, want an error", c)
+			}
+		})
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that there is no such file", err)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	a := mustLoad(t, write(t, "check: {threshold: 0.5}\ntemplates:\n- {name: x, sections: [{name: a, heading: b}]}\n- {name: y, sections: [{name: a, heading: b}]}\n"), nil)
+	b := mustLoad(t, write(t, "shards: 2\ncheck:\n  threshold: 5e-1\ntemplates:\n- {name: y, sections: [{name: a, heading: b, skip: true}]}\n- {name: z, sections: [{name: a, heading: b}]}\n"), nil)
+	if d := Diff(a, a); d != nil {
+		t.Errorf("got %v, want none", d)
+	}
+	want := []Change{
+		{Key: "shards", Old: "1", New: "2"},
+		{Key: "templates.y", Old: "a /b/", New: "a /b/ skip", Live: true},
+		{Key: "templates.z", New: "a /b/", Live: true},
+		{Key: "templates.x", Old: "a /b/", Live: true},
+	}
+	if d := cmp.Diff(want, Diff(a, b)); d != "" {
+		t.Error(d)
+	}
+}
+
+// The document and the code agree: the table between the marks is the one that the keys make, and the
+// example loads.
+func TestDocument(t *testing.T) {
+	const path = "../doc/config.md"
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := bytes.Index(doc, []byte("-rewrite -->\n"))
+	end := bytes.Index(doc, []byte("<!-- end -->"))
+	if begin < 0 || end < begin {
+		t.Fatal("the marks of the table are gone")
+	}
+	begin += len("-rewrite -->\n")
+	if *rewrite {
+		doc = append(append(append([]byte{}, doc[:begin]...), table()...), doc[end:]...)
+		if err := os.WriteFile(path, doc, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(table(), string(doc[begin:end])); d != "" {
+		t.Errorf("run with -rewrite and review:\n%s", d)
+	}
+
+	_, example, ok := strings.Cut(string(doc), "```yaml\n")
+	example, _, ok2 := strings.Cut(example, "```")
+	if !ok || !ok2 {
+		t.Fatal("no example")
+	}
+	file := write(t, example)
+	if err := os.Mkdir(filepath.Join(filepath.Dir(file), "templates"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	thesis := "sections: [{name: abstract, heading: ^Abstract}]"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "templates", "thesis.yaml"), []byte(thesis), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustLoad(t, file, nil)
+}
+
+func table() string {
+	var b strings.Builder
+	b.WriteString("| key | type | unit | default | change | variable | meaning |\n|---|---|---|---|---|---|---|\n")
+	for _, k := range keys {
+		def := "empty"
+		if k.Default != "" {
+			def = "`" + k.Default + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | `%s` | %s |\n", k.Name, k.Type, k.Unit, def, change(k.Live), k.Env(), k.Doc)
+	}
+	return b.String()
+}
+
+// No text makes Load panic, and what it takes it takes again from its own rows.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(full))
+	f.Add([]byte("check:\n  threshold: 0.5\n"))
+	f.Add([]byte("a: &a [*a]\n<<: *a\n? [x]\n: y\n"))
+	f.Add([]byte("templates: [{name: a, sections: [{name: b, heading: c}]}]"))
+	f.Add([]byte("site: !!binary aGVsbG8=\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if bytes.Contains(text, []byte("path")) {
+			t.Skip("reads other files")
+		}
+		c, err := load(text, "", nil)
+		if err != nil {
+			return
+		}
+		d := Default()
+		for _, k := range keys {
+			if err := k.set(d, k.get(c)); err != nil {
+				t.Errorf("%s: %q is taken but not taken again: %v", k.Name, k.get(c), err)
+			}
+		}
+		d.Templates = c.Templates
+		if diff := Diff(c, d); diff != nil {
+			t.Errorf("got changes %v", diff)
+		}
+	})
+}

@@ -1,0 +1,330 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// Key is one setting that has a single value.
+type Key struct {
+	Name    string // in the file, such as check.threshold
+	Type    string // with its range or its words
+	Unit    string
+	Default string
+	Live    bool // takes effect while the site runs; else at its next start
+	Doc     string
+
+	path bool // a path, which may be relative
+	set  func(*Config, string) error
+	get  func(*Config) string
+}
+
+// Env returns the variable that overlays the key.
+func (k Key) Env() string {
+	return "CONCORDAT_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+// Keys returns all keys but templates, in the order of doc/config.md.
+func Keys() []Key { return slices.Clone(keys) }
+
+const (
+	live    = true
+	restart = false
+
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+var siteID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+var keys = []Key{
+	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },
+		"Name of the site in the federation: lower-case letters, digits, dot, hyphen, underscore; at most 63."),
+	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
+		"Name of the site for people, as partners and reports show it."),
+	word("scheme", "natural", restart, func(c *Config) *string { return &c.Scheme },
+		"Recipe of the fingerprints. An index keeps that with which it was made; reindex changes it.",
+		"natural", "packed", "natural-simhash", "packed-simhash"),
+	number("shards", "1", restart, "shards", 1, 256, func(c *Config) *int { return &c.Shards },
+		"Number of shards of a new index; reindex changes it."),
+	folder("data", "", restart, func(c *Config) *string { return &c.Data },
+		"Folder of the site. Empty: that of --data, else the user's data folder."),
+
+	share("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
+		"Share of a document that must be covered for it to be called reused."),
+	probe("check.probe", "one", live, func(c *Config) *concordat.Probe { return &c.Check.Probe },
+		"How far around each band the index looks: exact is faster and finds close copies only."),
+	word("check.forward", "unmatched", live, func(c *Config) *string { return &c.Check.Forward },
+		"Which sentences go out to partner sites: those that found nothing here, all, or none.",
+		"unmatched", "all", "none"),
+	number("check.min_match", "0", live, "normalised characters", 0, 1_000_000, func(c *Config) *int { return &c.Check.MinMatch },
+		"Shortest passage that a check keeps. 0: the bound of the alignment."),
+
+	yesNo("report.exclude_quotes", "false", live, func(c *Config) *bool { return &c.Report.ExcludeQuotes },
+		"Leave quoted passages out of the scores."),
+	yesNo("report.exclude_bibliography", "false", live, func(c *Config) *bool { return &c.Report.ExcludeBibliography },
+		"Leave the list of references out of the scores."),
+	list("report.exclude_kinds", "", live, func(c *Config) *[]string { return &c.Report.ExcludeKinds },
+		"Kinds of evidence that do not count.", "verbatim", "near", "paraphrase", "summary", "common"),
+	list("report.exclude_sections", "", live, func(c *Config) *[]string { return &c.Report.ExcludeSections },
+		"Sections of templates, by name, that do not count."),
+	number("report.min_characters", "0", live, "normalised characters", 0, 1_000_000, func(c *Config) *int { return &c.Report.MinCharacters },
+		"Shortest match that counts. 0: any."),
+	share("report.min_source_share", "0", live, func(c *Config) *float64 { return &c.Report.MinSourceShare },
+		"Least share of the submission that a source must hold to count."),
+	number("report.common_above", "20", live, "documents", -1, 1_000_000_000, func(c *Config) *int { return &c.Report.CommonAbove },
+		"Wording found in more documents than this is common and gives no score alone. 0: the report's own bound; -1: nothing is common."),
+
+	size("extract.max_input", "256MiB", live, 1, 1<<40, func(c *Config) *int64 { return &c.Extract.MaxInput },
+		"Largest file that is read."),
+	size("extract.max_text", "32MiB", live, 1, 1*gib, func(c *Config) *int64 { return &c.Extract.MaxText },
+		"Most text that is kept of one document; what lies beyond is reported as not read."),
+	size("extract.max_unpacked", "512MiB", live, 1, 1<<40, func(c *Config) *int64 { return &c.Extract.MaxUnpacked },
+		"Most that all parts of one file may unpack to."),
+	number("extract.max_pages", "5000", live, "pages", 1, 1_000_000, func(c *Config) *int { return &c.Extract.MaxPages },
+		"Most pages of a PDF that are read."),
+	number("extract.max_entries", "10000", live, "entries", 1, 10_000_000, func(c *Config) *int { return &c.Extract.MaxEntries },
+		"Most entries of an archive, those of archives within it counted."),
+	number("extract.max_ratio", "200", live, "", 1, 1_000_000, func(c *Config) *int { return &c.Extract.MaxRatio },
+		"Largest ratio of unpacked to packed size of an archive."),
+	number("extract.max_depth", "256", live, "levels", 1, 100_000, func(c *Config) *int { return &c.Extract.MaxDepth },
+		"Deepest nesting of elements within a document."),
+	number("extract.max_nesting", "3", live, "levels", 1, 100, func(c *Config) *int { return &c.Extract.MaxNesting },
+		"How deep archives may lie in archives."),
+	duration("extract.wall", "2m", live, time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Extract.Wall },
+		"Longest time for one file."),
+	duration("extract.cpu", "1m", live, time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Extract.CPU },
+		"Most processor time for one file."),
+	size("extract.memory", "1GiB", live, 256*mib, 1<<40, func(c *Config) *int64 { return &c.Extract.Memory },
+		"Most memory for reading one file."),
+
+	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
+		"Least important messages that are logged."),
+}
+
+func text(name, def string, live bool, field func(*Config) *string, doc string) Key {
+	return Key{Name: name, Type: "text", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if len(s) > 1000 {
+				return fmt.Errorf("%d bytes, want at most 1000", len(s))
+			}
+			if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+				return errors.New("holds characters that cannot be printed")
+			}
+			*field(c) = s
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
+}
+
+func folder(name, def string, live bool, field func(*Config) *string, doc string) Key {
+	k := text(name, def, live, field, doc)
+	k.Type, k.path = "path", true
+	return k
+}
+
+func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*Config) *concordat.SiteID, doc string) Key {
+	return Key{Name: name, Type: "name", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if !pattern.MatchString(s) {
+				return fmt.Errorf("%q is no name: want lower-case letters, digits and . _ - after the first, at most 63", s)
+			}
+			*field(c) = concordat.SiteID(s)
+			return nil
+		},
+		get: func(c *Config) string { return string(*field(c)) }}
+}
+
+func word(name, def string, live bool, field func(*Config) *string, doc string, words ...string) Key {
+	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if err := checkWord(s, words); err != nil {
+				return err
+			}
+			*field(c) = s
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
+}
+
+func checkWord(s string, words []string) error {
+	if !slices.Contains(words, s) {
+		return fmt.Errorf("%q, want %s", s, oneOf(words))
+	}
+	return nil
+}
+
+func probe(name, def string, live bool, field func(*Config) *concordat.Probe, doc string) Key {
+	probes := []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne}
+	words := []string{probes[0].String(), probes[1].String()}
+	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if err := checkWord(s, words); err != nil {
+				return err
+			}
+			*field(c) = probes[slices.Index(words, s)]
+			return nil
+		},
+		get: func(c *Config) string { return field(c).String() }}
+}
+
+func list(name, def string, live bool, field func(*Config) *[]string, doc string, words ...string) Key {
+	kind := "list of text"
+	if len(words) > 0 {
+		kind = "list of " + oneOf(words)
+	}
+	return Key{Name: name, Type: kind, Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			var all []string
+			for item := range strings.SplitSeq(s, ",") {
+				if item = strings.TrimSpace(item); item == "" {
+					continue
+				}
+				if len(words) > 0 {
+					if err := checkWord(item, words); err != nil {
+						return err
+					}
+				}
+				if !slices.Contains(all, item) {
+					all = append(all, item)
+				}
+			}
+			*field(c) = all
+			return nil
+		},
+		get: func(c *Config) string { return strings.Join(*field(c), ", ") }}
+}
+
+func oneOf(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+func number(name, def string, live bool, unit string, least, most int, field func(*Config) *int, doc string) Key {
+	return Key{Name: name, Type: fmt.Sprintf("number, %d to %d", least, most), Unit: unit, Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < least || n > most {
+				return fmt.Errorf("%q, want a whole number from %d to %d", s, least, most)
+			}
+			*field(c) = n
+			return nil
+		},
+		get: func(c *Config) string { return strconv.Itoa(*field(c)) }}
+}
+
+func share(name, def string, live bool, field func(*Config) *float64, doc string) Key {
+	return Key{Name: name, Type: "number, 0 to 1", Unit: "share", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			x, err := strconv.ParseFloat(s, 64)
+			if err != nil || math.IsNaN(x) || x < 0 || x > 1 {
+				return fmt.Errorf("%q, want a number from 0 to 1", s)
+			}
+			*field(c) = x
+			return nil
+		},
+		get: func(c *Config) string { return strconv.FormatFloat(*field(c), 'g', -1, 64) }}
+}
+
+func yesNo(name, def string, live bool, field func(*Config) *bool, doc string) Key {
+	return Key{Name: name, Type: "true or false", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if s != "true" && s != "false" {
+				return fmt.Errorf("%q, want true or false", s)
+			}
+			*field(c) = s == "true"
+			return nil
+		},
+		get: func(c *Config) string { return strconv.FormatBool(*field(c)) }}
+}
+
+func duration(name, def string, live bool, least, most time.Duration, field func(*Config) *time.Duration, doc string) Key {
+	return Key{Name: name, Type: "duration, " + short(least) + " to " + short(most), Unit: "s, m, h", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			d, err := time.ParseDuration(s)
+			if err != nil || d < least || d > most {
+				return fmt.Errorf("%q, want a duration such as 90s or 2m, from %s to %s", s, short(least), short(most))
+			}
+			*field(c) = d
+			return nil
+		},
+		get: func(c *Config) string { return short(*field(c)) }}
+}
+
+// short returns d without the zero parts at its end: 2m instead of 2m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GiB", gib}, {"MiB", mib}, {"KiB", kib}, {"B", 1}, {"", 1}}
+
+func size(name, def string, live bool, least, most int64, field func(*Config) *int64, doc string) Key {
+	return Key{Name: name, Type: "size, " + bytesText(least) + " to " + bytesText(most), Unit: "B, KiB, MiB, GiB", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			n, ok := parseSize(s)
+			if !ok || n < least || n > most {
+				return fmt.Errorf("%q, want a size such as 64MiB, from %s to %s", s, bytesText(least), bytesText(most))
+			}
+			*field(c) = n
+			return nil
+		},
+		get: func(c *Config) string { return bytesText(*field(c)) }}
+}
+
+func parseSize(s string) (int64, bool) {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(s, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		return n * u.bytes, err == nil && n >= 0 && n <= math.MaxInt64/u.bytes
+	}
+	return 0, false
+}
+
+// bytesText returns n in the largest unit that divides it.
+func bytesText(n int64) string {
+	for _, u := range units {
+		if n != 0 && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + "B"
+}
+
+func level(name, def string, live bool, field func(*Config) *slog.Level, doc string) Key {
+	words := []string{"debug", "info", "warn", "error"}
+	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if err := checkWord(s, words); err != nil {
+				return err
+			}
+			return field(c).UnmarshalText([]byte(s))
+		},
+		get: func(c *Config) string { return strings.ToLower(field(c).String()) }}
+}

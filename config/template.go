@@ -1,0 +1,198 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Template says which sections the documents of a library have.
+type Template struct {
+	Name     string
+	Path     string    // of the file that held the sections, absolute; empty: the configuration did
+	Sections []Section // at least one, each name once
+}
+
+// Section is one kind of section of a template: from a line that Heading matches to the next
+// heading of the template.
+type Section struct {
+	Name    string
+	Heading *regexp.Regexp // matched against a line without the white space around it
+	Skip    bool           // its text is not checked
+}
+
+// Bounds of templates, against files made to be slow.
+const (
+	maxTemplates = 1000
+	maxSections  = 1000
+	maxHeading   = 1000 // bytes of a regular expression
+)
+
+func (p *parser) templates(n *yaml.Node) {
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.SequenceNode || len(n.Content) > maxTemplates {
+		p.fault(n, "templates", "want a list of at most %d templates", maxTemplates)
+		return
+	}
+	var all []Template
+	for i, item := range n.Content {
+		before := len(p.faults)
+		t := p.template(item, fmt.Sprintf("templates[%d]", i))
+		if slices.ContainsFunc(all, func(u Template) bool { return u.Name == t.Name }) && len(p.faults) == before {
+			p.fault(item, fmt.Sprintf("templates[%d]", i), "template %s stands here twice", t.Name)
+		}
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b Template) int { return cmp.Compare(a.Name, b.Name) })
+	p.config.Templates = all
+	p.config.origins["templates"] = Origin{File: p.file, Line: n.Line}
+}
+
+func (p *parser) template(n *yaml.Node, at string) Template {
+	var t Template
+	pathNode := n
+	before := len(p.faults)
+	p.mapping(n, at, func(key, value *yaml.Node) {
+		name := at + "." + key.Value
+		switch key.Value {
+		case "name":
+			t.Name, _ = p.scalar(value, name)
+		case "path":
+			if path, ok := p.scalar(value, name); ok {
+				t.Path = p.templatePath(value, name, path)
+				pathNode = value
+			}
+		case "sections":
+			t.Sections = p.sections(value, name)
+		default:
+			p.fault(key, name, "unknown key")
+		}
+	})
+	switch {
+	case len(p.faults) > before: // said already
+	case t.Name == "":
+		p.fault(n, at, "no name")
+	case t.Path != "" && t.Sections != nil:
+		p.fault(n, at, "want path or sections, not both")
+	case t.Path != "":
+		t.Sections = p.templateFile(pathNode, at, t.Path)
+	case len(t.Sections) == 0:
+		p.fault(n, at, "no sections")
+	}
+	return t
+}
+
+func (p *parser) templatePath(n *yaml.Node, at, path string) string {
+	if path == "" {
+		p.fault(n, at, "no value")
+		return ""
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.dir, path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		p.fault(n, at, "%s", err)
+	}
+	return path
+}
+
+// templateFile reads the sections that stand in a file of their own; faults within name that file.
+func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
+	text, err := readFile(path)
+	if err != nil {
+		p.fault(n, at+".path", "%s", err)
+		return nil
+	}
+	in := parser{config: p.config, file: path, dir: filepath.Dir(path)}
+	var sections []Section
+	if root := in.document(text); root != nil {
+		in.mapping(root, "", func(key, value *yaml.Node) {
+			if key.Value != "sections" {
+				in.fault(key, key.Value, "unknown key")
+				return
+			}
+			sections = in.sections(value, "sections")
+		})
+	}
+	if len(in.faults) == 0 && len(sections) == 0 {
+		in.faults = Faults{{File: path, Problem: "no sections"}}
+	}
+	p.faults = append(p.faults, in.faults...)
+	return sections
+}
+
+func (p *parser) sections(n *yaml.Node, at string) []Section {
+	if n.Kind != yaml.SequenceNode || len(n.Content) > maxSections {
+		p.fault(n, at, "want a list of at most %d sections", maxSections)
+		return nil
+	}
+	all := []Section{}
+	for i, item := range n.Content {
+		at := fmt.Sprintf("%s[%d]", at, i)
+		before := len(p.faults)
+		s := p.section(item, at)
+		if len(p.faults) > before {
+			continue
+		}
+		if slices.ContainsFunc(all, func(u Section) bool { return u.Name == s.Name }) {
+			p.fault(item, at, "section %s stands here twice", s.Name)
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func (p *parser) section(n *yaml.Node, at string) Section {
+	var s Section
+	before := len(p.faults)
+	p.mapping(n, at, func(key, value *yaml.Node) {
+		name := at + "." + key.Value
+		text, ok := "", false
+		switch key.Value {
+		case "name", "heading", "skip":
+			text, ok = p.scalar(value, name)
+		default:
+			p.fault(key, name, "unknown key")
+		}
+		switch {
+		case !ok:
+		case key.Value == "name":
+			s.Name = text
+		case key.Value == "heading":
+			s.Heading = p.heading(value, name, text)
+		case text == "true" || text == "false":
+			s.Skip = text == "true"
+		default:
+			p.fault(value, name, "%q, want true or false", text)
+		}
+	})
+	if len(p.faults) == before && (s.Name == "" || s.Heading == nil) {
+		p.fault(n, at, "want a name and a heading")
+	}
+	return s
+}
+
+func (p *parser) heading(n *yaml.Node, at, text string) *regexp.Regexp {
+	if text == "" || len(text) > maxHeading {
+		p.fault(n, at, "want a regular expression of 1 to %d bytes", maxHeading)
+		return nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		p.fault(n, at, "%s", err)
+		return nil
+	}
+	if re.MatchString("") {
+		p.fault(n, at, "%q matches an empty line", text)
+		return nil
+	}
+	return re
+}

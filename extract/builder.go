@@ -1,0 +1,216 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// builder gathers paragraphs. A reader writes text, ends paragraphs, names places and raises flags.
+type builder struct {
+	res    Result
+	opt    Options
+	lim    *budget
+	out    strings.Builder
+	para   []byte // the paragraph that is being written
+	label  string // place to be recorded with the next paragraph
+	full   bool   // MaxText was met
+	counts map[string]int
+	spans  spanFlags   // stretches of para that need a flag
+	places []paraPlace // places that begin inside para
+}
+
+// paraPlace is a place that begins inside the paragraph being written.
+type paraPlace struct {
+	at    int // byte of builder.para
+	label string
+}
+
+// mostFlags bounds the flags of one code that carry a place; further ones are only counted.
+const mostFlags = 100
+
+func newBuilder(f Format, o Options, lim *budget) *builder {
+	return &builder{res: Result{Format: string(f)}, opt: o, lim: lim, counts: map[string]int{}}
+}
+
+// text appends to the paragraph. Control characters other than tab and line break are dropped,
+// because nothing downstream can show them.
+func (b *builder) text(s string) {
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b.para = utf8.AppendRune(b.para, utf8.RuneError)
+		case r == '\t' || r == '\n' || r >= 0x20 && r != 0x7f:
+			b.para = append(b.para, s[:n]...)
+		}
+		s = s[n:]
+	}
+	if len(b.para) > 1<<20 && int64(b.out.Len()+len(b.para)) > b.opt.MaxText {
+		b.end()
+	}
+}
+
+// space appends one space unless the paragraph is empty or ends in white space.
+func (b *builder) space() {
+	if n := len(b.para); n > 0 && b.para[n-1] != ' ' && b.para[n-1] != '\n' && b.para[n-1] != '\t' {
+		b.para = append(b.para, ' ')
+	}
+}
+
+// line breaks the line inside the paragraph.
+func (b *builder) line() {
+	for n := len(b.para); n > 0 && (b.para[n-1] == ' ' || b.para[n-1] == '\t'); n-- {
+		b.para = b.para[:n-1]
+	}
+	if n := len(b.para); n > 0 && b.para[n-1] != '\n' {
+		b.para = append(b.para, '\n')
+	}
+}
+
+// end closes the paragraph; an empty one leaves nothing.
+func (b *builder) end() {
+	raw := string(b.para)
+	s := trimParagraph(raw)
+	b.para = b.para[:0]
+	if s == "" {
+		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
+		return
+	}
+	b.raw("\n\n", s)
+	lead := len(raw) - len(strings.TrimLeftFunc(raw, unicode.IsSpace))
+	at := b.out.Len() - len(s)
+	for _, p := range b.places {
+		if !b.full {
+			b.res.Places = append(b.res.Places, Place{min(at+max(p.at-lead, 0), b.out.Len()), p.label})
+		}
+	}
+	if len(b.spans.open) > 0 {
+		b.spans.raise(b, max(at, 0), lead, b.out.Len())
+	}
+	b.spans.open, b.places = b.spans.open[:0], b.places[:0]
+}
+
+// raw appends sep, unless the text is empty so far, and s.
+func (b *builder) raw(sep, s string) {
+	if b.full {
+		return
+	}
+	if b.out.Len() == 0 {
+		sep = ""
+	}
+	if room := b.opt.MaxText - int64(b.out.Len()) - int64(len(sep)); int64(len(s)) > room {
+		s = cutString(s, int(max(room, 0)))
+		b.full = true
+		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes (MaxText)", b.opt.MaxText))
+	}
+	b.out.WriteString(sep)
+	if b.label != "" {
+		b.res.Places = append(b.res.Places, Place{b.out.Len(), b.label})
+		b.label = ""
+	}
+	b.out.WriteString(s)
+}
+
+// cutString returns the longest prefix of s of at most n bytes that ends on a rune boundary.
+func cutString(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// trimParagraph removes white space at both ends, and empty lines inside, which would look like
+// the end of the paragraph.
+func trimParagraph(s string) string {
+	s = strings.TrimFunc(s, unicode.IsSpace)
+	if !strings.Contains(s, "\n") {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	kept := lines[:0]
+	for _, l := range lines {
+		if l = strings.TrimRightFunc(l, unicode.IsSpace); l != "" {
+			kept = append(kept, l)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// place names what follows; the label stands at the next paragraph that has text.
+func (b *builder) place(label string) {
+	b.end()
+	b.label = label
+}
+
+// offset is where the next paragraph will begin.
+func (b *builder) offset() int {
+	if b.out.Len() == 0 {
+		return 0
+	}
+	return b.out.Len() + 2
+}
+
+func (b *builder) any() bool { return b.out.Len() > 0 || len(b.para) > 0 }
+
+// flag raises f once for its code and detail; the count of an equal one grows.
+func (b *builder) flag(f Flag) {
+	f.Count = max(f.Count, 1)
+	if f.Start == 0 && f.End == 0 {
+		for i := range b.res.Flags {
+			if g := &b.res.Flags[i]; g.Code == f.Code && g.Detail == f.Detail && g.End == 0 {
+				g.Count += f.Count
+				return
+			}
+		}
+	}
+	if b.counts[f.Code]++; b.counts[f.Code] > mostFlags {
+		for i := len(b.res.Flags) - 1; i >= 0; i-- {
+			if g := &b.res.Flags[i]; g.Code == f.Code {
+				g.Count += f.Count
+				return
+			}
+		}
+	}
+	b.res.Flags = append(b.res.Flags, f)
+}
+
+// partial marks the result incomplete and says why.
+func (b *builder) partial(code, detail string) {
+	b.res.Partial = true
+	b.flag(Flag{Code: code, Detail: detail})
+}
+
+func (b *builder) result() (*Result, error) {
+	b.end()
+	b.res.Text = b.out.String()
+	b.res.Title, b.res.Author = cleanTitle(b.res.Title), cleanTitle(b.res.Author)
+	if !hasCharacter(b.res.Text) {
+		return nil, b.emptyError()
+	}
+	scanText(b)
+	return &b.res, nil
+}
+
+// emptyError turns a result without text into the error that says why there is none.
+func (b *builder) emptyError() *Error {
+	for _, f := range b.res.Flags {
+		switch f.Code {
+		case NoTextLayer, Encrypted, Limit, Damaged:
+			return &Error{Code: f.Code, Detail: f.Detail}
+		case FlagPictures:
+			return &Error{Code: NoTextLayer, Detail: f.Detail}
+		}
+	}
+	return &Error{Code: Empty, Detail: "no character of text in it"}
+}
+
+func hasCharacter(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && r != utf8.RuneError && !unicode.Is(unicode.Cf, r)
+	}) >= 0
+}

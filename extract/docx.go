@@ -1,0 +1,338 @@
+package extract
+
+import (
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// readDOCX reads Word's XML format: body, foot- and endnotes, text boxes; deleted text of tracked
+// changes is left out and flagged.
+func readDOCX(b *builder, data []byte) error {
+	p, err := openZip(b, data)
+	if err != nil {
+		return err
+	}
+	main := p.mainPart("word/document.xml")
+	if !p.has(main) {
+		return &Error{Code: Damaged, Detail: "no main document part"}
+	}
+	_ = p.part("docProps/core.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
+	dir := path.Dir(main)
+	styles := &docxStyles{hidden: map[string]bool{}, level: map[string]int{}}
+	_ = p.part(dir+"/styles.xml", true, func(d []byte) error { return walkXML(b, d, styles) })
+	body := func(d []byte) error {
+		r := &docxReader{b: b, styles: styles}
+		err := walkXML(b, d, r)
+		r.finish()
+		return err
+	}
+	_ = p.part(main, false, body)
+	for _, n := range []string{"footnotes", "endnotes"} {
+		if p.has(dir + "/" + n + ".xml") {
+			b.place(n)
+			_ = p.part(dir+"/"+n+".xml", true, body)
+		}
+	}
+	p.pageHeaders(dir, body)
+	if p.has(dir + "/vbaProject.bin") {
+		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+	}
+	p.countPictures(dir + "/media/")
+	return nil
+}
+
+// mainPart follows the package's own pointer to the main part, or takes the usual name.
+func (p *parts) mainPart(usual string) string {
+	found := ""
+	data, err := p.read("_rels/.rels")
+	if err == nil {
+		r := &relReader{use: func(kind, target string) {
+			if strings.HasSuffix(kind, "/officeDocument") && found == "" {
+				found = strings.TrimPrefix(path.Clean("/"+target), "/")
+			}
+		}}
+		_ = walkXML(p.b, data, r) // a damaged pointer leaves the usual name
+	}
+	if found == "" || !p.has(found) {
+		return usual
+	}
+	return found
+}
+
+// relReader reads a relationships part.
+type relReader struct {
+	use func(kind, target string)
+}
+
+func (r *relReader) start(name string, a attrs) {
+	if strings.HasSuffix(name, ":Relationship") {
+		r.use(a.get("Type"), a.get("Target"))
+	}
+}
+func (r *relReader) stop(string)  {}
+func (r *relReader) chars(string) {}
+
+// shortHeader is the length, in characters, up to which a page header or footer is taken for a
+// running title; longer text is content and is kept.
+const shortHeader = 200
+
+// pageHeaders leaves out short headers and footers, as for PDF, and keeps long ones.
+func (p *parts) pageHeaders(dir string, body func([]byte) error) {
+	var names []string
+	for n := range p.byName {
+		if base := path.Base(n); path.Dir(n) == strings.ToLower(dir) && (strings.HasPrefix(base, "header") || strings.HasPrefix(base, "footer")) && strings.HasSuffix(base, ".xml") {
+			names = append(names, n)
+		}
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		_ = p.part(n, true, func(d []byte) error {
+			probe := newBuilder(DOCX, p.b.opt, p.b.lim)
+			r := &docxReader{b: probe, styles: &docxStyles{}}
+			err := walkXML(probe, d, r)
+			r.finish()
+			s := strings.TrimSpace(probe.out.String())
+			switch {
+			case s == "":
+			case utf8.RuneCountInString(s) <= shortHeader:
+				p.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+			default:
+				p.b.place("page header or footer")
+				return body(d)
+			}
+			return err
+		})
+	}
+}
+
+// countPictures flags pictures below dir: they may hold text that is not read.
+func (p *parts) countPictures(dir string) {
+	n := 0
+	for name := range p.byName {
+		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
+			n++
+		}
+	}
+	if n > 0 {
+		p.b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: n})
+	}
+}
+
+// docxStyles knows which styles hide text and which are headings.
+type docxStyles struct {
+	hidden map[string]bool
+	level  map[string]int // 1 = top heading
+	id     string
+}
+
+func (s *docxStyles) start(name string, a attrs) {
+	switch name {
+	case "w:style":
+		s.id = a.get("styleId")
+	case "w:vanish":
+		if isOn(a) && s.id != "" {
+			s.hidden[s.id] = true
+		}
+	case "w:outlineLvl":
+		if n, err := strconv.Atoi(a.get("val")); err == nil && n < 9 && s.id != "" {
+			s.level[s.id] = n + 1
+		}
+	}
+}
+
+func (s *docxStyles) stop(name string) {
+	if name == "w:style" {
+		s.id = ""
+	}
+}
+func (s *docxStyles) chars(string) {}
+
+// isOn reads an on-off property: present means on unless its value says off.
+func isOn(a attrs) bool {
+	switch a.get("val") {
+	case "0", "false", "off", "none":
+		return false
+	}
+	return true
+}
+
+// docxReader reads one part of running text.
+type docxReader struct {
+	b       *builder
+	styles  *docxStyles
+	skip    int      // depth inside elements that are not text
+	saved   [][]byte // paragraphs interrupted by a text box
+	inText  int      // inside w:t, m:t
+	inRPr   int
+	run     docxRun // properties of the run being read
+	para    docxRun // of the paragraph mark's style
+	heading int
+	start0  int // offset at which the heading began
+}
+
+type docxRun struct {
+	hidden, white, tiny, shaded bool
+}
+
+// docxSkipped are elements whose text is not part of the document as shown.
+func docxSkipped(name string) bool {
+	switch name {
+	case "w:del", "w:moveFrom", "w:instrText", "w:delText", "w:delInstrText", "mc:Fallback", "w:pict-skip", "w:sdtPr":
+		return true
+	}
+	return false
+}
+
+func (r *docxReader) start(name string, a attrs) {
+	if r.skip > 0 || docxSkipped(name) {
+		if r.skip == 0 && (name == "w:del" || name == "w:moveFrom") {
+			r.b.flag(Flag{Code: FlagTracked, Detail: "deleted text of tracked changes left out"})
+		}
+		r.skip++
+		return
+	}
+	switch name {
+	case "w:p":
+		r.b.end()
+		r.heading, r.para = 0, docxRun{}
+		r.start0 = r.b.offset()
+	case "w:pStyle":
+		r.paragraphStyle(a.get("val"))
+	case "w:r", "m:r":
+		r.run = r.para
+	case "w:rPr":
+		r.inRPr++
+	case "w:t", "m:t":
+		r.inText++
+	case "w:tab", "w:ptab":
+		if r.inRPr == 0 && a.get("pos") == "" {
+			r.write("\t")
+		}
+	case "w:br", "w:cr":
+		r.b.line()
+	case "w:noBreakHyphen":
+		r.write("\u2011")
+	case "w:sym":
+		r.symbol(a)
+	case "w:txbxContent":
+		r.saved = append(r.saved, append([]byte(nil), r.b.para...))
+		r.b.para = r.b.para[:0]
+	case "w:tc", "w:tr", "w:tbl":
+		r.b.end()
+	default:
+		r.property(name, a)
+	}
+}
+
+func (r *docxReader) paragraphStyle(id string) {
+	r.para.hidden = r.styles.hidden[id]
+	r.heading = r.styles.level[id]
+	if r.heading == 0 && strings.HasPrefix(strings.ToLower(id), "heading") {
+		r.heading = 1
+	}
+}
+
+// property reads what makes a run unreadable.
+func (r *docxReader) property(name string, a attrs) {
+	if r.inRPr == 0 {
+		return
+	}
+	switch name {
+	case "w:vanish", "w:webHidden":
+		if name == "w:vanish" {
+			r.run.hidden = isOn(a)
+		}
+	case "w:rStyle":
+		r.run.hidden = r.run.hidden || r.styles.hidden[a.get("val")]
+	case "w:color":
+		r.run.white = isWhite(a.get("val")) && a.get("themeColor") == ""
+	case "w:shd":
+		fill := a.get("fill")
+		r.run.shaded = fill != "" && fill != "auto" && !isWhite(fill)
+	case "w:highlight":
+		r.run.shaded = a.get("val") != "none" && a.get("val") != "white"
+	case "w:sz":
+		n, err := strconv.Atoi(a.get("val")) // half points
+		r.run.tiny = err == nil && n <= 2*tinyPoints
+	}
+}
+
+// tinyPoints is the type size, in points, up to which nobody reads.
+const tinyPoints = 2
+
+// isWhite reports whether a colour of six hexadecimal digits is white to the eye.
+func isWhite(hex string) bool {
+	n, err := strconv.ParseUint(strings.TrimPrefix(hex, "#"), 16, 32)
+	return err == nil && len(strings.TrimPrefix(hex, "#")) == 6 && n>>16 >= 0xf8 && n>>8&0xff >= 0xf8 && n&0xff >= 0xf8
+}
+
+// symbol writes a character given by its code, unless it is a private one of a symbol font.
+func (r *docxReader) symbol(a attrs) {
+	n, err := strconv.ParseUint(a.get("char"), 16, 32)
+	if err == nil && (n < 0xe000 || n > 0xf8ff) && n >= 0x20 {
+		r.write(string(rune(n)))
+	}
+}
+
+func (r *docxReader) stop(name string) {
+	if r.skip > 0 {
+		r.skip--
+		return
+	}
+	switch name {
+	case "w:p":
+		r.endParagraph()
+	case "w:rPr":
+		r.inRPr = max(0, r.inRPr-1)
+	case "w:t", "m:t":
+		r.inText = max(0, r.inText-1)
+	case "w:txbxContent":
+		r.b.end()
+		if n := len(r.saved); n > 0 {
+			r.b.para = append(r.b.para[:0], r.saved[n-1]...)
+			r.saved = r.saved[:n-1]
+		}
+	case "w:tc", "w:tr", "w:tbl":
+		if len(r.saved) == 0 {
+			r.b.end()
+		}
+	}
+}
+
+func (r *docxReader) endParagraph() {
+	if r.heading > 0 {
+		if s := trimParagraph(string(r.b.para)); s != "" && len(r.saved) == 0 {
+			r.b.label = "section " + cleanTitle(s)
+		}
+		r.heading = 0
+	}
+	r.b.end()
+}
+
+func (r *docxReader) chars(s string) {
+	if r.skip == 0 && r.inText > 0 {
+		r.write(s)
+	}
+}
+
+// write adds s and remembers where unreadable text stands.
+func (r *docxReader) write(s string) {
+	code, detail := "", ""
+	switch {
+	case r.run.hidden:
+		code, detail = FlagHidden, "text formatted as hidden"
+	case r.run.white && !r.run.shaded:
+		code, detail = FlagWhite, "text in white"
+	case r.run.tiny:
+		code, detail = FlagTiny, "text of 2 points or less"
+	}
+	if strings.TrimSpace(s) == "" {
+		code = ""
+	}
+	r.b.spans.write(r.b, s, code, detail)
+}
+
+func (r *docxReader) finish() { r.b.end() }

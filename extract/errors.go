@@ -1,0 +1,77 @@
+package extract
+
+// Codes of Error.
+const (
+	NoTextLayer = "no_text_layer" // pages are pictures
+	Empty       = "empty"         // no bytes, or no character of text
+	Encrypted   = "encrypted"     // a password is needed
+	Damaged     = "damaged"       // the file breaks its own format's rules
+	Unsupported = "unsupported"   // a known format without a reader
+	Limit       = "limit"         // a limit of Options was met
+	Timeout     = "timeout"       // the time limit was met (sandbox)
+	Crashed     = "crashed"       // the child process ended without an answer (sandbox)
+	Binary      = "binary"        // not text, and no known format
+	Encoding    = "encoding"      // text, but its encoding could not be told
+	Archive     = "archive"       // several files; use Members
+	Unreadable  = "unreadable"    // the operating system refused to open or read it (sandbox)
+	Invalid     = "invalid"       // the caller's options are out of range
+)
+
+// Error says why a file gave no text. Find it with errors.As.
+type Error struct {
+	Code   string `json:"code"`             // one of the constants
+	Detail string `json:"detail,omitempty"` // what was found in this file
+	Advice string `json:"advice,omitempty"` // what to do; empty: the code's general advice
+}
+
+// Error says what happened and what to do about it.
+func (e *Error) Error() string {
+	s := e.Code
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if a := e.advice(); a != "" {
+		s += " (" + a + ")"
+	}
+	return s
+}
+
+func (e *Error) advice() string {
+	if e.Advice != "" {
+		return e.Advice
+	}
+	switch e.Code {
+	case NoTextLayer:
+		return "run character recognition (OCR) on it, or hand in the original document"
+	case Empty:
+		return "hand in a file that holds text"
+	case Encrypted:
+		return "remove the password and hand it in again"
+	case Damaged:
+		return "open it in the program that made it and save it again"
+	case Unsupported:
+		return "save it as DOCX, ODT, PDF or plain text"
+	case Binary:
+		return "hand in a document, not a program or a picture"
+	case Encoding:
+		return "save it as UTF-8"
+	case Timeout:
+		return "split the file, or raise the time limit"
+	case Crashed:
+		return "save it in another format; if it happens again, report the file"
+	case Archive:
+		return "its members are read one by one"
+	}
+	return ""
+}
+
+// WithAdvice returns e with its advice filled in, for callers that show the parts apart.
+func (e *Error) WithAdvice() *Error {
+	c := *e
+	c.Advice = e.advice()
+	return &c
+}
+
+func limitError(what, option, detail string) *Error {
+	return &Error{Code: Limit, Detail: what + ": " + detail, Advice: "raise " + option + " to allow it"}
+}

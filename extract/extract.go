@@ -1,0 +1,215 @@
+// Package extract turns the bytes of a file into the text a person would read in it.
+//
+// Start from [Bytes]: it recognises the format by content first and name second and returns a
+// [Result], or an [Error] that names what went wrong and what to do. [Members] does the same for
+// everything inside an archive or a message with attachments.
+//
+// What is guaranteed: the text is valid UTF-8 without NUL, paragraphs are separated by an empty
+// line, and a single line break stands only inside a paragraph (plain text keeps its own lines).
+// No input panics, hangs or allocates without a bound; limits are in [Options]. An unreadable part
+// makes the result partial and leaves a flag; no text at all is an error, never an empty success.
+//
+// The package is pure: it reads no files and starts no goroutines of its own. It must still not be
+// trusted with hostile files in a process that matters: package extract/sandbox runs it in a child.
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Options bound the work. A zero field means its default.
+type Options struct {
+	// MaxInput is the largest file, in bytes; default 256 MiB.
+	MaxInput int64
+	// MaxText is the most text kept, in bytes of UTF-8; default 32 MiB. Text beyond it is cut off
+	// and the result is partial.
+	MaxText int64
+	// MaxPages is the most pages of a PDF that are read; default 5000. Later ones make it partial.
+	MaxPages int
+	// MaxEntries is the most entries of a zip or tar archive, nested ones counted; default 10000.
+	MaxEntries int
+	// MaxUnpacked is the most bytes that all parts of one file unpack to; default 512 MiB.
+	MaxUnpacked int64
+	// MaxRatio is the largest ratio of unpacked to packed size of an archive; default 200.
+	// Archives that unpack to less than 4 MiB are not held to it.
+	MaxRatio int
+	// MaxDepth is the deepest nesting of XML or HTML elements and RTF groups; default 256.
+	MaxDepth int
+	// MaxNesting is how deep archives may lie in archives; default 3.
+	MaxNesting int
+	// PDF reads PDF files; nil: they are refused as unsupported.
+	PDF *PDF `json:"-"`
+}
+
+const minRatioBytes = 4 << 20
+
+// Validate reports every field that is out of range, or nil.
+func (o Options) Validate() error {
+	var errs []error
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"MaxInput", o.MaxInput}, {"MaxText", o.MaxText}, {"MaxPages", int64(o.MaxPages)},
+		{"MaxEntries", int64(o.MaxEntries)}, {"MaxUnpacked", o.MaxUnpacked}, {"MaxRatio", int64(o.MaxRatio)},
+		{"MaxDepth", int64(o.MaxDepth)}, {"MaxNesting", int64(o.MaxNesting)},
+	} {
+		if f.value < 0 {
+			errs = append(errs, fmt.Errorf("%s is %d, must not be negative", f.name, f.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// WithDefaults returns o with every zero limit replaced by its default.
+func (o Options) WithDefaults() Options {
+	def64 := func(p *int64, v int64) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	def := func(p *int, v int) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	def64(&o.MaxInput, 256<<20)
+	def64(&o.MaxText, 32<<20)
+	def64(&o.MaxUnpacked, 512<<20)
+	def(&o.MaxPages, 5000)
+	def(&o.MaxEntries, 10000)
+	def(&o.MaxRatio, 200)
+	def(&o.MaxDepth, 256)
+	def(&o.MaxNesting, 3)
+	return o
+}
+
+// Result is the text of one file.
+type Result struct {
+	Text     string  `json:"text"`
+	Format   string  `json:"format"`             // such as docx; see Format
+	Encoding string  `json:"encoding,omitempty"` // of text formats, IANA name in lower case
+	Title    string  `json:"title,omitempty"`
+	Author   string  `json:"author,omitempty"`
+	Places   []Place `json:"places,omitempty"` // in order of Offset
+	Flags    []Flag  `json:"flags,omitempty"`
+	Partial  bool    `json:"partial,omitempty"` // some part is missing; a flag says which
+}
+
+// Place names where the text from Offset on stands in the file.
+type Place struct {
+	Offset int    `json:"offset"` // in bytes of Result.Text
+	Label  string `json:"label"`  // such as "page 3" or "slide 2"
+}
+
+// PlaceAt returns the label of the last place at or before offset, or "".
+func (r *Result) PlaceAt(offset int) string {
+	label := ""
+	for _, p := range r.Places {
+		if p.Offset > offset {
+			break
+		}
+		label = p.Label
+	}
+	return label
+}
+
+// Flag is something about the file that a reader of its report should know.
+type Flag struct {
+	Code   string `json:"code"`             // stable; one of the Flag constants
+	Detail string `json:"detail,omitempty"` // a plain sentence
+	Count  int    `json:"count,omitempty"`
+	// Start and End are bytes of Result.Text, half-open; both 0: the flag has no place.
+	Start int `json:"start,omitempty"`
+	End   int `json:"end,omitempty"`
+}
+
+// Bytes returns the text of one file. name serves the choice of format where the content leaves it
+// open, and may be empty. For an archive of several files it fails with code [Archive]; use
+// Members. Every error is an *Error. data is not kept, and not changed.
+func Bytes(name string, data []byte, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, &Error{Code: Invalid, Detail: err.Error()}
+	}
+	o = o.WithDefaults()
+	format, err := checkInput(name, data, o)
+	if err != nil {
+		return nil, err
+	}
+	return read(format, data, o, newBudget(o))
+}
+
+func checkInput(name string, data []byte, o Options) (Format, error) {
+	if len(data) == 0 {
+		return "", &Error{Code: Empty, Detail: "the file has no bytes"}
+	}
+	if int64(len(data)) > o.MaxInput {
+		return "", limitError("input size", "MaxInput", fmt.Sprintf("%d bytes, limit %d", len(data), o.MaxInput))
+	}
+	return Sniff(name, data)
+}
+
+// read runs the reader of one format and settles what it left.
+func read(f Format, data []byte, o Options, lim *budget) (res *Result, err error) {
+	b := newBuilder(f, o, lim)
+	// Parsers of other authors are used on hostile bytes; a panic of theirs is damage to this one
+	// file. Our own parsers are fuzzed and do not rely on it.
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = nil, &Error{Code: Damaged, Detail: fmt.Sprintf("%s: the reader stopped: %v", f, p)}
+		}
+	}()
+	if rerr := readers(f)(b, data); rerr != nil {
+		var e *Error
+		if !errors.As(rerr, &e) {
+			e = &Error{Code: Damaged, Detail: fmt.Sprintf("%s: %v", f, rerr)}
+		}
+		// What was read before the damage is worth showing, never worth hiding the damage.
+		if !b.any() || e.Code == Encrypted || e.Code == Binary || e.Code == Unsupported {
+			return nil, e
+		}
+		b.partial(e.Code, e.Detail)
+	}
+	return b.result()
+}
+
+func readers(f Format) func(*builder, []byte) error {
+	switch f {
+	case Text:
+		return readText
+	case Markdown:
+		return readMarkdown
+	case HTML:
+		return readHTML
+	case DOCX:
+		return readDOCX
+	case ODT, ODP:
+		return readODF
+	case PDFFormat:
+		return readPDF
+	case XML:
+		return readXML
+	}
+	return func(*builder, []byte) error {
+		switch f {
+		case Image:
+			return &Error{Code: NoTextLayer, Detail: "the file is a picture"}
+		case Other:
+			return &Error{Code: Binary, Detail: "a program, a sound or a packed file, not text"}
+		}
+		return &Error{Code: Unsupported, Detail: "no reader for " + string(f)}
+	}
+}
+
+// cleanTitle makes a title or author fit for one line.
+func cleanTitle(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	s = strings.ReplaceAll(s, "\x00", "")
+	const most = 500
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}

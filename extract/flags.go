@@ -1,0 +1,28 @@
+package extract
+
+// Codes of Flag. The codes of Error serve as well, for a part that could not be read.
+const (
+	FlagTextLimit   = "text_limit"    // the text was cut at MaxText
+	FlagPageLimit   = "page_limit"    // pages after MaxPages were not read
+	FlagPart        = "part"          // a part of the file could not be read
+	FlagHidden      = "hidden_text"   // text that is not shown; it is in Text
+	FlagWhite       = "white_text"    // text in the colour of the paper
+	FlagTiny        = "tiny_text"     // text too small to read
+	FlagOffPage     = "off_page_text" // text outside the visible page
+	FlagPictures    = "pictures"      // pictures that may hold text
+	FlagHeaders     = "page_headers"  // repeated page headers, footers and page numbers were left out
+	FlagGlyphs      = "glyph_mapping" // the text layer is not language: characters do not mean what is seen
+	FlagLookAlike   = "look_alike"    // a word mixes letters of two scripts that look alike
+	FlagZeroWidth   = "zero_width"    // invisible characters between letters
+	FlagBidi        = "bidi_control"  // controls that show text in another order than it is stored
+	FlagSpaced      = "spaced_out"    // letters spaced out, so that words are not words
+	FlagReplacement = "replacement"   // characters that could not be decoded
+	FlagGuess       = "encoding_guess"
+	FlagTracked     = "tracked_changes" // deleted text of tracked changes was left out
+	FlagMacro       = "macro"           // the file holds a macro program
+	FlagOCR         = "ocr"             // text by character recognition, not from the file
+	FlagQuoted      = "quotation"       // unusual quotation marks around a long passage
+	FlagAttachment  = "attachment"      // attachments are read as members
+)
+
+func scanText(b *builder) {}

@@ -1,0 +1,203 @@
+package extract
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/saintfish/chardet"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/simplifiedchinese"
+)
+
+var hzEncoding encoding.Encoding = simplifiedchinese.HZGB2312
+
+// singleBytes are the 8-bit encodings that guessEncoding weighs, the likelier of two equal readings first.
+var singleBytes = []struct {
+	name string
+	enc  *charmap.Charmap
+}{
+	{"windows-1252", charmap.Windows1252}, {"windows-1251", charmap.Windows1251}, {"windows-1250", charmap.Windows1250},
+	{"windows-1253", charmap.Windows1253}, {"windows-1254", charmap.Windows1254}, {"windows-1255", charmap.Windows1255},
+	{"windows-1256", charmap.Windows1256}, {"windows-1257", charmap.Windows1257}, {"windows-874", charmap.Windows874},
+	{"iso-8859-2", charmap.ISO8859_2}, {"iso-8859-5", charmap.ISO8859_5}, {"iso-8859-6", charmap.ISO8859_6},
+	{"iso-8859-7", charmap.ISO8859_7}, {"iso-8859-8", charmap.ISO8859_8}, {"iso-8859-9", charmap.ISO8859_9},
+	{"iso-8859-13", charmap.ISO8859_13}, {"iso-8859-15", charmap.ISO8859_15}, {"iso-8859-16", charmap.ISO8859_16},
+	{"koi8-r", charmap.KOI8R}, {"koi8-u", charmap.KOI8U}, {"ibm866", charmap.CodePage866}, {"ibm855", charmap.CodePage855},
+	{"x-mac-cyrillic", charmap.MacintoshCyrillic}, {"macintosh", charmap.Macintosh}, {"ibm850", charmap.CodePage850},
+	{"ibm852", charmap.CodePage852}, {"ibm437", charmap.CodePage437},
+}
+
+// guessEncoding judges bytes that nothing declares. Encodings of several bytes a character are
+// recognised by ICU's method (package chardet); where none of them fits, the 8-bit encodings are
+// compared by how well the letter pairs they give agree with a language.
+func guessEncoding(data []byte) (charset, error) {
+	if c, ok := multiByte(data); ok {
+		return c, nil
+	}
+	if c, ok := singleByte(data); ok {
+		return c, nil
+	}
+	return charset{}, &Error{Code: Encoding, Detail: "no known encoding fits"}
+}
+
+func multiByte(data []byte) (charset, bool) {
+	all, err := chardet.NewTextDetector().DetectAll(data[:min(len(data), detectWindow)])
+	if err != nil {
+		return charset{}, false
+	}
+	best := all[0].Confidence
+	for _, r := range all {
+		if r.Confidence < best {
+			return charset{}, false
+		}
+		switch r.Charset {
+		case "Shift_JIS", "GB-18030", "EUC-JP", "EUC-KR", "Big5", "ISO-2022-JP":
+			name := strings.ToLower(strings.Replace(r.Charset, "GB-", "GB", 1))
+			if c, ok := byName(name); ok && c.fits(data) {
+				return c, true
+			}
+		}
+	}
+	return charset{}, false
+}
+
+// lettersFile has a line per language: its name, and letter pairs each with a letter for its
+// frequency (letters_gen.go).
+//
+//go:embed letters.txt
+var lettersFile string
+
+// language is what is known of one language's letter pairs.
+type language struct {
+	name  string
+	pairs map[[2]rune]float64 // bits of surprise
+}
+
+var languages = sync.OnceValue(func() []language {
+	var all []language
+	for line := range strings.Lines(lettersFile) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		l := language{name, map[[2]rune]float64{}}
+		r := []rune(rest)
+		for i := 0; i+2 < len(r); i += 3 {
+			l.pairs[[2]rune{spaceFor(r[i]), spaceFor(r[i+1])}] = float64(r[i+2]-'a') + 1
+		}
+		all = append(all, l)
+	}
+	return all
+})
+
+func spaceFor(r rune) rune {
+	if r == '_' {
+		return ' '
+	}
+	return r
+}
+
+// Bits of surprise of what the model has not seen.
+const (
+	unseenPair   = 16.0 // two letters that the language's sample never puts together
+	unseenSymbol = 18.0 // a sign that text seldom holds
+	commonSign   = 8.0  // quotation marks, dashes and the like
+	wrongCase    = 6.0  // a capital after a small letter, on top
+	rareEncoding = 30.0 // a whole text in an encoding of DOS or the old Macintosh
+)
+
+// bytePairs counts neighbouring bytes of which one is not ASCII.
+func bytePairs(data []byte) map[[2]byte]int {
+	pairs := map[[2]byte]int{}
+	prev := byte(' ')
+	for _, c := range data[:min(len(data), detectWindow)] {
+		if prev >= 0x80 || c >= 0x80 {
+			pairs[[2]byte{prev, c}]++
+		}
+		prev = c
+	}
+	return pairs
+}
+
+func singleByte(data []byte) (charset, bool) {
+	pairs := bytePairs(data)
+	best, at := 0.0, -1
+	for i, s := range singleBytes {
+		cost, ok := readingCost(pairs, s.enc)
+		if strings.HasPrefix(s.name, "ibm") || strings.Contains(s.name, "mac") {
+			cost += rareEncoding
+		}
+		if ok && (at < 0 || cost < best-1e-9) {
+			best, at = cost, i
+		}
+	}
+	if at < 0 {
+		return charset{}, false
+	}
+	return charset{name: singleBytes[at].name, enc: singleBytes[at].enc}, true
+}
+
+// readingCost is the least surprise, in bits, with which any language reads the pairs in encoding c.
+// It fails if c leaves bytes of them undefined.
+func readingCost(pairs map[[2]byte]int, c *charmap.Charmap) (float64, bool) {
+	type pair struct {
+		key [2]rune
+		n   float64
+	}
+	fixed := 0.0 // what no language changes
+	var letters []pair
+	undefined, total := 0, 0
+	for p, n := range pairs {
+		a, b := c.DecodeByte(p[0]), c.DecodeByte(p[1])
+		total += n
+		if a == utf8.RuneError || b == utf8.RuneError {
+			undefined += n
+			fixed += 2 * unseenSymbol * float64(n)
+			continue
+		}
+		if unicode.IsLower(a) && unicode.IsUpper(b) {
+			fixed += wrongCase * float64(n)
+		}
+		x, xCost := pairRune(a)
+		y, yCost := pairRune(b)
+		fixed += (xCost + yCost) / 2 * float64(n)
+		if x != ' ' && x >= 0x80 || y != ' ' && y >= 0x80 {
+			letters = append(letters, pair{[2]rune{x, y}, float64(n)})
+		}
+	}
+	if undefined*100 > total {
+		return 0, false
+	}
+	best := -1.0
+	for _, l := range languages() {
+		cost := fixed
+		for _, p := range letters {
+			bits, ok := l.pairs[p.key]
+			if !ok {
+				bits = unseenPair
+			}
+			cost += bits * p.n
+			if best >= 0 && cost > best {
+				break
+			}
+		}
+		if best < 0 || cost < best {
+			best = cost
+		}
+	}
+	return best, true
+}
+
+// pairRune is r as the model knows it: a small letter, or a space for every sign, with the sign's cost.
+func pairRune(r rune) (rune, float64) {
+	switch {
+	case unicode.IsLetter(r), unicode.IsMark(r):
+		return unicode.ToLower(r), 0
+	case r < 0x80:
+		return ' ', 0
+	case strings.ContainsRune("\u00a0“”„‘’‚«»‹›–—…°§©®™€•·№", r):
+		return ' ', commonSign
+	}
+	return ' ', unseenSymbol
+}

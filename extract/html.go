@@ -1,0 +1,270 @@
+package extract
+
+import (
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// readHTML gives everything a browser would show, nothing filtered as boilerplate: text left out
+// is text not checked. Text hidden by markup is kept and flagged.
+func readHTML(b *builder, data []byte) error {
+	s, err := b.decodeText(data)
+	if err != nil {
+		return err
+	}
+	b.htmlText(s)
+	return nil
+}
+
+// htmlState is the reading of one HTML text.
+type htmlState struct {
+	b       *builder
+	skip    int // depth inside elements whose text is not content
+	pre     int
+	hidden  int       // index in stack from which text is hidden, plus one; 0: none
+	stack   []htmlTag // open elements, at most MaxDepth deep
+	from    int       // where hidden text began
+	title   bool
+	tooDeep bool
+}
+
+type htmlTag struct {
+	name atom.Atom
+	raw  string
+}
+
+// htmlText writes the visible text of s.
+func (b *builder) htmlText(s string) {
+	z := html.NewTokenizer(strings.NewReader(s))
+	z.SetMaxBuf(0) // the input is in memory already
+	st := &htmlState{b: b}
+	for !b.full {
+		switch z.Next() {
+		case html.ErrorToken:
+			if err := z.Err(); err != io.EOF {
+				b.partial(Damaged, "HTML: "+err.Error())
+			}
+			st.endHidden()
+			b.end()
+			return
+		case html.TextToken:
+			st.text(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			st.start(z.Token())
+		case html.EndTagToken:
+			st.close(z.Token())
+		}
+	}
+}
+
+func (st *htmlState) text(s string) {
+	if !st.title && st.skip > 0 {
+		return
+	}
+	if st.title {
+		st.b.res.Title += s
+		return
+	}
+	if st.pre > 0 {
+		st.b.text(s)
+		return
+	}
+	st.b.flow(s)
+}
+
+// flow writes text in which any run of white space is one space, as in HTML and XML formats.
+func (b *builder) flow(s string) {
+	for i, w := range strings.FieldsFunc(s, isFlowSpace) {
+		if i > 0 || isFlowSpace(rune(s[0])) {
+			b.space()
+		}
+		b.text(w)
+	}
+	if len(s) > 0 && isFlowSpace(rune(s[len(s)-1])) {
+		b.space()
+	}
+}
+
+func isFlowSpace(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == '\r' || r == '\f' }
+
+func isVoid(a atom.Atom) bool {
+	switch a {
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+		atom.Source, atom.Track, atom.Wbr, atom.Param, atom.Frame, atom.Keygen:
+		return true
+	}
+	return false
+}
+
+// isInline tells the elements that do not end a paragraph.
+func isInline(a atom.Atom) bool {
+	switch a {
+	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em,
+		atom.Font, atom.I, atom.Img, atom.Input, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Meter, atom.Q, atom.Ruby, atom.S, atom.Samp,
+		atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Nobr,
+		atom.Blink, atom.Rb, atom.Svg, atom.Math, atom.Basefont:
+		return true
+	}
+	return a == 0 // unknown elements are inline, as in browsers
+}
+
+// isSkipped tells the elements whose text a browser does not show as text.
+func isSkipped(a atom.Atom) bool {
+	switch a {
+	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Object, atom.Applet, atom.Rt, atom.Rp, atom.Noframes, atom.Iframe, atom.Datalist:
+		return true
+	}
+	return false
+}
+
+func (st *htmlState) start(t html.Token) {
+	a := t.DataAtom
+	switch a {
+	case atom.Br:
+		st.b.line()
+		return
+	case atom.Meta:
+		st.meta(t)
+		return
+	case atom.Title:
+		st.title = st.b.res.Title == ""
+	case atom.Body:
+		st.skip = 0 // a head that was never closed
+	case atom.Img, atom.Area, atom.Input:
+		st.alternative(t)
+	}
+	if !isInline(a) {
+		st.b.end()
+	}
+	if isVoid(a) || t.Type == html.SelfClosingTagToken && a == 0 {
+		return
+	}
+	if len(st.stack) >= st.b.opt.MaxDepth*16 {
+		if !st.tooDeep {
+			st.tooDeep = true
+			st.b.flag(Flag{Code: Limit, Detail: "elements nested deeper than MaxDepth: hidden text below is not told apart"})
+		}
+		return
+	}
+	if a == atom.P || a == atom.Li || a == atom.Td || a == atom.Tr {
+		st.closeImplied(a)
+	}
+	st.stack = append(st.stack, htmlTag{a, t.Data})
+	if isSkipped(a) {
+		st.skip++
+	}
+	if a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing {
+		st.pre++
+	}
+	if st.hidden == 0 && st.skip == 0 && isHidden(t) {
+		st.hidden = len(st.stack)
+		st.b.end()
+		st.from = st.b.offset()
+	}
+}
+
+// closeImplied closes an open element of the same name that the new one ends (<li>a<li>b).
+func (st *htmlState) closeImplied(a atom.Atom) {
+	if n := len(st.stack); n > 0 && st.stack[n-1].name == a {
+		st.pop(n - 1)
+	}
+}
+
+func (st *htmlState) close(t html.Token) {
+	a := t.DataAtom
+	if a == atom.Title {
+		st.title = false
+	}
+	if a == atom.P || !isInline(a) {
+		st.b.end()
+	}
+	for i := len(st.stack) - 1; i >= 0 && i >= len(st.stack)-64; i-- {
+		if st.stack[i].name == a && st.stack[i].raw == t.Data {
+			st.pop(i)
+			return
+		}
+	}
+}
+
+// pop closes all elements from index i on.
+func (st *htmlState) pop(i int) {
+	for j := len(st.stack) - 1; j >= i; j-- {
+		switch a := st.stack[j].name; {
+		case isSkipped(a) && st.skip > 0:
+			st.skip--
+		case (a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing) && st.pre > 0:
+			st.pre--
+		}
+		if st.hidden == j+1 {
+			st.endHidden()
+		}
+	}
+	st.stack = st.stack[:i]
+}
+
+func (st *htmlState) endHidden() {
+	if st.hidden == 0 {
+		return
+	}
+	st.hidden = 0
+	st.b.end()
+	st.b.flagSpan(FlagHidden, "text that a browser does not show", st.from)
+}
+
+// flagSpan flags the text from offset from to the end, if there is any.
+func (b *builder) flagSpan(code, detail string, from int) {
+	if to := b.out.Len(); to > from {
+		b.flag(Flag{Code: code, Detail: detail, Start: from, End: to})
+	}
+}
+
+// isHidden reports whether the element's own attributes hide it or make it unreadable.
+func isHidden(t html.Token) bool {
+	for _, a := range t.Attr {
+		switch strings.ToLower(a.Key) {
+		case "hidden":
+			return true
+		case "style":
+			s := strings.ToLower(strings.Join(strings.Fields(a.Val), ""))
+			for _, p := range []string{"display:none", "visibility:hidden", "font-size:0", "font-size:1px", "font-size:1pt", "opacity:0;", "left:-999", "text-indent:-999", "color:#fff;", "color:#ffffff", "color:white"} {
+				if strings.Contains(s+";", p) && !strings.Contains(s, "background") && !strings.Contains(s, "font-size:0.") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// meta takes the author; the encoding was settled before.
+func (st *htmlState) meta(t html.Token) {
+	var name, content string
+	for _, a := range t.Attr {
+		switch strings.ToLower(a.Key) {
+		case "name":
+			name = strings.ToLower(a.Val)
+		case "content":
+			content = a.Val
+		}
+	}
+	if (name == "author" || name == "dc.creator" || name == "citation_author") && st.b.res.Author == "" {
+		st.b.res.Author = content
+	}
+}
+
+// alternative writes the text that stands for a picture: it is what a reader without pictures sees.
+func (st *htmlState) alternative(t html.Token) {
+	if st.skip > 0 {
+		return
+	}
+	for _, a := range t.Attr {
+		if strings.EqualFold(a.Key, "alt") && strings.TrimSpace(a.Val) != "" {
+			st.b.space()
+			st.b.flow(a.Val)
+			st.b.space()
+		}
+	}
+}

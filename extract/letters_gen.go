@@ -1,0 +1,98 @@
+//go:build ignore
+
+// This program makes letters.txt, the letter pairs by which guess.go tells 8-bit encodings apart, from
+// the Universal Declaration of Human Rights (public domain): go run letters_gen.go UDHR-FOLDER.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// sources are the languages that are written in 8-bit encodings, with their file.
+var sources = []struct {
+	lang, file string
+	enc        encoding.Encoding
+}{
+	{"be", "udhr/Belorus_Belaruski-UTF8", nil}, {"bg", "udhr/Bulgarian_Balgarski-UTF8", nil},
+	{"cs", "udhr/Czech-Latin2", charmap.ISO8859_2}, {"cy", "udhr2/cym.txt", nil}, {"el", "udhr/Greek_Ellinika-UTF8", nil},
+	{"es", "udhr/Spanish-Latin1", charmap.ISO8859_1}, {"et", "udhr/Estonian_Eesti-Latin1", charmap.ISO8859_1},
+	{"ca", "udhr2/cat.txt", nil}, {"de", "udhr/German_Deutsch-Latin1", charmap.ISO8859_1}, {"eu", "udhr2/eus.txt", nil},
+	{"fi", "udhr2/fin.txt", nil}, {"fo", "udhr2/fao.txt", nil}, {"fr", "udhr2/fra.txt", nil},
+	{"ga", "udhr/IrishGaelic_Gaeilge-Latin1", charmap.ISO8859_1}, {"gl", "udhr2/glg.txt", nil},
+	{"he", "udhr/Hebrew_Ivrit-UTF8", nil}, {"hr", "udhr/Hrvatski_Croatian-Latin2", charmap.ISO8859_2},
+	{"hu", "udhr2/hun.txt", nil}, {"lt", "udhr2/lit.txt", nil}, {"mk", "udhr2/mkd.txt", nil}, {"mt", "udhr2/mlt.txt", nil},
+	{"nl", "udhr2/nld.txt", nil}, {"no", "udhr/Norwegian_Norsk-Bokmal-Latin1", charmap.ISO8859_1}, {"pl", "udhr2/pol.txt", nil},
+	{"pt", "udhr2/por_BR.txt", nil}, {"ro", "udhr2/ron.txt", nil}, {"ru", "udhr/Russian_Russky-UTF8~", nil},
+	{"sk", "udhr/Slovak_Slovencina-Latin2", charmap.ISO8859_2}, {"sl", "udhr2/slv.txt", nil},
+	{"sq", "udhr2/als.txt", nil}, {"sr", "udhr/Serbian_Srpski-UTF8", nil}, {"sv", "udhr/Swedish_Svenska-Latin1", charmap.ISO8859_1},
+	{"th", "udhr2/tha.txt", nil}, {"tr", "udhr/Turkish_Turkce-UTF8", nil}, {"uk", "udhr2/ukr.txt", nil},
+	{"ar", "udhr2/arb.txt", nil}, {"fa", "udhr2/pes_1.txt", nil},
+}
+
+func main() {
+	out, err := os.Create("letters.txt")
+	if err != nil {
+		panic(err)
+	}
+	defer out.Close()
+	w := bufio.NewWriter(out)
+	defer w.Flush()
+	for _, s := range sources {
+		data, err := os.ReadFile(filepath.Join(os.Args[1], s.file))
+		if err != nil {
+			panic(err)
+		}
+		text := string(data)
+		if s.enc != nil {
+			if text, err = s.enc.NewDecoder().String(text); err != nil {
+				panic(err)
+			}
+		}
+		if !utf8.ValidString(text) {
+			panic(s.file + " is not UTF-8")
+		}
+		fmt.Fprintf(w, "%s\t%s\n", s.lang, model(text))
+		if s.lang == "ro" { // 8-bit encodings have Romanian's letters with a cedilla only
+			fmt.Fprintf(w, "%s\t%s\n", s.lang, model(strings.NewReplacer("ș", "ş", "ț", "ţ", "Ș", "Ş", "Ț", "Ţ").Replace(text)))
+		}
+	}
+}
+
+// model is the letter pairs of text with one letter outside ASCII at least, each followed by a letter
+// for its frequency: 'a' for one pair in two, 'b' for one in four, and so on.
+func model(text string) string {
+	counts, all := map[string]int{}, 0
+	prev := ' '
+	for _, r := range text {
+		if r = unicode.ToLower(r); !unicode.IsLetter(r) && !unicode.IsMark(r) {
+			r = ' '
+		}
+		if prev >= 0x80 || r >= 0x80 {
+			counts[string(prev)+string(r)]++
+			all++
+		}
+		prev = r
+	}
+	pairs := make([]string, 0, len(counts))
+	for p := range counts {
+		pairs = append(pairs, p)
+	}
+	sort.Strings(pairs)
+	var s strings.Builder
+	for _, p := range pairs {
+		s.WriteString(strings.ReplaceAll(p, " ", "_"))
+		s.WriteByte('a' + byte(min(25, max(0, math.Round(-math.Log2(float64(counts[p])/float64(all))-1)))))
+	}
+	return s.String()
+}

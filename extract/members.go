@@ -1,0 +1,68 @@
+package extract
+
+import (
+	"errors"
+	"iter"
+)
+
+// Member is one file of an archive, or the file itself where it is none. Exactly one of Result and
+// Err is set.
+type Member struct {
+	Path   string  `json:"path"` // such as work.zip!/chapter/one.docx
+	Result *Result `json:"result,omitempty"`
+	Err    *Error  `json:"error,omitempty"`
+}
+
+// Members gives every file inside an archive or message, in the archive's order, each with its text
+// or its error; archives inside are opened too, to MaxNesting. A file that holds no others is its
+// own only member, under name. Limits on entries and unpacked bytes hold for all together. data
+// must not change while the sequence is read.
+func Members(name string, data []byte, o Options) iter.Seq[Member] {
+	return func(yield func(Member) bool) {
+		if err := o.Validate(); err != nil {
+			yield(Member{Path: name, Err: &Error{Code: Invalid, Detail: err.Error()}})
+			return
+		}
+		o = o.WithDefaults()
+		w := &walker{o: o, lim: newBudget(o), yield: yield}
+		w.walk(name, name, data, 0)
+	}
+}
+
+// walker is one walk over an archive and the archives in it.
+type walker struct {
+	o     Options
+	lim   *budget
+	yield func(Member) bool
+	done  bool // the caller has had enough
+}
+
+func (w *walker) give(path string, r *Result, err error) {
+	if w.done {
+		return
+	}
+	m := Member{Path: path, Result: r}
+	if err != nil {
+		m.Result, m.Err = nil, asError(err)
+	}
+	w.done = !w.yield(m)
+}
+
+func asError(err error) *Error {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = &Error{Code: Damaged, Detail: err.Error()}
+	}
+	return e
+}
+
+// walk gives the member at path, or the members it holds.
+func (w *walker) walk(path, name string, data []byte, depth int) {
+	f, err := checkInput(name, data, w.o)
+	if err != nil {
+		w.give(path, nil, err)
+		return
+	}
+	r, err := read(f, data, w.o, w.lim)
+	w.give(path, r, err)
+}

@@ -1,0 +1,333 @@
+package extract
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf16"
+)
+
+// PDFium's error codes, fpdfview.h.
+const (
+	pdfErrFormat   = 3
+	pdfErrPassword = 4
+	pdfErrSecurity = 5
+)
+
+// mostPageChars bounds the characters of one page; a page of dense print has 10,000.
+const mostPageChars = 2_000_000
+
+// readPDF reads the text layer page by page. Pages without one are named, and make the result partial.
+func readPDF(b *builder, data []byte) error {
+	if b.opt.PDF == nil {
+		return &Error{Code: Unsupported, Detail: "PDF without an engine (Options.PDF)"}
+	}
+	f, err := b.opt.PDF.open()
+	if err != nil {
+		return &Error{Code: Limit, Detail: err.Error()}
+	}
+	defer f.close()
+	doc, err := f.load(data)
+	if err != nil {
+		return err
+	}
+	b.res.Title, b.res.Author = f.metaText(doc, "Title"), f.metaText(doc, "Author")
+	pages := f.integer("FPDF_GetPageCount", doc)
+	if f.err != nil || pages <= 0 {
+		return &Error{Code: Damaged, Detail: "no page can be found in it"}
+	}
+	d := &pdfDoc{b: b, f: f, doc: doc}
+	d.readPages(pages)
+	d.write()
+	if f.err != nil {
+		return &Error{Code: Damaged, Detail: f.err.Error()}
+	}
+	return nil
+}
+
+// load opens the document; the bytes stay in the instance's memory until it is closed.
+func (f *pdfium) load(data []byte) (uint64, error) {
+	at := f.malloc(len(data))
+	if f.err != nil {
+		return 0, &Error{Code: Limit, Detail: "the PDF does not fit the reader's memory", Advice: "raise PDFOptions.MemoryPages"}
+	}
+	f.write(at, data)
+	doc := f.call("FPDF_LoadMemDocument", uint64(at), uint64(len(data)), 0)
+	if f.err != nil {
+		return 0, &Error{Code: Damaged, Detail: f.err.Error()}
+	}
+	if doc != 0 {
+		return doc, nil
+	}
+	switch code := f.integer("FPDF_GetLastError"); code {
+	case pdfErrPassword:
+		return 0, &Error{Code: Encrypted, Detail: "the PDF needs a password"}
+	case pdfErrSecurity:
+		return 0, &Error{Code: Encrypted, Detail: "the PDF uses an unknown protection"}
+	case pdfErrFormat:
+		return 0, &Error{Code: Damaged, Detail: "not a readable PDF"}
+	default:
+		return 0, &Error{Code: Damaged, Detail: fmt.Sprintf("the PDF cannot be opened (PDFium error %d)", code)}
+	}
+}
+
+// metaText reads one entry of the document's information.
+func (f *pdfium) metaText(doc uint64, key string) string {
+	k := f.malloc(len(key) + 1)
+	f.write(k, append([]byte(key), 0))
+	n := f.integer("FPDF_GetMetaText", doc, uint64(k), 0, 0)
+	if n <= 2 || n > 1<<16 {
+		return ""
+	}
+	at := f.malloc(n)
+	f.call("FPDF_GetMetaText", doc, uint64(k), uint64(at), uint64(n))
+	raw := f.read(at, uint32(n-2))
+	units := make([]uint16, len(raw)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(raw[2*i:])
+	}
+	return string(utf16.Decode(units))
+}
+
+// pdfChar is one character as placed on the page. Coordinates are points from the lower left of
+// the page as shown.
+type pdfChar struct {
+	r                        rune
+	left, right, low, high   float64 // loose box: the line's height, whatever the letter
+	generated, bad, noGlyph  bool
+	white, invisible, hyphen bool
+}
+
+// pdfPage is what one page gave.
+type pdfPage struct {
+	number        int
+	width, height float64
+	lines         []pdfLine
+	pictures      int  // picture objects
+	scan          bool // one picture covers most of the page
+	failed        bool
+	chars         int
+	bad           int // characters without a known meaning
+}
+
+type pdfDoc struct {
+	b     *builder
+	f     *pdfium
+	doc   uint64
+	pages []pdfPage
+}
+
+func (d *pdfDoc) readPages(n int) {
+	if n > d.b.opt.MaxPages {
+		d.b.partial(FlagPageLimit, fmt.Sprintf("pages %d to %d were not read (MaxPages)", d.b.opt.MaxPages+1, n))
+		n = d.b.opt.MaxPages
+	}
+	total := 0
+	for i := range n {
+		p := d.readPage(i)
+		d.pages = append(d.pages, p)
+		if total += p.chars; int64(total) > d.b.opt.MaxText {
+			d.b.partial(FlagTextLimit, fmt.Sprintf("text ends on page %d (MaxText)", i+1))
+			return
+		}
+		if d.f.err != nil {
+			return
+		}
+	}
+}
+
+func (d *pdfDoc) readPage(i int) pdfPage {
+	f := d.f
+	p := pdfPage{number: i + 1}
+	page := f.call("FPDF_LoadPage", d.doc, uint64(i))
+	if page == 0 {
+		p.failed = true
+		return p
+	}
+	defer f.call("FPDF_ClosePage", page)
+	p.width, p.height = f.float("FPDF_GetPageWidthF", page), f.float("FPDF_GetPageHeightF", page)
+	text := f.call("FPDFText_LoadPage", page)
+	if text == 0 {
+		p.failed = true
+		return p
+	}
+	defer f.call("FPDFText_ClosePage", text)
+	g := f.pageGeometry(page, p.width, p.height)
+	chars := f.pageChars(text, g)
+	p.lines = splitLines(chars)
+	for _, c := range chars {
+		if !c.generated && c.r > ' ' {
+			p.chars++
+			if c.bad {
+				p.bad++
+			}
+		}
+	}
+	f.pictures(page, &p)
+	f.shades(page, g, &p)
+	return p
+}
+
+// geometry turns page coordinates into those of the page as shown.
+type geometry struct {
+	left, low     float64
+	width, height float64 // as shown
+	rotation      int     // quarter turns clockwise
+}
+
+func (f *pdfium) pageGeometry(page uint64, w, h float64) geometry {
+	g := geometry{width: w, height: h, rotation: f.integer("FPDFPage_GetRotation", page) & 3}
+	s := uint64(f.scratch)
+	for _, box := range []string{"FPDFPage_GetCropBox", "FPDFPage_GetMediaBox"} {
+		if f.integer(box, page, s, s+4, s+8, s+12) != 0 {
+			if m := f.read(f.scratch, 16); m != nil {
+				g.left, g.low = f32(m), f32(m[4:])
+			}
+			break
+		}
+	}
+	return g
+}
+
+// shown maps a box on the page to the page as shown.
+func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float64) {
+	l, r, lo, hi = l-g.left, r-g.left, lo-g.low, hi-g.low
+	switch g.rotation {
+	case 1:
+		return lo, hi, g.height - r, g.height - l
+	case 2:
+		return g.width - r, g.width - l, g.height - hi, g.height - lo
+	case 3:
+		return g.width - hi, g.width - lo, l, r
+	}
+	return l, r, lo, hi
+}
+
+// pageChars reads every character with its box.
+func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
+	n := f.integer("FPDFText_CountChars", text)
+	if n <= 0 {
+		return nil
+	}
+	n = min(n, mostPageChars)
+	chars := make([]pdfChar, 0, n)
+	s := uint64(f.scratch)
+	for i := range uint64(n) {
+		c := pdfChar{r: rune(uint32(f.call("FPDFText_GetUnicode", text, i)))}
+		if c.r == 0xfffe || c.r == 2 {
+			c.r, c.hyphen = 2, true
+		}
+		c.generated = f.integer("FPDFText_IsGenerated", text, i) == 1
+		if c.r == '\r' || c.r == '\n' {
+			chars = append(chars, c)
+			continue
+		}
+		if c.r > ' ' || c.hyphen {
+			c.bad = c.r == 0xfffd || c.r != 2 && f.integer("FPDFText_HasUnicodeMapError", text, i) == 1
+			if f.integer("FPDFText_GetLooseCharBox", text, i, s) != 0 {
+				if m := f.read(f.scratch, 16); m != nil { // FS_RECTF: left, top, right, bottom
+					c.left, c.right, c.low, c.high = g.shown(f32(m), f32(m[8:]), f32(m[12:]), f32(m[4:]))
+				}
+			}
+			if f.integer("FPDFText_GetFillColor", text, i, s, s+4, s+8, s+12) != 0 {
+				if m := f.read(f.scratch, 16); m != nil {
+					c.white = m[0] >= 0xf8 && m[4] >= 0xf8 && m[8] >= 0xf8 || m[12] == 0
+				}
+			}
+		}
+		chars = append(chars, c)
+		if f.err != nil {
+			break
+		}
+	}
+	return chars
+}
+
+// PDFium's page object types and the render mode of invisible text, fpdf_edit.h.
+const (
+	pdfObjectPath  = 2
+	pdfObjectImage = 3
+	mostObjects    = 5000
+)
+
+// pictures counts the page's picture objects and tells whether one of them covers most of the page.
+func (f *pdfium) pictures(page uint64, p *pdfPage) {
+	n := min(f.integer("FPDFPage_CountObjects", page), mostObjects)
+	s := uint64(f.scratch)
+	for i := range max(n, 0) {
+		o := f.call("FPDFPage_GetObject", page, uint64(i))
+		if o == 0 || f.integer("FPDFPageObj_GetType", o) != pdfObjectImage {
+			continue
+		}
+		p.pictures++
+		if f.integer("FPDFPageObj_GetBounds", o, s, s+4, s+8, s+12) != 0 {
+			if m := f.read(f.scratch, 16); m != nil {
+				area := math.Abs((f32(m[8:]) - f32(m)) * (f32(m[12:]) - f32(m[4:])))
+				p.scan = p.scan || area > 0.5*p.width*p.height
+			}
+		}
+	}
+}
+
+// shades settles white text: text on a dark ground is meant to be white. A line is white only where
+// no filled shape or picture lies under it.
+func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
+	white := false
+	for _, l := range p.lines {
+		white = white || l.white
+	}
+	if !white || f.err != nil {
+		return
+	}
+	s := uint64(f.scratch)
+	n := min(f.integer("FPDFPage_CountObjects", page), mostObjects)
+	for i := range max(n, 0) {
+		o := f.call("FPDFPage_GetObject", page, uint64(i))
+		kind := f.integer("FPDFPageObj_GetType", o)
+		if kind != pdfObjectPath && kind != pdfObjectImage && kind < 4 {
+			continue
+		}
+		if kind == pdfObjectPath && f.integer("FPDFPageObj_GetFillColor", o, s, s+4, s+8, s+12) != 0 {
+			if m := f.read(f.scratch, 16); m != nil && m[0] >= 0xf8 && m[4] >= 0xf8 && m[8] >= 0xf8 {
+				continue
+			}
+		}
+		if f.integer("FPDFPageObj_GetBounds", o, s, s+4, s+8, s+12) == 0 {
+			continue
+		}
+		m := f.read(f.scratch, 16)
+		if m == nil {
+			return
+		}
+		l, r, lo, hi := g.shown(f32(m), f32(m[8:]), f32(m[4:]), f32(m[12:]))
+		for j := range p.lines {
+			if x, y := (p.lines[j].left+p.lines[j].right)/2, (p.lines[j].low+p.lines[j].high)/2; x >= l && x <= r && y >= lo && y <= hi {
+				p.lines[j].white = false
+			}
+		}
+	}
+}
+
+// pageList writes page numbers for people: "3, 7 to 9".
+func pageList(pages []int) string {
+	var s strings.Builder
+	for i := 0; i < len(pages); {
+		j := i
+		for j+1 < len(pages) && pages[j+1] == pages[j]+1 {
+			j++
+		}
+		if i > 0 {
+			s.WriteString(", ")
+		}
+		fmt.Fprintf(&s, "%d", pages[i])
+		if j > i {
+			fmt.Fprintf(&s, " to %d", pages[j])
+		}
+		if i = j + 1; s.Len() > 200 && i < len(pages) {
+			s.WriteString(" and more")
+			break
+		}
+	}
+	return s.String()
+}

@@ -1,0 +1,269 @@
+package extract
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// pdfLine is one line of print.
+type pdfLine struct {
+	text                   string
+	left, right, low, high float64
+	white                  bool // most of its letters are white
+	off                    bool // outside the visible page
+	hyphen                 bool // ends in a hyphen that PDFium took for a divided word
+	drop                   bool // a running header, footer or page number
+	solid                  int  // characters that are not spaces
+}
+
+func (l *pdfLine) size() float64 { return l.high - l.low }
+
+// splitLines cuts the characters of a page at the line ends that PDFium found. Where it took a hyphen
+// for a divided word it gives U+0002 instead of hyphen and line end.
+func splitLines(chars []pdfChar) []pdfLine {
+	var lines []pdfLine
+	start := 0
+	for i := 0; i <= len(chars); i++ {
+		if i < len(chars) && chars[i].r != '\r' && chars[i].r != '\n' && !chars[i].hyphen {
+			continue
+		}
+		if l, ok := makeLine(chars[start:i]); ok {
+			l.hyphen = i < len(chars) && chars[i].hyphen
+			lines = append(lines, l)
+		}
+		start = i + 1
+	}
+	return lines
+}
+
+func makeLine(chars []pdfChar) (pdfLine, bool) {
+	l := pdfLine{left: math.Inf(1), right: math.Inf(-1)}
+	var text strings.Builder
+	var lows, highs []float64
+	white := 0
+	for _, c := range chars {
+		if c.r == 0 || c.r == 0xfeff {
+			continue
+		}
+		text.WriteRune(c.r)
+		if c.r <= ' ' || c.right <= c.left {
+			continue
+		}
+		l.solid++
+		if c.white {
+			white++
+		}
+		l.left, l.right = min(l.left, c.left), max(l.right, c.right)
+		lows, highs = append(lows, c.low), append(highs, c.high)
+	}
+	l.text = strings.TrimRight(splitLigatures(text.String()), " \t")
+	l.text = strings.TrimLeft(l.text, " \t")
+	if l.solid == 0 {
+		l.left, l.right = 0, 0
+		return l, strings.TrimSpace(l.text) != ""
+	}
+	l.low, l.high = median(lows), median(highs)
+	l.white = white*2 > l.solid
+	return l, true
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	sort.Float64s(v)
+	return v[len(v)/2]
+}
+
+var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st", "\ufb06", "st")
+
+func splitLigatures(s string) string {
+	if !strings.Contains(s, "\xef\xac") {
+		return s
+	}
+	return ligatures.Replace(s)
+}
+
+// write turns the pages into paragraphs.
+func (d *pdfDoc) write() {
+	d.dropHeaders()
+	words := d.vocabulary()
+	var noText, failed []int
+	garbled, seen := 0, 0
+	var prev *pdfLine
+	for i := range d.pages {
+		p := &d.pages[i]
+		switch {
+		case p.failed:
+			failed = append(failed, p.number)
+		case p.chars == 0 && p.pictures > 0, p.scan && p.chars < 8:
+			noText = append(noText, p.number)
+		}
+		garbled, seen = garbled+p.bad, seen+p.chars
+		prev = d.writePage(p, prev, words)
+	}
+	d.b.end()
+	if len(noText) > 0 {
+		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: pictures only", pageList(noText), len(d.pages)))
+	}
+	if len(failed) > 0 {
+		d.b.partial(Damaged, fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages)))
+	}
+	if garbled*20 > seen && seen > 0 {
+		d.b.flag(Flag{Code: FlagGlyphs, Detail: "characters whose meaning the file does not give", Count: garbled})
+	}
+}
+
+// writePage writes one page. prev is the last line of the page before, whose paragraph may go on.
+func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words map[string]bool) *pdfLine {
+	b := d.b
+	layout := newLayout(p.lines)
+	label := fmt.Sprintf("page %d", p.number)
+	first := true
+	for i := range p.lines {
+		l := &p.lines[i]
+		if l.drop {
+			continue
+		}
+		joined := false
+		if prev != nil {
+			if first {
+				joined = continuesAcross(prev, l)
+			} else {
+				joined = layout.continues(i)
+			}
+		}
+		if !joined {
+			b.end()
+		}
+		if first {
+			// A paragraph that runs over the page end belongs to the page on which it began; the
+			// place then stands at the byte where the new page's words begin.
+			d.placePage(label, prev, joined)
+			first = false
+		}
+		d.writeLine(prev, l, joined, words)
+		prev = l
+	}
+	return prev
+}
+
+// placePage records where a page begins, inside a paragraph that runs on or before a new one.
+func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
+	if !joined {
+		d.b.label = label
+		return
+	}
+	d.b.places = append(d.b.places, paraPlace{len(d.b.para), label})
+}
+
+// writeLine appends a line to the paragraph, with a space, nothing, or a word joined.
+func (d *pdfDoc) writeLine(prev, l *pdfLine, joined bool, words map[string]bool) {
+	b := d.b
+	if joined {
+		before, _ := utf8.DecodeLastRune(b.para)
+		after, _ := utf8.DecodeRuneInString(l.text)
+		switch {
+		case prev.hyphen || endsDivided(b.para, before, after):
+			d.joinWord(l.text, words)
+		case isUnspaced(before) && isUnspaced(after), isUnspaced(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after):
+		default:
+			b.space()
+		}
+	}
+	from := len(b.para)
+	b.text(l.text)
+	if l.white {
+		b.spans.add(FlagWhite, "text in white on no dark ground", from, len(b.para))
+	} else if l.size() > 0 && l.size() <= tinyPoints {
+		b.spans.add(FlagTiny, "text of 2 points or less", from, len(b.para))
+	} else if l.off {
+		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
+	}
+}
+
+// endsDivided recognises a divided word whose hyphen PDFium left as it is.
+func endsDivided(para []byte, before, after rune) bool {
+	if before == 0xad {
+		return true
+	}
+	if before != '-' && before != 0x2010 || !unicode.IsLower(after) {
+		return false
+	}
+	_, n := utf8.DecodeLastRune(para)
+	r, _ := utf8.DecodeLastRune(para[:len(para)-n])
+	return unicode.IsLetter(r)
+}
+
+// joinWord settles the hyphen at a line end: "" when the joined word stands elsewhere in the document,
+// "-" when the hyphenated one does or a part has a capital or digit, else "".
+func (d *pdfDoc) joinWord(next string, words map[string]bool) {
+	b := d.b
+	for {
+		r, n := utf8.DecodeLastRune(b.para)
+		if r != '-' && r != 0x2010 && r != 0xad || n == 0 {
+			break
+		}
+		b.para = b.para[:len(b.para)-n]
+	}
+	head, tail := lastWord(string(b.para)), firstWord(next)
+	switch {
+	case head == "" || tail == "":
+		b.para = append(b.para, '-')
+	case words[strings.ToLower(head+tail)]:
+	case words[strings.ToLower(head+"-"+tail)], !allLower(tail):
+		b.para = append(b.para, '-')
+	}
+}
+
+func allLower(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }) < 0
+}
+
+func isWordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+}
+
+func lastWord(s string) string {
+	i := strings.LastIndexFunc(s, func(r rune) bool { return !isWordRune(r) })
+	if i < 0 {
+		return s
+	}
+	_, n := utf8.DecodeRuneInString(s[i:])
+	return s[i+n:]
+}
+
+func firstWord(s string) string {
+	i := strings.IndexFunc(s, func(r rune) bool { return !isWordRune(r) })
+	if i < 0 {
+		return s
+	}
+	return s[:i]
+}
+
+// vocabulary is the words that stand whole inside a line of the document, hyphenated ones as such;
+// it settles what a hyphen at a line end means.
+func (d *pdfDoc) vocabulary() map[string]bool {
+	words := map[string]bool{}
+	for i := range d.pages {
+		for j := range d.pages[i].lines {
+			l := &d.pages[i].lines[j]
+			f := strings.FieldsFunc(strings.ToLower(l.text), func(r rune) bool { return !isWordRune(r) && r != '-' })
+			for k, w := range f {
+				if k > 0 || len(f) == 1 || !l.hyphen {
+					if !l.hyphen || k < len(f)-1 {
+						words[strings.Trim(w, "-")] = true
+					}
+				}
+			}
+			if len(words) > 200000 {
+				return words
+			}
+		}
+	}
+	return words
+}

@@ -1,0 +1,169 @@
+package extract
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// layout decides which lines of a page belong to one paragraph.
+type layout struct {
+	lines []pdfLine
+	edge  []float64 // right edge of the column each line stands in
+	start []float64 // left edge of it
+	pitch float64   // usual distance between lines of one paragraph, in line heights
+}
+
+func newLayout(lines []pdfLine) *layout {
+	y := &layout{lines: lines, edge: make([]float64, len(lines)), start: make([]float64, len(lines))}
+	var pitches []float64
+	for i := range lines {
+		y.edge[i], y.start[i] = y.column(i)
+		if i > 0 && lines[i].size() > 0 {
+			if d := (lines[i-1].low - lines[i].low) / lines[i].size(); d > 0.5 && d < 3 && y.sameColumn(i-1, i) {
+				pitches = append(pitches, d)
+			}
+		}
+	}
+	if y.pitch = median(pitches); y.pitch == 0 {
+		y.pitch = 1.2
+	}
+	return y
+}
+
+// near is how many lines before and after are looked at to find a column's edges.
+const near = 12
+
+// column is the right and left edge of the lines around line i that overlap it.
+func (y *layout) column(i int) (right, left float64) {
+	l := &y.lines[i]
+	right, left = l.right, l.left
+	for _, step := range []int{-1, 1} {
+		for j := i + step; j >= 0 && j < len(y.lines) && j-i <= near && i-j <= near; j += step {
+			o := &y.lines[j]
+			if o.solid == 0 || o.left > l.right || o.right < l.left {
+				break
+			}
+			right, left = max(right, o.right), min(left, o.left)
+		}
+	}
+	return right, left
+}
+
+func (y *layout) sameColumn(i, j int) bool {
+	a, b := &y.lines[i], &y.lines[j]
+	return a.left < b.right && b.left < a.right
+}
+
+// continues reports whether line i goes on with the paragraph of the line before it.
+func (y *layout) continues(i int) bool {
+	j := i - 1
+	for j >= 0 && y.lines[j].drop {
+		j--
+	}
+	if j < 0 {
+		return true
+	}
+	a, b := &y.lines[j], &y.lines[i]
+	if a.solid == 0 || b.solid == 0 || a.white != b.white {
+		return false
+	}
+	size := max(a.size(), b.size())
+	if size <= 0 {
+		return goesOn(a, b)
+	}
+	if math.Abs(a.size()-b.size()) > 0.12*size {
+		return false
+	}
+	if startsItem(b.text) {
+		return false
+	}
+	drop := (a.low - b.low) / size
+	switch {
+	case drop < -1 || !y.sameColumn(j, i):
+		// The next column, or text beside: it goes on only where the words say so.
+		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j])
+	case drop > y.pitch*1.25+0.1:
+		return false
+	}
+	em := size * 0.8
+	width := y.edge[j] - y.start[j]
+	full := a.right > y.edge[j]-max(0.08*width, 2*em)
+	indented := b.left > y.start[i]+0.7*em && b.left > a.left+0.7*em && b.left < y.start[i]+6*em
+	outdented := a.left > b.left+0.7*em // the first line of a paragraph, or a hanging one
+	switch {
+	case a.hyphen:
+		return true
+	case indented && (endsSentence(a.text) || !full):
+		return false
+	case full:
+		return true
+	case endsSentence(a.text):
+		return false
+	case outdented, a.right-a.left > 0.75*width:
+		return goesOn(a, b) || !startsUpper(b.text)
+	}
+	return goesOn(a, b) && a.right-a.left > 0.5*width
+}
+
+// goesOn reports whether the words alone say that b continues a: a does not end a sentence and b
+// begins in lower case, or both are of a script without case and spaces.
+func goesOn(a, b *pdfLine) bool {
+	if a.hyphen {
+		return true
+	}
+	if endsSentence(a.text) {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(b.text)
+	last, _ := utf8.DecodeLastRuneInString(a.text)
+	return unicode.IsLower(r) || isUnspaced(r) && isUnspaced(last) || strings.ContainsRune(",;", last)
+}
+
+// continuesAcross reports whether the first line of a page goes on with the last of the one before.
+func continuesAcross(a, b *pdfLine) bool {
+	if a.solid == 0 || b.solid == 0 || startsItem(b.text) {
+		return false
+	}
+	size := max(a.size(), b.size())
+	if size > 0 && math.Abs(a.size()-b.size()) > 0.12*size {
+		return false
+	}
+	return goesOn(a, b)
+}
+
+func startsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r) || unicode.IsDigit(r)
+}
+
+// endsSentence reports whether s ends as a sentence does, closing quotes and brackets aside.
+func endsSentence(s string) bool {
+	s = strings.TrimRightFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("\"')]}»”’」』）】》", r)
+	})
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return strings.ContainsRune(".!?:。！？：…؟۔։।", r)
+}
+
+// startsItem reports whether s begins like an item of a list.
+func startsItem(s string) bool {
+	r, n := utf8.DecodeRuneInString(s)
+	if strings.ContainsRune("•◦▪‣●○■□–—∙·\uf0b7", r) {
+		return strings.HasPrefix(s[n:], " ")
+	}
+	mark, _, ok := strings.Cut(s, " ")
+	if !ok || len(mark) > 5 || len(mark) < 2 {
+		return false
+	}
+	body := strings.Trim(mark, "()[]")
+	if end := mark[len(mark)-1]; end != '.' && end != ')' && end != ']' {
+		return false
+	}
+	body = strings.TrimSuffix(body, ".")
+	if strings.IndexFunc(body, func(r rune) bool { return r < '0' || r > '9' }) < 0 && len(body) <= 3 && body != "" {
+		return true
+	}
+	return len(body) == 1 && body[0] >= 'a' && body[0] <= 'z' && mark[len(mark)-1] == ')'
+}

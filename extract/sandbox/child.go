@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat/extract"
+)
+
+// child is one worker process, for one file.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.ReadCloser
+	stderr *headBuffer
+
+	readyOnce sync.Once
+	readyMsg  ready
+	readyErr  error
+	waitOnce  sync.Once
+	end       ending
+}
+
+// start runs a worker and sends it its setup. It does not wait for it.
+func start(o Options, namespaces bool) (*child, error) {
+	cmd := exec.Command(o.Executable, workerArg)
+	// Nothing of the parent's environment is the child's business. Traces of a crash are cut to one line.
+	cmd.Env = []string{"GOTRACEBACK=none"}
+	if p := os.Getenv("LD_LIBRARY_PATH"); p != "" {
+		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+p)
+	}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = processAttributes(namespaces)
+	c := &child{cmd: cmd, stderr: &headBuffer{}}
+	cmd.Stderr = c.stderr
+	var err error
+	if c.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if c.stdout, err = cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start extraction child: %w", err)
+	}
+	s := setup{Extract: o.Extract, CacheDir: o.CacheDir, CPU: int64((o.CPU + time.Second - 1) / time.Second), Memory: o.Memory}
+	if err := writeFrame(c.stdin, s); err != nil {
+		c.kill()
+		return nil, fmt.Errorf("start extraction child: %w%s", err, c.wait().note())
+	}
+	return c, nil
+}
+
+// ready waits for the child's first message.
+func (c *child) ready() (ready, error) {
+	c.readyOnce.Do(func() {
+		c.readyErr = readFrame(c.stdout, &c.readyMsg, mostFrame)
+		if c.readyErr == nil && c.readyMsg.Error != "" {
+			c.readyErr = fmt.Errorf("%s", c.readyMsg.Error)
+		}
+	})
+	return c.readyMsg, c.readyErr
+}
+
+// send gives the file to the child. The error is the source's; a child that does not read any more
+// shows itself in its answer.
+func (c *child) send(name string, src io.Reader, size int64) error {
+	if err := writeFrame(c.stdin, request{name, size}); err != nil {
+		return nil
+	}
+	r := &errReader{r: io.LimitReader(src, size)}
+	n, _ := io.Copy(c.stdin, r)
+	if r.err == nil && n < size && r.eof {
+		return io.ErrUnexpectedEOF
+	}
+	return r.err
+}
+
+// errReader remembers how reading ended, to tell it from a failure to write.
+type errReader struct {
+	r   io.Reader
+	err error
+	eof bool
+}
+
+func (e *errReader) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	if err == io.EOF {
+		e.eof = true
+	} else if err != nil {
+		e.err = err
+	}
+	return n, err
+}
+
+// answer reads the next message. JSON may write a byte of text as six.
+func (c *child) answer(o extract.Options) (answer, error) {
+	var a answer
+	err := readFrame(c.stdout, &a, 6*o.MaxText+16<<20)
+	a.Item = a.Member
+	if err == nil && !a.Done && (a.Result == nil) == (a.Err == nil) {
+		err = fmt.Errorf("answer without a result")
+	}
+	return a, err
+}
+
+func (c *child) kill() { _ = c.cmd.Process.Kill() }
+
+// ending is how a child ended.
+type ending struct {
+	state  *os.ProcessState
+	stderr string
+}
+
+func (c *child) wait() ending {
+	c.waitOnce.Do(func() {
+		_ = c.stdin.Close()
+		_ = c.stdout.Close()
+		_ = c.cmd.Wait() // its state says all
+		c.end = ending{c.cmd.ProcessState, c.stderr.String()}
+	})
+	return c.end
+}
+
+// note is the first line the child wrote to its standard error.
+func (e ending) note() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(e.stderr), "\n")
+	if line = strings.ToValidUTF8(line, "?"); line == "" {
+		return ""
+	}
+	return ": " + line
+}
+
+// cause turns the end of a child into the error of its file.
+func (e ending) cause(late bool, o Options, err error) *extract.Error {
+	used := time.Duration(0)
+	if e.state != nil {
+		used = e.state.UserTime() + e.state.SystemTime()
+	}
+	switch {
+	case late:
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall)}
+	case strings.Contains(e.stderr, "SIGXCPU"), used >= o.CPU:
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU)}
+	case strings.Contains(e.stderr, "out of memory"), strings.Contains(e.stderr, "cannot allocate memory"):
+		return &extract.Error{Code: extract.Limit, Detail: fmt.Sprintf("memory: needs more than %d MiB", o.Memory>>20), Advice: "raise the child's Memory to allow it"}
+	}
+	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader ended without an answer: %v%s", err, e.note())}
+}
+
+// headBuffer keeps the first bytes written to it. Its writer is one goroutine of os/exec, which has
+// ended when the content is read.
+type headBuffer struct{ bytes.Buffer }
+
+func (h *headBuffer) Write(p []byte) (int, error) {
+	if room := 4096 - h.Len(); room > 0 {
+		h.Buffer.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}

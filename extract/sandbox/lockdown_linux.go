@@ -1,0 +1,158 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// processAttributes puts the child into namespaces without network, other processes' memory or
+// privileges of the parent. A process that is nobody outside may still set them up.
+func processAttributes(namespaces bool) *syscall.SysProcAttr {
+	if !namespaces {
+		return &syscall.SysProcAttr{}
+	}
+	return &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+}
+
+// lockDown limits this process and gives up its rights, and names what the kernel granted. Limits
+// are a must; the rest depends on the kernel.
+func lockDown(cpuSeconds, memory int64) ([]string, error) {
+	if err := setLimits(cpuSeconds, memory); err != nil {
+		return nil, err
+	}
+	done := []string{"rlimit"}
+	if inNamespace() {
+		done = append(done, "namespaces")
+		// An own, empty root: the directory shows only this process's file numbers.
+		if unix.Chroot("/proc/self/fdinfo") == nil && unix.Chdir("/") == nil {
+			done = append(done, "chroot")
+		}
+	}
+	if err := forbid(); err == nil {
+		done = append(done, "seccomp")
+	}
+	return done, nil
+}
+
+// setLimits counts the processor time that the start has used already on top.
+func setLimits(cpuSeconds, memory int64) error {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return err
+	}
+	cpu := uint64(cpuSeconds + u.Utime.Sec + u.Stime.Sec + 1)
+	for _, l := range []struct {
+		which     int
+		soft, max uint64
+	}{
+		{unix.RLIMIT_CPU, cpu, cpu + 2},
+		{unix.RLIMIT_FSIZE, 0, 0},
+		{unix.RLIMIT_CORE, 0, 0},
+		{unix.RLIMIT_NOFILE, 32, 32},
+		// Private writable memory: the Go heap and PDFium's memory. RLIMIT_AS would also count
+		// what the runtime reserves and never uses.
+		{unix.RLIMIT_DATA, uint64(memory), uint64(memory)},
+	} {
+		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: l.soft, Max: l.max}); err != nil {
+			return fmt.Errorf("set limit %d: %w", l.which, err)
+		}
+	}
+	return nil
+}
+
+// inNamespace reports whether the network namespace is empty: not even the loopback is up.
+func inNamespace() bool {
+	b, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
+	}
+	var inside, outside, size uint64
+	_, err = fmt.Sscan(string(b), &inside, &outside, &size)
+	return err == nil && size == 1
+}
+
+// forbid installs a filter for all threads: system calls that the running program needs go through,
+// every other fails with EPERM. In the list is nothing that opens a file, a socket or a program.
+func forbid() error {
+	prog := filterProgram()
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	// The thread that forbids itself new privileges passes that on with the filter (TSYNC).
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	r, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&fprog)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return errno
+	}
+	if r != 0 {
+		return fmt.Errorf("thread %d did not take the filter", r)
+	}
+	return nil
+}
+
+// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine.
+const (
+	dataNumber = 0
+	dataArch   = 4
+	dataArg0   = 16
+)
+
+// filterProgram is the filter in classic BPF: wrong architecture and unknown calls fail, clone only
+// makes threads, and clone3, whose flags a filter cannot see, is declared missing, so that the C
+// library falls back to clone.
+func filterProgram() []unix.SockFilter {
+	const (
+		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		bits  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+		give  = unix.BPF_RET | unix.BPF_K
+	)
+	refuse := func(e unix.Errno) unix.SockFilter {
+		return unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
+	}
+	allow := unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW}
+	p := []unix.SockFilter{
+		{Code: load, K: dataArch},
+		{Code: equal, K: auditArch, Jt: 1},
+		refuse(unix.EPERM),
+		{Code: load, K: dataNumber},
+		{Code: equal, K: unix.SYS_CLONE, Jf: 4},
+		{Code: load, K: dataArg0},
+		{Code: bits, K: unix.CLONE_THREAD, Jf: 1},
+		allow,
+		refuse(unix.EPERM),
+		{Code: equal, K: unix.SYS_CLONE3, Jf: 1},
+		refuse(unix.ENOSYS),
+	}
+	for _, n := range append(allowedCalls, allowedHere...) {
+		p = append(p, unix.SockFilter{Code: equal, K: uint32(n), Jf: 1}, allow)
+	}
+	return append(p, refuse(unix.EPERM))
+}
+
+// allowedCalls are what the Go runtime, the C library's threads and reading and writing open files need.
+var allowedCalls = []int{
+	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK,
+	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,
+	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
+	unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY,
+	unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_TGKILL,
+	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RESTART_SYSCALL, unix.SYS_GETRANDOM, unix.SYS_SET_ROBUST_LIST,
+	unix.SYS_RSEQ, unix.SYS_MEMBARRIER, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
+	unix.SYS_PIPE2, unix.SYS_FCNTL, unix.SYS_PPOLL, unix.SYS_PSELECT6, unix.SYS_GETRUSAGE, unix.SYS_TIMER_CREATE,
+	unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_DELETE, unix.SYS_SETITIMER,
+}

@@ -1,0 +1,351 @@
+// Package sandbox extracts untrusted files in child processes of the same binary.
+//
+// Start from [New]: it makes a [Runner], whose File method returns the text of one file, or of every
+// member of an archive. Each file gets a child of its own, which is started and warmed beforehand,
+// takes limits on processor time, memory and output upon itself, gives up the right to open files,
+// sockets and programs where the kernel can enforce it, reads the file from its standard input, and
+// ends. A child that crashes, hangs or is killed is one typed error for that one file.
+//
+// The binary must call [Main] first of all when [IsWorker] says so.
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"concordat/extract"
+)
+
+// Options configure a Runner. A zero field means its default.
+type Options struct {
+	// Extract holds the limits of extraction. Its PDF field is not used: children have their own.
+	Extract extract.Options
+	// CacheDir is where the compiled PDFium is kept, so that a child starts in about a tenth of a
+	// second; without it every child compiles for some seconds. Its content is executed: nobody
+	// else may write there.
+	CacheDir string
+	// Wall is the longest time for one file; default 2 minutes.
+	Wall time.Duration
+	// CPU is the most processor time for one file, rounded up to seconds; default 1 minute.
+	CPU time.Duration
+	// Memory is the most memory of a child in bytes; default 1 GiB, at least 256 MiB.
+	Memory int64
+	// Warm is how many children wait ready; default 1, negative none.
+	Warm int
+	// Executable is the program to run as child; default the running one.
+	Executable string
+	// RequireIsolation makes New fail where the kernel cannot forbid children to open files and sockets.
+	RequireIsolation bool
+}
+
+// Validate reports every field that is out of range, or nil.
+func (o Options) Validate() error {
+	errs := []error{o.Extract.Validate()}
+	if o.Wall < 0 || o.CPU < 0 {
+		errs = append(errs, errors.New("Wall and CPU must not be negative"))
+	}
+	if o.Memory != 0 && o.Memory < 256<<20 {
+		errs = append(errs, fmt.Errorf("Memory is %d bytes, at least 256 MiB are needed", o.Memory))
+	}
+	return errors.Join(errs...)
+}
+
+func (o Options) withDefaults() (Options, error) {
+	o.Extract = o.Extract.WithDefaults()
+	o.Extract.PDF = nil
+	if o.Wall == 0 {
+		o.Wall = 2 * time.Minute
+	}
+	if o.CPU == 0 {
+		o.CPU = time.Minute
+	}
+	if o.Memory == 0 {
+		o.Memory = 1 << 30
+	}
+	if o.Warm == 0 {
+		o.Warm = 1
+	}
+	if o.Executable == "" {
+		exe, err := os.Executable()
+		if err != nil {
+			return o, fmt.Errorf("find the running program: %w", err)
+		}
+		o.Executable = exe
+	}
+	return o, nil
+}
+
+// Item is one file, or one member of an archive, with its text or its error.
+type Item = extract.Member
+
+// Runner extracts files in children. Safe for concurrent use.
+type Runner struct {
+	opt        Options
+	namespaces bool
+	isolation  []string
+
+	mu     sync.Mutex // guards warm, closed
+	warm   []*child
+	closed bool
+}
+
+// New starts the first child, waits until it is ready, and keeps it. It fails if the executable does
+// not serve as a worker.
+func New(o Options) (*Runner, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if o.CacheDir != "" {
+		if err := os.MkdirAll(o.CacheDir, 0o700); err != nil {
+			return nil, fmt.Errorf("cache of the PDF reader: %w", err)
+		}
+		if o.CacheDir, err = filepath.Abs(o.CacheDir); err != nil {
+			return nil, err
+		}
+	}
+	r := &Runner{opt: o, namespaces: runtime.GOOS == "linux"}
+	c, rd, err := r.startReady()
+	if err != nil && r.namespaces {
+		// A kernel or a container may forbid new namespaces; the other limits still hold.
+		r.namespaces = false
+		c, rd, err = r.startReady()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.isolation = rd.Isolation
+	if o.RequireIsolation && !contains(rd.Isolation, "seccomp") {
+		c.kill()
+		return nil, fmt.Errorf("this system cannot forbid files and sockets to the extraction child (has %v)", rd.Isolation)
+	}
+	if o.Warm > 0 {
+		r.warm = append(r.warm, c)
+	} else {
+		c.kill()
+	}
+	return r, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Runner) startReady() (*child, ready, error) {
+	c, err := start(r.opt, r.namespaces)
+	if err != nil {
+		return nil, ready{}, err
+	}
+	timer := time.AfterFunc(time.Minute, c.kill)
+	defer timer.Stop()
+	rd, err := c.ready()
+	if err != nil {
+		c.kill()
+		return nil, rd, fmt.Errorf("extraction child did not start: %w%s", err, c.wait().note())
+	}
+	return c, rd, nil
+}
+
+// Isolation names what the kernel enforces on children: "rlimit", "seccomp", "namespaces", "chroot".
+func (r *Runner) Isolation() []string { return r.isolation }
+
+// Close ends the children that wait.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for _, c := range r.warm {
+		c.kill()
+	}
+	r.warm = nil
+	return nil
+}
+
+// take returns a waiting child, or a new one, and sees that another waits.
+func (r *Runner) take() (*child, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errors.New("extraction runner is closed")
+	}
+	var c *child
+	if n := len(r.warm); n > 0 {
+		c, r.warm = r.warm[0], r.warm[1:]
+	} else {
+		var err error
+		if c, err = start(r.opt, r.namespaces); err != nil {
+			return nil, err
+		}
+	}
+	for len(r.warm) < r.opt.Warm {
+		next, err := start(r.opt, r.namespaces)
+		if err != nil {
+			break // the next call tries again and reports
+		}
+		r.warm = append(r.warm, next)
+	}
+	return c, nil
+}
+
+// File extracts the file at path. What is wrong with the file is in the items; the error is for what
+// is wrong with the machine, or ctx.
+func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
+	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: path, Err: e.WithAdvice()}}, nil }
+	info, err := os.Stat(path)
+	if err != nil {
+		return fail(&extract.Error{Code: extract.Unreadable, Detail: plainCause(err)})
+	}
+	if !info.Mode().IsRegular() {
+		return fail(&extract.Error{Code: extract.Unreadable, Detail: "not a regular file"})
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fail(&extract.Error{Code: extract.Unreadable, Detail: plainCause(err)})
+	}
+	defer f.Close()
+	return r.Stream(ctx, path, f, info.Size())
+}
+
+// plainCause leaves the path out of an error of package os; the item names it.
+func plainCause(err error) string {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// Stream extracts size bytes read from src under the given name. It reads no more than size.
+func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
+	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
+	switch {
+	case size == 0:
+		return fail(&extract.Error{Code: extract.Empty, Detail: "the file has no bytes"})
+	case size > r.opt.Extract.MaxInput:
+		return fail(&extract.Error{Code: extract.Limit, Advice: "raise MaxInput to allow it",
+			Detail: fmt.Sprintf("input size: %d bytes, limit %d", size, r.opt.Extract.MaxInput)})
+	}
+	c, err := r.take()
+	if err != nil {
+		return nil, err
+	}
+	return r.run(ctx, c, name, src, size)
+}
+
+// run sends one file to c and gathers its answers.
+func (r *Runner) run(ctx context.Context, c *child, name string, src io.Reader, size int64) ([]Item, error) {
+	timed, cancel := context.WithTimeout(ctx, r.opt.Wall)
+	defer cancel()
+	stop := context.AfterFunc(timed, c.kill)
+	defer stop()
+	_, err := c.ready()
+	var srcErr error
+	if err == nil {
+		srcErr = c.send(name, src, size)
+	}
+	var items []Item
+	done := false
+	for err == nil && !done {
+		var a answer
+		if a, err = c.answer(r.opt.Extract); err == nil {
+			if done = a.Done; !done {
+				items = append(items, a.Item)
+			}
+		}
+	}
+	c.kill()
+	end := c.wait()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case srcErr != nil:
+		return []Item{{Path: name, Err: &extract.Error{Code: extract.Unreadable, Detail: plainCause(srcErr)}}}, nil
+	case done:
+		return items, nil
+	}
+	// The members that were answered before the child ended stay; the rest is one error.
+	return append(items, Item{Path: name, Err: end.cause(timed.Err() != nil, r.opt, err).WithAdvice()}), nil
+}
+
+// answer is one message from a child.
+type answer struct {
+	extract.Member
+	Item Item `json:"-"`
+	Done bool `json:"done,omitempty"`
+}
+
+// ready is the first message of a child.
+type ready struct {
+	Isolation []string `json:"isolation"`
+	Error     string   `json:"error,omitempty"`
+}
+
+// setup is the first message to a child.
+type setup struct {
+	Extract  extract.Options `json:"extract"`
+	CacheDir string          `json:"cache_dir"`
+	CPU      int64           `json:"cpu_seconds"`
+	Memory   int64           `json:"memory"`
+}
+
+// request precedes the bytes of a file.
+type request struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+}
+
+// mostFrame bounds a message whose size is not bounded by the text limit.
+const mostFrame = 1 << 20
+
+// writeFrame writes a length of 8 bytes, big-endian, and v as JSON.
+func writeFrame(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var head [8]byte
+	for i := range head {
+		head[i] = byte(uint64(len(b)) >> (56 - 8*i))
+	}
+	if _, err := w.Write(head[:]); err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// readFrame reads what writeFrame wrote, refusing more than most bytes.
+func readFrame(r io.Reader, v any, most int64) error {
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	var n uint64
+	for _, c := range head {
+		n = n<<8 | uint64(c)
+	}
+	if n > uint64(most) {
+		return fmt.Errorf("message of %d bytes, at most %d expected", n, most)
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return err
+	}
+	return json.Unmarshal(b, v)
+}

@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"concordat/extract"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// workerArg is the hidden command under which the binary is a worker.
+const workerArg = "extract-worker"
+
+// IsWorker reports whether this process was started as a worker and must call Main.
+func IsWorker() bool { return len(os.Args) == 2 && os.Args[1] == workerArg }
+
+// Main is the child's side: it serves one file and ends the process. The parent's end of standard
+// input closes when the parent dies, and the child then ends too.
+func Main() {
+	if err := serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "extract-worker:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func serve(in io.Reader, out io.Writer) error {
+	runtime.GOMAXPROCS(2) // one for the reader, one for the collector and the watch on the parent
+	var s setup
+	if err := readFrame(in, &s, mostFrame); err != nil {
+		return err
+	}
+	if err := s.Extract.Validate(); err != nil {
+		return err
+	}
+	s.Extract = s.Extract.WithDefaults()
+	o, rd := prepare(s)
+	if err := writeFrame(out, rd); err != nil || rd.Error != "" {
+		return err
+	}
+	var rq request
+	if err := readFrame(in, &rq, mostFrame); err != nil {
+		if err == io.EOF {
+			return nil // not needed
+		}
+		return err
+	}
+	if rq.Size < 0 || rq.Size > o.MaxInput {
+		return fmt.Errorf("input of %d bytes, limit %d", rq.Size, o.MaxInput)
+	}
+	data := make([]byte, rq.Size)
+	if _, err := io.ReadFull(in, data); err != nil {
+		return err
+	}
+	go endWithParent(in)
+	w := bufio.NewWriterSize(out, 1<<16)
+	for m := range extract.Members(rq.Name, data, o) {
+		if m.Err != nil {
+			m.Err = m.Err.WithAdvice()
+		}
+		if err := writeFrame(w, m); err != nil {
+			return err
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if err := writeFrame(w, answer{Done: true}); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// endWithParent ends the process when the parent's side of standard input is closed. It lives as
+// long as the process.
+func endWithParent(in io.Reader) {
+	var b [1]byte
+	_, _ = in.Read(b[:])
+	os.Exit(1)
+}
+
+// prepare readies PDFium while files may still be opened, then gives up every right that is not needed.
+func prepare(s setup) (extract.Options, ready) {
+	o := s.Extract
+	var cache wazero.CompilationCache
+	if s.CacheDir != "" {
+		var err error
+		if cache, err = wazero.NewCompilationCacheWithDir(s.CacheDir); err != nil {
+			return o, ready{Error: err.Error()}
+		}
+	}
+	pdf, err := extract.NewPDF(extract.PDFOptions{Cache: cache, MemoryPages: uint32(s.Memory / 2 >> 16)})
+	if err == nil {
+		err = pdf.Warm()
+	}
+	if err != nil {
+		return o, ready{Error: err.Error()}
+	}
+	o.PDF = pdf
+	if cache != nil {
+		_ = cache.Close(context.Background()) // closing does not end what was compiled
+	}
+	debug.SetMemoryLimit(s.Memory / 4 * 3)
+	done, err := lockDown(s.CPU, s.Memory)
+	if err != nil {
+		return o, ready{Error: err.Error()}
+	}
+	return o, ready{Isolation: done}
+}

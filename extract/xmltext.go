@@ -1,0 +1,78 @@
+package extract
+
+import "strings"
+
+// readXML reads XML of a vocabulary without a reader of its own: all character data, an element a
+// paragraph unless it stands in the middle of text. Word and OpenDocument files in one piece of XML
+// go to their readers.
+func readXML(b *builder, data []byte) error {
+	c, err := detectEncoding(data)
+	if err != nil {
+		return err
+	}
+	head := decodeHead(data, c)
+	switch {
+	case strings.Contains(head, "<office:document"):
+		b.res.Format = string(ODT)
+		r := newODFReader(b)
+		err := walkXML(b, data, r)
+		b.end()
+		return err
+	case strings.Contains(head, "<w:wordDocument"), strings.Contains(head, "<pkg:package"), strings.Contains(head, "<w:document"):
+		b.res.Format = string(DOCX)
+		r := &docxReader{b: b, styles: &docxStyles{}}
+		err := walkXML(b, data, r)
+		b.end()
+		return err
+	}
+	s, err := b.decodeAs(data, c)
+	if err != nil {
+		return err
+	}
+	r := &xmlText{b: b}
+	err = walkDecoded(b, s, r)
+	b.end()
+	return err
+}
+
+// xmlText writes all character data.
+type xmlText struct {
+	b     *builder
+	mixed []bool // per open element: it holds text of its own
+	data  strings.Builder
+}
+
+func (r *xmlText) start(string, attrs) {
+	r.flush()
+	if n := len(r.mixed); n > 0 && !r.mixed[n-1] {
+		r.b.end()
+	}
+	r.mixed = append(r.mixed, false)
+}
+
+func (r *xmlText) stop(string) {
+	r.flush()
+	n := len(r.mixed) - 1
+	r.mixed = r.mixed[:max(n, 0)]
+	if n <= 0 || !r.mixed[n-1] {
+		r.b.end()
+	}
+}
+
+func (r *xmlText) chars(s string) {
+	if n := len(r.mixed); n > 0 && strings.TrimSpace(s) != "" {
+		r.mixed[n-1] = true
+	}
+	r.data.WriteString(s)
+}
+
+// flush writes the text gathered so far. News feeds carry HTML as text; its marks are not content.
+func (r *xmlText) flush() {
+	s := r.data.String()
+	r.data.Reset()
+	if strings.Contains(s, "</") || strings.Contains(s, "<br") || strings.Contains(s, "<p>") {
+		r.b.htmlText(s)
+		return
+	}
+	r.b.flow(s)
+}

@@ -1,0 +1,125 @@
+// Package storetest holds the conformance suite of the store: what every database engine behind
+// store.DB must do. Start from [Run].
+package storetest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// A Place opens one and the same store each time it is called. The suite closes what it opened.
+type Place func(o store.Options) (*store.DB, error)
+
+// Run runs the suite. newPlace makes an empty place for one test and clears it away afterwards.
+func Run(t *testing.T, newPlace func(t *testing.T) Place) {
+	tests := []struct {
+		name string
+		run  func(*testing.T, Place)
+	}{
+		{"Settings", testSettings},
+		{"Libraries", testLibraries},
+		{"LibraryDelete", testLibraryDelete},
+		{"LibraryInvalid", testLibraryInvalid},
+		{"Documents", testDocuments},
+		{"DocumentsReplace", testDocumentsReplace},
+		{"DocumentsRollback", testDocumentsRollback},
+		{"DocumentsPaging", testDocumentsPaging},
+		{"DocumentsOrder", testDocumentsOrder},
+		{"DocumentsDelete", testDocumentsDelete},
+		{"Names", testNames},
+		{"Sources", testSources},
+		{"TaskLife", testTaskLife},
+		{"TaskQueueOrder", testTaskQueueOrder},
+		{"TaskLease", testTaskLease},
+		{"TaskSameWorker", testTaskSameWorker},
+		{"TaskRelease", testTaskRelease},
+		{"TaskGivenUp", testTaskGivenUp},
+		{"TaskClaimedOnce", testTaskClaimedOnce},
+		{"TaskLeaseRace", testTaskLeaseRace},
+		{"TaskPaging", testTaskPaging},
+		{"TaskDelete", testTaskDelete},
+		{"Findings", testFindings},
+		{"Results", testResults},
+		{"Audit", testAudit},
+		{"AuditConcurrent", testAuditConcurrent},
+		{"ReadWhileWriting", testReadWhileWriting},
+		{"Cancelled", testCancelled},
+		{"Reopen", testReopen},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t, newPlace(t))
+		})
+	}
+}
+
+// start is the first instant of every test's clock.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// A clock stands still until it is told to move. It is safe for concurrent use.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time // guarded by mu
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+// open opens the place with a clock at start and closes it when the test ends.
+func open(t *testing.T, p Place) (*store.DB, *clock) {
+	t.Helper()
+	c := &clock{t: start}
+	db, err := p(store.Options{Now: c.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db, c
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("got error %v, want one that is %q", err, want)
+	}
+}
+
+// withLibraries makes libraries with the given ids.
+func withLibraries(t *testing.T, db *store.DB, ids ...concordat.LibraryID) {
+	t.Helper()
+	for _, id := range ids {
+		must(t, db.CreateLibrary(t.Context(), store.Library{ID: id, Title: string(id), Created: start}))
+	}
+}
+
+func row(lib concordat.LibraryID, id concordat.DocumentID, hash string) store.DocumentRow {
+	return store.DocumentRow{Library: lib, ID: id, Title: "Title of " + string(id), Hash: hash,
+		Source: "in/" + string(id) + ".txt", Bytes: 1234, Sentences: 9, Characters: 1100,
+		Scheme: "natural@0123456789abcdef", Added: start}
+}

@@ -1,0 +1,351 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/store"
+)
+
+const lease = time.Minute
+
+func task(id concordat.TaskID) store.Task {
+	return store.Task{Task: concordat.Task{ID: id, Title: "Submission " + string(id), Made: start}, Request: []byte("\x00request " + id)}
+}
+
+func queue(t *testing.T, db *store.DB, ids ...concordat.TaskID) {
+	t.Helper()
+	for _, id := range ids {
+		must(t, db.CreateTask(t.Context(), task(id)))
+	}
+}
+
+func claim(t *testing.T, db *store.DB, worker string, want concordat.TaskID) store.Task {
+	t.Helper()
+	got, err := db.ClaimTask(t.Context(), worker, lease)
+	must(t, err)
+	if got.ID != want {
+		t.Fatalf("worker %s got task %s, want %s", worker, got.ID, want)
+	}
+	return got
+}
+
+func noClaim(t *testing.T, db *store.DB) {
+	t.Helper()
+	_, err := db.ClaimTask(t.Context(), "nobody", lease)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+func testTaskLife(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	noClaim(t, db)
+	queue(t, db, "t1")
+	wantErr(t, db.CreateTask(ctx, task("t1")), concordat.ErrExists)
+	want := task("t1")
+	want.State, want.Seq = concordat.TaskQueued, 1
+	check := func() {
+		t.Helper()
+		got, err := db.Task(ctx, "t1")
+		must(t, err)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}
+	check()
+
+	c.move(time.Second)
+	got := claim(t, db, "w1", "t1")
+	want.State, want.Worker, want.Attempts = concordat.TaskRunning, "w1", 1
+	want.Started, want.Lease = c.now(), c.now().Add(lease)
+	check()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+
+	c.move(time.Second)
+	must(t, db.RenewTask(ctx, got, time.Hour))
+	want.Lease = c.now().Add(time.Hour)
+	check()
+
+	c.move(time.Second)
+	wantErr(t, db.FinishTask(ctx, got, concordat.TaskQueued, ""), concordat.ErrInvalid)
+	must(t, db.FinishTask(ctx, got, concordat.TaskPartial, "site south did not answer"))
+	want.State, want.Cause, want.Finished, want.Lease = concordat.TaskPartial, "site south did not answer", c.now(), time.Time{}
+	check()
+	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, ""), store.ErrLease)
+	wantErr(t, db.RenewTask(ctx, got, lease), store.ErrLease)
+	wantErr(t, db.ReleaseTask(ctx, got), store.ErrLease)
+	check()
+	c.move(time.Hour * 100)
+	noClaim(t, db)
+
+	_, err := db.Task(ctx, "none")
+	wantErr(t, err, concordat.ErrNotFound)
+	wantErr(t, db.RenewTask(ctx, store.Task{Task: concordat.Task{ID: "none"}, Worker: "w"}, lease), concordat.ErrNotFound)
+	_, err = db.ClaimTask(ctx, "w", 0)
+	wantErr(t, err, concordat.ErrInvalid)
+	_, err = db.ClaimTask(ctx, "", lease)
+	wantErr(t, err, concordat.ErrInvalid)
+}
+
+func testTaskQueueOrder(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "z", "a")
+	started, err := db.StartTask(ctx, task("own"), "cli", lease)
+	must(t, err)
+	if started.State != concordat.TaskRunning || started.Attempts != 1 || started.Worker != "cli" {
+		t.Errorf("got %+v, want a running task", started)
+	}
+	_, err = db.StartTask(ctx, task("z"), "cli", lease)
+	wantErr(t, err, concordat.ErrExists)
+	queue(t, db, "m")
+	for _, id := range []concordat.TaskID{"z", "a", "m"} {
+		claim(t, db, "w", id)
+	}
+	noClaim(t, db)
+	must(t, db.FinishTask(ctx, started, concordat.TaskDone, ""))
+}
+
+// A crashed worker's task comes back when the lease has ended, not before, and ahead of the queue;
+// what the worker does when it wakes has no effect.
+func testTaskLease(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1")
+	old := claim(t, db, "w1", "t1")
+	queue(t, db, "t2")
+	c.move(lease - time.Microsecond)
+	claim(t, db, "w2", "t2")
+	noClaim(t, db)
+	queue(t, db, "t3")
+	c.move(time.Microsecond)
+	renewed := claim(t, db, "w3", "t1")
+	if renewed.Attempts != 2 || !renewed.Started.Equal(c.now()) {
+		t.Errorf("got attempt %d started %s, want 2 and now", renewed.Attempts, renewed.Started)
+	}
+	wantErr(t, db.RenewTask(ctx, old, lease), store.ErrLease)
+	wantErr(t, db.FinishTask(ctx, old, concordat.TaskFailed, "late"), store.ErrLease)
+	wantErr(t, db.ReleaseTask(ctx, old), store.ErrLease)
+	must(t, db.FinishTask(ctx, renewed, concordat.TaskDone, ""))
+	got, err := db.Task(ctx, "t1")
+	must(t, err)
+	if got.State != concordat.TaskDone || got.Cause != "" {
+		t.Errorf("got %s %q, want done", got.State, got.Cause)
+	}
+
+	// An ended lease that nobody took is still the worker's.
+	late := claim(t, db, "w4", "t3")
+	c.move(lease * 10)
+	must(t, db.RenewTask(ctx, late, lease))
+	claim(t, db, "w5", "t2")
+	noClaim(t, db)
+	must(t, db.FinishTask(ctx, late, concordat.TaskDone, ""))
+}
+
+// A claim is told from a later one of the same worker.
+func testTaskSameWorker(t *testing.T, p Place) {
+	db, c := open(t, p)
+	queue(t, db, "t1")
+	old := claim(t, db, "w", "t1")
+	c.move(lease)
+	claim(t, db, "w", "t1")
+	wantErr(t, db.FinishTask(t.Context(), old, concordat.TaskDone, ""), store.ErrLease)
+}
+
+func testTaskRelease(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	queue(t, db, "t1", "t2")
+	for range store.MaxAttempts + 2 { // releasing counts as no attempt
+		got := claim(t, db, "w", "t1")
+		must(t, db.ReleaseTask(t.Context(), got))
+	}
+	claim(t, db, "w", "t1")
+	claim(t, db, "w", "t2")
+}
+
+func testTaskGivenUp(t *testing.T, p Place) {
+	db, c := open(t, p)
+	queue(t, db, "deadly", "next")
+	for range store.MaxAttempts {
+		claim(t, db, "w", "deadly")
+		c.move(lease)
+	}
+	claim(t, db, "w", "next")
+	got, err := db.Task(t.Context(), "deadly")
+	must(t, err)
+	if got.State != concordat.TaskFailed || got.Cause == "" || !got.Finished.Equal(c.now()) {
+		t.Errorf("got %+v, want failed with a cause, now", got)
+	}
+	// It is given up even when nothing else waits.
+	must(t, db.DeleteTask(t.Context(), "next"))
+	queue(t, db, "alone")
+	for range store.MaxAttempts {
+		claim(t, db, "w", "alone")
+		c.move(lease)
+	}
+	noClaim(t, db)
+	got, err = db.Task(t.Context(), "alone")
+	must(t, err)
+	if got.State != concordat.TaskFailed {
+		t.Errorf("got state %s, want failed", got.State)
+	}
+}
+
+// Many workers over several openings of the store never get one task twice.
+func testTaskClaimedOnce(t *testing.T, p Place) {
+	db, c := open(t, p)
+	const tasks, workers = 60, 8
+	for i := range tasks {
+		queue(t, db, concordat.TaskID(fmt.Sprint(i)))
+	}
+	var mu sync.Mutex
+	got := map[concordat.TaskID]int{} // guarded by mu
+	var wg sync.WaitGroup
+	for w := range workers {
+		own := db
+		if w%2 == 1 { // as another process would
+			var err error
+			own, err = p(store.Options{Now: c.now, Busy: time.Minute})
+			must(t, err)
+			defer own.Close()
+		}
+		wg.Go(func() {
+			for {
+				x, err := own.ClaimTask(t.Context(), fmt.Sprint("w", w), lease)
+				if errors.Is(err, concordat.ErrNotFound) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				got[x.ID]++
+				mu.Unlock()
+				if err := own.FinishTask(t.Context(), x, concordat.TaskDone, ""); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(got) != tasks {
+		t.Errorf("%d tasks were claimed, want %d", len(got), tasks)
+	}
+	for id, n := range got {
+		if n != 1 {
+			t.Errorf("task %s was claimed %d times", id, n)
+		}
+	}
+}
+
+// Of all who want a task whose lease has ended, its old worker included, exactly one ends up with it.
+func testTaskLeaseRace(t *testing.T, p Place) {
+	db, c := open(t, p)
+	for i := range 20 {
+		id := concordat.TaskID(fmt.Sprint(i))
+		queue(t, db, id)
+		old := claim(t, db, "old", id)
+		c.move(lease)
+		var mu sync.Mutex
+		winners := 0 // guarded by mu
+		won := func() {
+			mu.Lock()
+			defer mu.Unlock()
+			winners++
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			err := db.FinishTask(t.Context(), old, concordat.TaskDone, "")
+			if err == nil {
+				won()
+			} else if !errors.Is(err, store.ErrLease) {
+				t.Error(err)
+			}
+		})
+		for range 3 {
+			wg.Go(func() {
+				x, err := db.ClaimTask(t.Context(), "new", lease)
+				if errors.Is(err, concordat.ErrNotFound) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				won()
+				if err := db.FinishTask(t.Context(), x, concordat.TaskDone, ""); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if winners != 1 {
+			t.Fatalf("task %s: %d workers had it, want 1", id, winners)
+		}
+	}
+}
+
+func testTaskPaging(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	for i := range 25 {
+		x := task(concordat.TaskID(fmt.Sprint("t", i)))
+		x.Made = start.Add(-time.Duration(i) * time.Hour) // a clock that was put back does not matter
+		must(t, db.CreateTask(ctx, x))
+	}
+	var got []string
+	before := int64(0)
+	for n := 0; ; n++ {
+		ts, err := db.Tasks(ctx, before, 4)
+		must(t, err)
+		for _, x := range ts {
+			got = append(got, string(x.ID))
+			before = x.Seq
+		}
+		if len(ts) < 4 {
+			break
+		}
+		queue(t, db, concordat.TaskID(fmt.Sprint("new", n)))
+		if n == 2 { // the row that the next page counts from goes away
+			must(t, db.DeleteTask(ctx, ts[3].ID))
+		}
+	}
+	var want []string
+	for i := 24; i >= 0; i-- {
+		want = append(want, fmt.Sprint("t", i))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func testTaskDelete(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1")
+	got := claim(t, db, "w", "t1")
+	must(t, db.PutFindings(ctx, "t1", []byte("x")))
+	must(t, db.PutResults(ctx, "t1", []store.Result{result(1)}))
+	must(t, db.DeleteTask(ctx, "t1"))
+	must(t, db.DeleteTask(ctx, "t1"))
+	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, ""), concordat.ErrNotFound)
+	wantErr(t, db.PutFindings(ctx, "t1", []byte("x")), concordat.ErrNotFound)
+	wantErr(t, db.PutResults(ctx, "t1", nil), concordat.ErrNotFound)
+	queue(t, db, "t1") // the id is free again, and nothing of the former task is left
+	_, err := db.Findings(ctx, "t1")
+	wantErr(t, err, concordat.ErrNotFound)
+	rs, err := db.Results(ctx, "t1")
+	must(t, err)
+	if len(rs) != 0 {
+		t.Errorf("got %v, want no results", rs)
+	}
+}

@@ -1,0 +1,163 @@
+// Package minhash makes 100-bit fingerprints by b-bit minwise hashing, and estimates resemblance
+// from the distance of two of them.
+//
+// Start from [New]. The 100/b hashes come from fast similarity sketching (Dahlgaard, Knudsen and
+// Thorup 2017) instead of as many independent permutations: every feature is thrown into a bin
+// again and again until no bin is empty, which takes about as many steps as there are features and
+// bins together, and estimates the resemblance of small sets with less spread. From each bin's
+// winner b bits are kept (Li and König 2010).
+package minhash
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"concordat"
+)
+
+// Sketcher makes fingerprints. It is immutable and safe for concurrent use.
+type Sketcher struct {
+	b, bins int
+	seeds   []uint64 // 2·bins, one for each round
+	last    uint64   // seed of the bits that are kept
+}
+
+var _ concordat.Sketcher = (*Sketcher)(nil)
+
+// New returns the sketcher with b bits a hash, 1, 2 or 4, whose hash functions are drawn by key;
+// the empty key is the public one. Fingerprints of different b or key must not be compared.
+func New(b int, key []byte) (*Sketcher, error) {
+	if b != 1 && b != 2 && b != 4 {
+		return nil, fmt.Errorf("minhash with b = %d: want 1, 2 or 4", b)
+	}
+	s := &Sketcher{b: b, bins: concordat.Bits / b}
+	s.seeds = make([]uint64, 2*s.bins)
+	for i := range s.seeds {
+		s.seeds[i] = seed(key, uint32(i))
+	}
+	s.last = seed(key, math.MaxUint32)
+	return s, nil
+}
+
+// seed is the first eight bytes, big-endian, of SHA-256 over a label, the index and the key.
+func seed(key []byte, i uint32) uint64 {
+	b := binary.BigEndian.AppendUint32([]byte("concordat/minhash/1\x00"), i)
+	sum := sha256.Sum256(append(b, key...))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// mix is the finaliser of MurmurHash3 (Appleby 2011), a bijection of 64 bits.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// BitsPerHash returns b.
+func (s *Sketcher) BitsPerHash() int { return s.b }
+
+// Sketch returns the fingerprint of the set of features; repeated features count once, their order
+// does not matter. Without features it is zero.
+//
+// Dahlgaard, Knudsen and Thorup 2017, figure 1: in round i < t every feature goes to a random bin
+// with the value (i, hash); in round t+j it goes to bin j; each bin keeps its least value. A bin
+// filled in an earlier round keeps its winner, so a round only looks at the open bins, and the
+// first round after which none is open is the last.
+func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
+	if len(features) == 0 {
+		return concordat.Fingerprint{}
+	}
+	var winner [concordat.Bits]uint64 // per bin: ordering value, then the rest of the hash
+	var open, filled [2]uint64
+	bins := uint64(s.bins)
+	open[0] = 1<<min(bins, 64) - 1
+	if bins > 64 {
+		open[0], open[1] = math.MaxUint64, 1<<(bins-64)-1
+	}
+	for round := 0; open[0]|open[1] != 0; round++ {
+		seed := s.seeds[round]
+		if round < s.bins {
+			for _, f := range features {
+				h := mix(f ^ seed)
+				bin, _ := bits.Mul64(h, bins)
+				w, bit := bin>>6, uint64(1)<<(bin&63)
+				if open[w]&bit == 0 {
+					continue
+				}
+				// The bin is the high part of h; its low half orders the bin.
+				if v := bits.RotateLeft64(h, 32); filled[w]&bit == 0 || v < winner[bin] {
+					winner[bin] = v
+					filled[w] |= bit
+				}
+			}
+			open[0] &^= filled[0]
+			open[1] &^= filled[1]
+			continue
+		}
+		bin := round - s.bins
+		w, bit := bin>>6, uint64(1)<<(bin&63)
+		if open[w]&bit == 0 {
+			continue
+		}
+		best := uint64(math.MaxUint64)
+		for _, f := range features {
+			best = min(best, bits.RotateLeft64(mix(f^seed), 32))
+		}
+		winner[bin] = best
+		open[w] &^= bit
+	}
+	return s.pack(&winner)
+}
+
+// pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from
+// the winner mixed once more, since being the least has used up its own.
+func (s *Sketcher) pack(winner *[concordat.Bits]uint64) concordat.Fingerprint {
+	var f concordat.Fingerprint
+	for i := range s.bins {
+		v := mix(winner[i]^s.last) >> (64 - s.b)
+		at := i * s.b
+		f[at/60] |= v << (at % 60)
+	}
+	return f
+}
+
+// Resemblance returns the unbiased estimate, clamped to 0 to 1, of the Jaccard resemblance of two
+// feature sets from the distance of their fingerprints in bits. For every b one differing hash
+// changes b/2 of its bits on average, so the expected distance is 50·(1−R) (from Li and König 2010,
+// theorem 1, in the limit of sparse data).
+func Resemblance(distance int) float64 {
+	return max(0, 1-float64(distance)/(concordat.Bits/2))
+}
+
+// ResemblanceOf returns the estimate from the number of equal hashes, which has a little less
+// spread than the one from bits where b > 1: with an equal share e, R = (e − 2^−b) / (1 − 2^−b),
+// clamped to 0 to 1 (Li and König 2010, section 3).
+func (s *Sketcher) ResemblanceOf(f, g concordat.Fingerprint) float64 {
+	equal := 0
+	for i := range s.bins {
+		at := i * s.b
+		if (f[at/60]^g[at/60])>>(at%60)&(1<<s.b-1) == 0 {
+			equal++
+		}
+	}
+	chance := math.Ldexp(1, -s.b)
+	return min(1, max(0, (float64(equal)/float64(s.bins)-chance)/(1-chance)))
+}
+
+// Recall returns the chance that two feature sets of resemblance r become candidates: that they
+// share a band exactly, or, with one-nibble probing (b = 4), a band but for one hash.
+// With q = (1 + (2^b − 1) r) / 2^b per hash, m = 20/b hashes a band.
+func Recall(r float64, b int, probe concordat.Probe) float64 {
+	q := (1 + (math.Ldexp(1, b)-1)*r) / math.Ldexp(1, b)
+	m := float64(concordat.BandBits / b)
+	band := math.Pow(q, m)
+	if probe == concordat.ProbeOne && b == 4 {
+		band += m * math.Pow(q, m-1) * (1 - q)
+	}
+	return 1 - math.Pow(1-band, concordat.Bands)
+}

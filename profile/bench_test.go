@@ -1,0 +1,56 @@
+package profile_test
+
+import (
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/internal/corpora"
+	"concordat/profile"
+)
+
+// BenchmarkProfile measures the index side, text to fingerprints, on one core: MB/s of text.
+func BenchmarkProfile(b *testing.B) {
+	for _, c := range []struct{ name, text string }{
+		{"english", english(b)},
+		{"chinese", chinese(b)},
+	} {
+		for _, recipe := range []string{profile.Packed, profile.Natural, profile.PackedSimhash} {
+			b.Run(c.name+"/"+recipe, func(b *testing.B) {
+				p, err := profile.New(profile.Options{Recipe: recipe})
+				if err != nil {
+					b.Fatal(err)
+				}
+				d := concordat.Document{ID: "d", Text: c.text}
+				if _, err := p.ForIndex(d); err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(len(c.text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := p.ForIndex(d); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func english(tb testing.TB) string {
+	var out strings.Builder
+	for _, d := range corpora.Reviews(tb, 1000) {
+		out.WriteString(d.Text)
+		out.WriteString("\n\n")
+	}
+	return out.String()
+}
+
+func chinese(tb testing.TB) string {
+	var out strings.Builder
+	for _, d := range corpora.Histories(tb, 400) {
+		out.WriteString(d.Text)
+		out.WriteString("\n\n")
+	}
+	return out.String()
+}

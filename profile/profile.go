@@ -1,0 +1,223 @@
+// Package profile turns a document into its fingerprinted sentences by a named recipe.
+//
+// Start from [New]. A recipe fixes everything that a fingerprint depends on: the rune table and
+// stop lists, the packing of sentences into blocks, the features, the sketch and its key. Its
+// digest is part of the scheme's name, so that two recipes are never mistaken for one another.
+package profile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"concordat"
+	"concordat/minhash"
+	"concordat/segment"
+	"concordat/simhash"
+)
+
+// The built-in recipes.
+const (
+	Natural        = "natural"         // natural blocks, b-bit minwise with b = 4
+	Packed         = "packed"          // blocks packed to about 150 characters, b = 4
+	NaturalB1      = "natural-b1"      // b = 1 × 100 hashes, the base paper's parameter, for comparison
+	NaturalB2      = "natural-b2"      // b = 2 × 50 hashes, for comparison
+	NaturalSimhash = "natural-simhash" // natural blocks, simhash by term frequency
+	PackedSimhash  = "packed-simhash"  // packed blocks, simhash
+)
+
+// Names returns the names of the built-in recipes, the default first.
+func Names() []string {
+	return []string{Natural, Packed, NaturalB1, NaturalB2, NaturalSimhash, PackedSimhash}
+}
+
+// leastFeatures is the number of distinct features below which a block is not fingerprinted: with
+// fewer, unrelated blocks coincide too often to be a reason to look at anything.
+const leastFeatures = 3
+
+// Nomination thresholds in bits, inclusive: at most one unrelated pair in 100,000 lies that close.
+const (
+	gateWords   = 26
+	gateChinese = 22
+)
+
+// Options of a Profiler.
+type Options struct {
+	// Recipe is the name of a built-in recipe; empty means Natural.
+	Recipe string
+	// Key draws the hash functions. Sites of one federation epoch share one; empty is the public key.
+	Key []byte
+}
+
+// Profiler makes profiles. It is safe for concurrent use.
+type Profiler struct {
+	scheme   concordat.Scheme
+	packing  segment.Packing
+	sketcher concordat.Sketcher
+	simhash  bool
+	scratch  sync.Pool // of *scratch
+}
+
+type scratch struct {
+	text     segment.Text
+	features []uint64
+}
+
+// New returns the Profiler of the given recipe, or concordat.ErrInvalid for an unknown name.
+func New(o Options) (*Profiler, error) {
+	if o.Recipe == "" {
+		o.Recipe = Natural
+	}
+	if !slices.Contains(Names(), o.Recipe) {
+		return nil, fmt.Errorf("scheme %q: %w: known are %s", o.Recipe, concordat.ErrInvalid, strings.Join(Names(), ", "))
+	}
+	p := &Profiler{packing: segment.Natural}
+	p.scratch.New = func() any { return &scratch{} }
+	if strings.HasPrefix(o.Recipe, "packed") {
+		p.packing = segment.Packed
+	}
+	if p.simhash = strings.HasSuffix(o.Recipe, "-simhash"); p.simhash {
+		p.sketcher = simhash.New(o.Key)
+	} else {
+		b := 4
+		switch o.Recipe {
+		case NaturalB1:
+			b = 1
+		case NaturalB2:
+			b = 2
+		}
+		s, err := minhash.New(b, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		p.sketcher = s
+	}
+	p.scheme = schemeOf(o.Recipe, p.packing, o.Key)
+	return p, nil
+}
+
+// schemeOf names a recipe by the digest of all that its fingerprints depend on.
+func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Scheme {
+	h := sha256.New()
+	keyed := sha256.Sum256(append([]byte("concordat/scheme-key\x00"), key...))
+	fmt.Fprintf(h, "concordat/scheme/1\n%s\nsegment %s\npacking %+v\nleast %d\nkey %x\n",
+		recipe, segment.Digest(), packing, leastFeatures, keyed[:8])
+	return concordat.Scheme(recipe + "@" + hex.EncodeToString(h.Sum(nil))[:16])
+}
+
+// Scheme returns the recipe's name and digest.
+func (p *Profiler) Scheme() concordat.Scheme { return p.scheme }
+
+// Profile fingerprints a document for a check, with both its indexed and its asked sentences.
+// template finds its sections, and may leave some out; nil: none. Profile fails only if the text is
+// larger than segment.MaxBytes or the Chinese dictionaries cannot be loaded.
+func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*concordat.Profile, error) {
+	return p.profile(d, template, true)
+}
+
+// ForIndex is Profile without sections and asked sentences: all that an index needs, for less work.
+func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
+	return p.profile(d, nil, false)
+}
+
+func (p *Profiler) profile(d concordat.Document, template *segment.Template, asking bool) (*concordat.Profile, error) {
+	s := p.scratch.Get().(*scratch)
+	defer p.scratch.Put(s)
+	if err := s.text.Split(d.Text); err != nil {
+		return nil, fmt.Errorf("document %s: %w", d.ID, err)
+	}
+	defer func() { s.text.Source = "" }()
+	out := &concordat.Profile{Document: d, Scheme: p.scheme, Characters: s.text.Chars()}
+	var excluded []bool
+	for _, sec := range template.Find(d.Text) {
+		out.Sections = append(out.Sections, concordat.Section{Name: sec.Name, Span: concordat.Span(sec.Span)})
+		excluded = append(excluded, sec.Skip)
+	}
+	indexed, asked, skipped := s.text.Blocks(p.packing)
+	for _, sp := range skipped {
+		out.Skipped = append(out.Skipped, concordat.Skipped{Span: concordat.Span(sp), Reason: concordat.SkipShort})
+	}
+	out.Indexed = make([]concordat.Sentence, 0, len(indexed))
+	for _, b := range indexed {
+		sentence, reason := p.sentence(s, b, out.Sections, excluded)
+		if reason != "" {
+			out.Skipped = append(out.Skipped, concordat.Skipped{Span: sentence.Span, Reason: reason})
+			continue
+		}
+		out.Indexed = append(out.Indexed, sentence)
+	}
+	slices.SortFunc(out.Skipped, func(a, b concordat.Skipped) int { return a.Span.Start - b.Span.Start })
+	if asking && asked != nil {
+		out.Asked = p.ask(s, asked, out.Indexed, out.Sections, excluded)
+	}
+	return out, nil
+}
+
+// ask fingerprints the asked blocks, taking over those that are indexed as they are.
+func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Sentence, sections []concordat.Section, excluded []bool) []concordat.Sentence {
+	out := make([]concordat.Sentence, 0, len(asked))
+	i := 0
+	for _, b := range asked {
+		for i < len(indexed) && indexed[i].Span.Start < b.Span.Start {
+			i++
+		}
+		if i < len(indexed) && indexed[i].Span == concordat.Span(b.Span) {
+			out = append(out, indexed[i])
+			continue
+		}
+		if sentence, reason := p.sentence(s, b, sections, excluded); reason == "" {
+			out = append(out, sentence)
+		}
+	}
+	return out
+}
+
+// sentence fingerprints one block, or says why not.
+func (p *Profiler) sentence(s *scratch, b segment.Block, sections []concordat.Section, excluded []bool) (concordat.Sentence, concordat.SkipReason) {
+	out := concordat.Sentence{Span: concordat.Span(b.Span), Section: -1, Gate: gateWords}
+	for i := range sections {
+		if sections[i].Span.Start <= b.Span.Start && b.Span.Start < sections[i].Span.End {
+			out.Section = i
+			if excluded[i] {
+				return out, concordat.SkipSection
+			}
+			break
+		}
+	}
+	var kind segment.Kind
+	s.features, kind = s.text.Features(b, s.features[:0])
+	if kind == segment.Chinese || kind == segment.Bigrams {
+		out.Gate = gateChinese
+	}
+	if !distinct(s.features, leastFeatures) {
+		return out, concordat.SkipFeatures
+	}
+	out.Fingerprint = p.sketcher.Sketch(s.features)
+	return out, ""
+}
+
+// distinct reports whether at least n of the features differ.
+func distinct(features []uint64, n int) bool {
+	seen := make([]uint64, 0, 8)
+	for _, f := range features {
+		if !slices.Contains(seen, f) {
+			if seen = append(seen, f); len(seen) >= n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in
+// bits: resemblance for minwise sketches (Li and König 2010), cosine for simhash (Charikar 2002).
+// One sentence's estimate spreads by 0.05 to 0.09; show it in steps.
+func (p *Profiler) Similarity(distance int) float64 {
+	if p.simhash {
+		return simhash.Cosine(distance)
+	}
+	return minhash.Resemblance(distance)
+}

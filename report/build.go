@@ -1,0 +1,254 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"concordat"
+)
+
+// joinGap is the number of characters up to which two passages of one source belong together. It
+// is the least length of a sentence block in the natural scheme: a longer gap held a block of its
+// own that was asked and did not match.
+const joinGap = 40
+
+// Build sees findings through rules. It is pure: equal findings and rules give an equal report,
+// the order of passages does not matter, and neither argument is changed. The cost is that of
+// sorting the passages and of the text's length.
+//
+// Passages of one source that overlap, or lie no farther apart than a short sentence, are joined.
+// What overlaps then, of whatever source, is one Evidence with all its sources, so no character is
+// counted twice. Gaps within a joined passage are shown as part of it and are not counted.
+func Build(f *Findings, r Rules) *Report {
+	b := newBuilder(f, r)
+	chains := b.chains()
+	b.judge(chains)
+	sum := sha256.Sum256([]byte(f.Submission.Text))
+	rep := &Report{
+		Task: f.Task, Submission: f.Submission, Digest: hex.EncodeToString(sum[:]),
+		Scheme: f.Scheme, Made: f.Made, Probe: f.Probe, Forward: f.Forward, Threshold: f.Threshold,
+		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references,
+		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
+		Unplaced: b.unplaced,
+	}
+	slices.SortStableFunc(rep.Consulted, func(x, y concordat.Consulted) int {
+		return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library))
+	})
+	var of [][]int // chains of each evidence
+	rep.Evidence, of = b.evidence(chains)
+	covered := coveredBy(chains)
+	rep.Covered = covered
+	rep.Scores = b.scores(chains, covered)
+	rep.Sources = b.ranked(chains, of)
+	if len(rep.Sources) > 0 && rep.Sources[0].Excluded == "" {
+		rep.Scores.Largest = rep.Sources[0].Share
+	}
+	rep.Sections = b.sections(covered)
+	return rep
+}
+
+// builder holds what Build works out once of one text and one set of rules.
+type builder struct {
+	f                  *Findings
+	r                  Rules
+	text               string
+	count              *Counter
+	passages           []concordat.Passage // within the text, in order of source, then span
+	unplaced           int
+	checked            spans
+	measured           int // characters of checked
+	quotes, references spans
+	masks              []mask
+	masked             spans // union of masks
+	common             int   // documents above which wording is common
+	kinds              map[concordat.Kind]bool
+	sources            refSet
+}
+
+// mask is text that gives no score, whatever its sources.
+type mask struct {
+	why   concordat.Exclusion
+	spans spans
+}
+
+func newBuilder(f *Findings, r Rules) *builder {
+	text := f.Submission.Text
+	b := &builder{f: f, r: r, text: text, count: NewCounter(text), common: r.CommonAbove,
+		quotes: quotations(text), references: bibliography(text),
+		kinds: map[concordat.Kind]bool{}, sources: newRefSet(r.ExcludeSources)}
+	if b.common == 0 {
+		b.common = DefaultCommonAbove
+	}
+	for _, k := range r.ExcludeKinds {
+		b.kinds[k] = true
+	}
+	b.place()
+	b.setChecked()
+	b.setMasks()
+	return b
+}
+
+// place takes the passages that lie within the text, in an order that does not depend on theirs.
+func (b *builder) place() {
+	b.passages = make([]concordat.Passage, 0, len(b.f.Passages))
+	for _, p := range b.f.Passages {
+		p.Span = clip(b.text, p.Span)
+		if p.Span.Len() == 0 || b.count.Characters(p.Span) == 0 {
+			b.unplaced++
+			continue
+		}
+		if p.SourceSpan.Start < 0 || p.SourceSpan.End < p.SourceSpan.Start {
+			p.SourceSpan, p.SourcePoints, p.Words = concordat.Span{}, concordat.Span{}, nil
+		}
+		p.Similarity = min(max(p.Similarity, 0), 1)
+		if p.Similarity != p.Similarity { // NaN
+			p.Similarity = 0
+		}
+		b.passages = append(b.passages, p)
+	}
+	slices.SortStableFunc(b.passages, byPassage)
+}
+
+// byPassage is a total order up to what a report shows of a passage.
+func byPassage(p, q concordat.Passage) int {
+	return cmp.Or(
+		compareRefs(p.Source, q.Source),
+		bySpan(p.Span, q.Span),
+		bySpan(p.SourceSpan, q.SourceSpan),
+		cmp.Compare(strength(p.Kind), strength(q.Kind)),
+		cmp.Compare(p.Kind, q.Kind),
+		-cmp.Compare(p.Similarity, q.Similarity),
+		cmp.Compare(p.Documents, q.Documents),
+		cmp.Compare(p.Title, q.Title),
+		cmp.Compare(p.Text, q.Text),
+		cmp.Compare(p.Before, q.Before),
+		cmp.Compare(p.After, q.After),
+		bySpan(p.SourcePoints, q.SourcePoints),
+		slices.CompareFunc(p.Words, q.Words, func(v, w concordat.SpanPair) int {
+			return cmp.Or(bySpan(v.Span, w.Span), bySpan(v.Source, w.Source))
+		}),
+	)
+}
+
+func compareRefs(x, y concordat.Ref) int {
+	return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library), cmp.Compare(x.Document, y.Document))
+}
+
+// strength orders kinds, strongest first; unknown kinds come last.
+func strength(k concordat.Kind) int {
+	switch k {
+	case concordat.KindVerbatim:
+		return 0
+	case concordat.KindNear:
+		return 1
+	case concordat.KindParaphrase:
+		return 2
+	case concordat.KindSummary:
+		return 3
+	case concordat.KindCommon:
+		return 5
+	}
+	return 4
+}
+
+// setChecked works out what was compared: what the findings name, and every passage, since it was
+// found. It depends on no rule, so that every set of rules shares one denominator.
+func (b *builder) setChecked() {
+	all := make([]concordat.Span, 0, len(b.f.Checked)+len(b.passages))
+	if b.f.Checked == nil {
+		var skipped []concordat.Span
+		for _, s := range b.f.Skipped {
+			skipped = append(skipped, clip(b.text, s.Span))
+		}
+		all = append(all, spans{{Start: 0, End: len(b.text)}}.without(union(skipped))...)
+	}
+	for _, s := range b.f.Checked {
+		all = append(all, clip(b.text, s))
+	}
+	for _, p := range b.passages {
+		all = append(all, p.Span)
+	}
+	b.checked = union(all)
+	b.measured = b.count.sum(b.checked)
+}
+
+// skipped returns what was not compared, with the reason where one is known.
+func (b *builder) skipped() []concordat.Skipped {
+	var out []concordat.Skipped
+	rest := spans{{Start: 0, End: len(b.text)}}.without(b.checked)
+	given := slices.Clone(b.f.Skipped)
+	slices.SortStableFunc(given, func(x, y concordat.Skipped) int {
+		return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Reason, y.Reason))
+	})
+	end := 0
+	for _, s := range given { // disjoint by taking each byte's first reason
+		s.Span = clip(b.text, s.Span)
+		s.Span.Start = max(s.Span.Start, end)
+		if s.Span.Start >= s.Span.End {
+			continue
+		}
+		end = s.Span.End
+		for _, x := range (spans{s.Span}).and(rest) {
+			out = append(out, concordat.Skipped{Span: x, Reason: s.Reason})
+		}
+	}
+	var named []concordat.Span
+	for _, s := range out {
+		named = append(named, s.Span)
+	}
+	for _, x := range rest.without(union(named)) {
+		out = append(out, concordat.Skipped{Span: x, Reason: SkipUnasked})
+	}
+	out = slices.DeleteFunc(out, func(s concordat.Skipped) bool { return b.count.Characters(s.Span) == 0 })
+	slices.SortFunc(out, func(x, y concordat.Skipped) int { return bySpan(x.Span, y.Span) })
+	return out
+}
+
+// SkipUnasked is the reason given for text of which the findings say nothing.
+const SkipUnasked concordat.SkipReason = "unasked"
+
+func (b *builder) setMasks() {
+	if b.r.ExcludeQuotes {
+		b.masks = append(b.masks, mask{concordat.ExcludedQuote, b.quotes})
+	}
+	if b.r.ExcludeBibliography {
+		b.masks = append(b.masks, mask{concordat.ExcludedBibliography, b.references})
+	}
+	var sections, passages []concordat.Span
+	for _, s := range b.f.Sections {
+		if slices.Contains(b.r.ExcludeSections, s.Name) {
+			sections = append(sections, clip(b.text, s.Span))
+		}
+	}
+	for _, p := range b.r.ExcludePassages {
+		passages = append(passages, clip(b.text, p.Span))
+	}
+	b.masks = append(b.masks,
+		mask{concordat.ExcludedSection, union(sections)},
+		mask{concordat.ExcludedPassage, union(passages)},
+		mask{concordat.ExcludedTemplate, wordingOf(b.text, b.r.ExcludeTemplate)})
+	var all []concordat.Span
+	for _, m := range b.masks {
+		all = append(all, m.spans...)
+	}
+	b.masked = union(all)
+}
+
+// refSet tells whether a document, its library or its site is named.
+type refSet map[concordat.Ref]bool
+
+func newRefSet(refs []concordat.Ref) refSet {
+	s := refSet{}
+	for _, r := range refs {
+		if r != (concordat.Ref{}) {
+			s[r] = true
+		}
+	}
+	return s
+}
+
+func (s refSet) has(r concordat.Ref) bool {
+	return s[r] || s[concordat.Ref{Site: r.Site, Library: r.Library}] || s[concordat.Ref{Site: r.Site}]
+}

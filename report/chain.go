@@ -1,0 +1,263 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"concordat"
+)
+
+// chain is what one source holds of one stretch of the submission: its passages, joined.
+type chain struct {
+	ref      concordat.Ref
+	title    string
+	hull     concordat.Span
+	raw      []concordat.Passage // as found, by span
+	all      spans               // union of raw
+	counted  spans               // of all: what gives score; nil where excluded
+	exact    spans               // of counted: in the same words
+	excluded concordat.Exclusion
+}
+
+// chains joins the passages of each source, in order of source, then text.
+func (b *builder) chains() []*chain {
+	var out []*chain
+	var cur *chain
+	for i, p := range b.passages {
+		if cur != nil && cur.ref == p.Source && b.near(cur.hull.End, p.Span.Start) {
+			cur.hull.End = max(cur.hull.End, p.Span.End)
+			cur.raw = b.passages[i-len(cur.raw) : i+1]
+			continue
+		}
+		cur = &chain{ref: p.Source, title: p.Title, hull: p.Span, raw: b.passages[i : i+1]}
+		out = append(out, cur)
+	}
+	return out
+}
+
+// near reports whether at most joinGap characters stand between two positions.
+func (b *builder) near(end, start int) bool {
+	if start <= end {
+		return true
+	}
+	if start-end > joinGap*64 { // spares counting; white space alone does not join what is far apart
+		return false
+	}
+	return b.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
+}
+
+// judge decides of each chain what counts, or by which rule nothing does.
+func (b *builder) judge(chains []*chain) {
+	for _, c := range chains {
+		b.judgeOne(c)
+	}
+	if b.r.MinSourceShare <= 0 {
+		return
+	}
+	of := map[concordat.Ref][]*chain{}
+	for _, c := range chains {
+		if c.excluded == "" {
+			of[c.ref] = append(of[c.ref], c)
+		}
+	}
+	for _, cs := range of {
+		if float64(b.count.sum(coveredBy(cs))) >= b.r.MinSourceShare*float64(b.measured) {
+			continue
+		}
+		for _, c := range cs {
+			c.excluded = concordat.ExcludedSmallSource
+		}
+	}
+}
+
+func (b *builder) judgeOne(c *chain) {
+	var all, counted, exact []concordat.Span
+	common := true
+	for _, p := range c.raw {
+		all = append(all, p.Span)
+		common = common && b.isCommon(p)
+		if b.kinds[p.Kind] {
+			continue
+		}
+		counted = append(counted, p.Span)
+		if p.Kind == concordat.KindVerbatim {
+			exact = append(exact, p.Span)
+		}
+	}
+	c.all = union(all)
+	c.counted = union(counted)
+	unmasked := c.counted.without(b.masked)
+	c.exact = union(exact).without(b.masked)
+	n := b.count.sum(unmasked)
+	switch {
+	case b.sources.has(c.ref):
+		c.excluded = concordat.ExcludedSource
+	case common:
+		c.excluded = concordat.ExcludedCommon
+	case len(c.counted) == 0:
+		c.excluded = concordat.ExcludedKind
+	case n == 0:
+		c.excluded = b.reason(c.counted)
+	case n < b.r.MinCharacters:
+		c.excluded = concordat.ExcludedSmall
+	}
+	c.counted = unmasked
+}
+
+// isCommon reports whether p is wording that many documents share. One passage of a chain that is
+// not makes the others count too: a form letter's greeting within a copied letter was copied.
+func (b *builder) isCommon(p concordat.Passage) bool {
+	return p.Kind == concordat.KindCommon || b.common > 0 && p.Documents > b.common
+}
+
+// reason returns the mask that holds most characters of s, the earlier one of two equals.
+func (b *builder) reason(s spans) concordat.Exclusion {
+	why, most := concordat.ExcludedPassage, 0
+	for _, m := range b.masks {
+		if n := b.count.sum(s.and(m.spans)); n > most {
+			why, most = m.why, n
+		}
+	}
+	return why
+}
+
+// coveredBy returns what the chains that count cover together.
+func coveredBy(chains []*chain) spans {
+	var s []concordat.Span
+	for _, c := range chains {
+		if c.excluded == "" {
+			s = append(s, c.counted...)
+		}
+	}
+	return union(s)
+}
+
+// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the
+// indices of its chains. Chains of excluded sources take no part: their passages fall to the next.
+func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
+	order := make([]int, 0, len(chains))
+	for i, c := range chains {
+		if c.excluded != concordat.ExcludedSource {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return bySpan(chains[i].hull, chains[j].hull) })
+	var of [][]int
+	end := -1
+	for _, i := range order {
+		h := chains[i].hull
+		if n := len(of); n > 0 && h.Start < end {
+			of[n-1] = append(of[n-1], i)
+		} else {
+			of = append(of, []int{i})
+		}
+		end = max(end, h.End)
+	}
+	out := make([]concordat.Evidence, len(of))
+	for k, members := range of {
+		out[k] = b.gather(chains, members)
+	}
+	return out, of
+}
+
+// gather makes one Evidence of overlapping chains. It sorts members as the sources are.
+func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
+	e := concordat.Evidence{Span: chains[members[0]].hull}
+	type ranked struct {
+		chain  int
+		source concordat.Source
+		weight float64
+	}
+	rs := make([]ranked, len(members))
+	most := -1
+	for k, i := range members {
+		c := chains[i]
+		e.Span.Start, e.Span.End = min(e.Span.Start, c.hull.Start), max(e.Span.End, c.hull.End)
+		s := b.source(c)
+		n := b.count.sum(c.all)
+		rs[k] = ranked{i, s, float64(n) * s.Similarity}
+		if n > most {
+			most, e.Excluded = n, c.excluded
+		}
+	}
+	slices.SortStableFunc(rs, func(x, y ranked) int {
+		return cmp.Or(
+			cmp.Compare(boolInt(x.source.Excluded != ""), boolInt(y.source.Excluded != "")),
+			cmp.Compare(y.weight, x.weight),
+			cmp.Compare(strength(x.source.Kind), strength(y.source.Kind)),
+			compareRefs(x.source.Ref, y.source.Ref),
+			bySpan(x.source.Here, y.source.Here),
+		)
+	})
+	var covered []concordat.Span
+	for k, r := range rs {
+		members[k] = r.chain
+		e.Sources = append(e.Sources, r.source)
+		if r.source.Excluded == "" {
+			e.Excluded = ""
+			covered = append(covered, chains[r.chain].counted...)
+		}
+	}
+	e.Characters = b.count.sum(union(covered))
+	e.Kind = e.Sources[0].Kind
+	e.Section = b.section(e.Span)
+	return e
+}
+
+func boolInt(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// section returns the index of the section that holds most of s, or -1.
+func (b *builder) section(s concordat.Span) int {
+	best, most := -1, 0
+	for i, sec := range b.f.Sections {
+		if n := min(s.End, sec.Span.End) - max(s.Start, sec.Span.Start); n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// source shows a chain as one source of an Evidence.
+func (b *builder) source(c *chain) concordat.Source {
+	s := concordat.Source{Ref: c.ref, Title: c.title, Here: c.hull, Excluded: c.excluded, Parts: joinParts(c.raw)}
+	byKind := map[concordat.Kind]int{}
+	total, weighted := 0, 0.0
+	for i, p := range c.raw {
+		n := b.count.Characters(p.Span)
+		byKind[p.Kind] += n
+		total += n
+		weighted += float64(n) * p.Similarity
+		if i == 0 {
+			s.Span, s.Points = p.SourceSpan, p.SourcePoints
+			continue
+		}
+		s.Span.Start, s.Span.End = min(s.Span.Start, p.SourceSpan.Start), max(s.Span.End, p.SourceSpan.End)
+		if s.Points.Len() == 0 || p.SourcePoints.Len() == 0 {
+			s.Points = concordat.Span{}
+			continue
+		}
+		s.Points.Start, s.Points.End = min(s.Points.Start, p.SourcePoints.Start), max(s.Points.End, p.SourcePoints.End)
+	}
+	s.Similarity = min(weighted/float64(total), 1)
+	s.Kind = mostly(byKind)
+	if c.excluded == concordat.ExcludedCommon {
+		s.Kind = concordat.KindCommon
+	}
+	return s
+}
+
+// mostly returns the kind with most characters, the stronger of two equals.
+func mostly(byKind map[concordat.Kind]int) concordat.Kind {
+	var kinds []concordat.Kind
+	for k := range byKind {
+		kinds = append(kinds, k)
+	}
+	return slices.MinFunc(kinds, func(x, y concordat.Kind) int {
+		return cmp.Or(cmp.Compare(byKind[y], byKind[x]), cmp.Compare(strength(x), strength(y)), cmp.Compare(x, y))
+	})
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"slices"
+
+	"concordat"
+)
+
+// partGap is the number of source bytes that may stand between two passages shown as one piece.
+const partGap = 200
+
+// joinParts shows passages of one source as few pieces: neighbours that follow each other in the
+// source too become one, as far as the source's text between them is known. ps is in order of
+// Span and is not changed.
+func joinParts(ps []concordat.Passage) []concordat.Passage {
+	var out []piece
+	for _, p := range ps {
+		if n := len(out); n > 0 && out[n-1].join(p) {
+			continue
+		}
+		out = append(out, piece{Passage: p, text: []byte(p.Text)})
+	}
+	parts := make([]concordat.Passage, len(out))
+	for i, p := range out {
+		p.Text = string(p.text)
+		p.Similarity = min(p.weighted(), 1)
+		parts[i] = p.Passage
+	}
+	return parts
+}
+
+// piece is a passage that grows; text is its Text, so that growing costs what is added.
+type piece struct {
+	concordat.Passage
+	text    []byte
+	sum     float64 // similarity × bytes of the passages joined after the first
+	bytes   int     // bytes of those
+	ownSpan int     // bytes of the first; 0 until something is joined
+	byKind  map[concordat.Kind]int
+	owned   bool // Words is this piece's own slice
+}
+
+func (a *piece) weighted() float64 {
+	if a.ownSpan == 0 {
+		return a.Similarity
+	}
+	return (a.Similarity*float64(a.ownSpan) + a.sum) / float64(a.ownSpan+a.bytes)
+}
+
+// join takes b into a, or reports that the two are no one piece.
+func (a *piece) join(b concordat.Passage) bool {
+	if b.SourceSpan.Start < a.SourceSpan.Start || b.SourceSpan.Start-a.SourceSpan.End > partGap {
+		return false
+	}
+	if !a.joinText(b) {
+		return false
+	}
+	if a.ownSpan == 0 {
+		a.ownSpan = a.Span.Len()
+		a.byKind = map[concordat.Kind]int{a.Kind: a.ownSpan}
+	}
+	a.byKind[b.Kind] += b.Span.Len()
+	a.Kind = mostly(a.byKind)
+	a.sum += b.Similarity * float64(b.Span.Len())
+	a.bytes += b.Span.Len()
+	a.Span.End = max(a.Span.End, b.Span.End)
+	if b.SourceSpan.End >= a.SourceSpan.End {
+		a.SourceSpan.End, a.After = b.SourceSpan.End, b.After
+	}
+	if a.SourcePoints.Len() > 0 && b.SourcePoints.Len() > 0 {
+		a.SourcePoints.End = max(a.SourcePoints.End, b.SourcePoints.End)
+	} else {
+		a.SourcePoints = concordat.Span{}
+	}
+	a.Documents = max(a.Documents, b.Documents)
+	a.joinWords(b.Words)
+	return true
+}
+
+// joinText appends to a's text what b adds, filling a gap from the text around. It reports false,
+// and changes nothing, where a byte between the two is not known.
+func (a *piece) joinText(b concordat.Passage) bool {
+	if len(a.text) == 0 && b.Text == "" {
+		return true // neither may be shown
+	}
+	if len(a.text) != a.SourceSpan.Len() || len(b.Text) != b.SourceSpan.Len() {
+		return false
+	}
+	gap := b.SourceSpan.Start - a.SourceSpan.End
+	switch {
+	case gap > len(a.After):
+		return false
+	case gap > 0:
+		a.text = append(append(a.text, a.After[:gap]...), b.Text...)
+	case b.SourceSpan.End > a.SourceSpan.End:
+		a.text = append(a.text, b.Text[-gap:]...)
+	}
+	return true
+}
+
+// joinWords appends the pairs that lie behind the last on both sides.
+func (a *piece) joinWords(words []concordat.SpanPair) {
+	for _, w := range words {
+		if n := len(a.Words); n > 0 && (w.Span.Start < a.Words[n-1].Span.End || w.Source.Start < a.Words[n-1].Source.End) {
+			continue
+		}
+		if !a.owned {
+			a.Words, a.owned = slices.Clone(a.Words), true
+		}
+		a.Words = append(a.Words, w)
+	}
+}

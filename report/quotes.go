@@ -1,0 +1,200 @@
+package report
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// maxQuote is the most bytes between two quotation marks that make a quotation. A mark that is
+// never closed, or a pair around a whole chapter, must not take a text out of the scores.
+const maxQuote = 3000
+
+// closers lists, for each mark that can open a quotation, the marks that can close it: English,
+// German and Polish low marks, Swedish equal marks, guillemets pointing either way, Chinese and
+// Japanese corners with their vertical forms, full-width and ornamental marks. Book-title marks
+// 《》 and 〈〉 name works and quote nothing.
+var closers = map[rune]string{
+	'“': "”", '”': "”", '„': "“”", '‟': "”", '«': "»", '»': "«»", '‹': "›", '›': "‹›",
+	'‘': "’", '‚': "‘’", '‛': "’", '「': "」", '『': "』", '﹁': "﹂", '﹃': "﹄", '｢': "｣",
+	'〝': "〞〟", '＂': "＂", '❝': "❞", '❛': "❜", '⹂': "“”", '"': "\"", '\'': "'",
+}
+
+// quotations returns what stands in quotation marks or in a block quotation. Marks belong to one
+// paragraph: what is opened and not closed there quotes nothing.
+func quotations(text string) spans {
+	var out []concordat.Span
+	for _, p := range paragraphs(text) {
+		out = append(out, markedQuotes(text, p)...)
+	}
+	return union(append(out, blockQuotes(text)...))
+}
+
+// open is a quotation mark that waits for its closer.
+type open struct {
+	at      int
+	closers string
+}
+
+// markedQuotes returns the outermost quotations of one paragraph.
+func markedQuotes(text string, p concordat.Span) []concordat.Span {
+	var out []concordat.Span
+	var stack []open
+	prev := ' '
+	for i := p.Start; i < p.End; {
+		r, size := utf8.DecodeRuneInString(text[i:p.End])
+		next, _ := utf8.DecodeRuneInString(text[i+size : p.End])
+		if i+size >= p.End {
+			next = ' '
+		}
+		if k := closes(stack, r, prev, next); k >= 0 {
+			s := concordat.Span{Start: stack[k].at, End: i + size}
+			stack = stack[:k]
+			if s.Len() <= maxQuote {
+				out = append(out, s)
+			}
+		} else if c, ok := closers[r]; ok && opens(r, prev, next) && len(stack) < 8 {
+			stack = append(stack, open{i, c})
+		}
+		prev = r
+		i += size
+	}
+	return out
+}
+
+// closes returns the index of the innermost open mark that r closes, or -1.
+func closes(stack []open, r, prev, next rune) int {
+	if (r == '\'' || r == '’') && inWord(prev) && inWord(next) {
+		return -1 // an apostrophe
+	}
+	if (r == '"' || r == '\'') && unicode.IsSpace(prev) {
+		return -1 // a straight mark behind a space opens
+	}
+	for k := len(stack) - 1; k >= 0; k-- {
+		if strings.ContainsRune(stack[k].closers, r) {
+			return k
+		}
+	}
+	return -1
+}
+
+// opens reports whether a mark that could open a quotation does so here.
+func opens(r, prev, next rune) bool {
+	switch r {
+	case '"', '\'', '”', '‘', '»', '›', '＂':
+		// Marks that also close, and apostrophes: they open behind a space or punctuation only,
+		// except in scripts that write no spaces.
+		if inWord(prev) && !unspaced(prev) {
+			return false
+		}
+		return !unicode.IsSpace(next)
+	}
+	return true
+}
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// unspaced reports whether r is of a script that writes no spaces between words.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// line is one line of a text without its line break.
+type line struct {
+	concordat.Span
+	trimmed string // without the white space around it
+}
+
+func lines(text string) []line {
+	var out []line
+	for at := 0; at < len(text); {
+		end := strings.IndexByte(text[at:], '\n')
+		next := at + end + 1
+		if end < 0 {
+			end, next = len(text)-at, len(text)
+		}
+		out = append(out, line{concordat.Span{Start: at, End: at + end}, strings.TrimSpace(text[at : at+end])})
+		at = next
+	}
+	return out
+}
+
+// paragraphs returns the stretches between blank lines. A stretch longer than maxQuote is one
+// paragraph for each of its lines: such a text has a paragraph a line.
+func paragraphs(text string) []concordat.Span {
+	var out []concordat.Span
+	ls := lines(text)
+	for i := 0; i < len(ls); {
+		if ls[i].trimmed == "" {
+			i++
+			continue
+		}
+		j := i
+		for j < len(ls) && ls[j].trimmed != "" {
+			j++
+		}
+		if ls[j-1].End-ls[i].Start <= maxQuote {
+			out = append(out, concordat.Span{Start: ls[i].Start, End: ls[j-1].End})
+		} else {
+			for _, l := range ls[i:j] {
+				out = append(out, l.Span)
+			}
+		}
+		i = j
+	}
+	return out
+}
+
+// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and
+// paragraphs of several lines that are indented as a whole in a text that is mostly not.
+func blockQuotes(text string) []concordat.Span {
+	ls := lines(text)
+	var out, indented []concordat.Span
+	prose := 0 // paragraphs of several lines
+	for i := 0; i < len(ls); {
+		j, quoted, inset := i, true, true
+		for ; j < len(ls) && ls[j].trimmed != ""; j++ {
+			quoted = quoted && strings.HasPrefix(ls[j].trimmed, ">")
+			inset = inset && indent(text[ls[j].Start:ls[j].End]) >= 2
+		}
+		if j == i {
+			i++
+			continue
+		}
+		s := concordat.Span{Start: ls[i].Start, End: ls[j-1].End}
+		if j-i >= 2 {
+			prose++
+		}
+		if quoted {
+			out = append(out, s)
+		} else if inset && j-i >= 2 && s.Len() <= maxQuote {
+			indented = append(indented, s)
+		}
+		i = j
+	}
+	if 4*len(indented) <= prose { // where much is indented, indentation quotes nothing
+		out = append(out, indented...)
+	}
+	return out
+}
+
+// indent returns the width of the white space that begins s; a tab counts four, an ideographic
+// space two.
+func indent(s string) int {
+	n := 0
+	for _, r := range s {
+		switch {
+		case r == '\t':
+			n += 4
+		case r == '\u3000':
+			n += 2
+		case unicode.IsSpace(r):
+			n++
+		default:
+			return n
+		}
+	}
+	return n
+}

@@ -1,0 +1,175 @@
+// Package report turns findings into a report by rules.
+//
+// [Findings] hold everything a check found and are kept; [Rules] say what of it counts; [Build]
+// joins the two into a [Report]. A rule that changes later runs Build again and asks nobody. The
+// package is pure: the same findings and rules give the same report, whatever the order in which
+// passages were found.
+//
+// A report never says more than was asked: what was not compared is listed beside what was found.
+package report
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Version is the version of the stored form of Findings.
+const Version = 1
+
+// Findings are everything one check found, before any rule. They are kept as JSON. Spans are
+// bytes of Submission.Text.
+type Findings struct {
+	Version    int                `json:"version"` // see Version
+	Task       concordat.TaskID   `json:"task"`
+	Submission concordat.Document `json:"submission"` // with its text
+	Scheme     concordat.Scheme   `json:"scheme"`
+	Made       time.Time          `json:"made"`
+	// Sections of the submission, in text order, disjoint; nil without a template.
+	Sections []concordat.Section `json:"sections,omitempty"`
+	Skipped  []concordat.Skipped `json:"skipped"` // what was not fingerprinted, and why
+	// Checked is what was compared. Nil: everything that was not skipped.
+	Checked []concordat.Span `json:"checked"`
+	// Characters is the number of characters of the whole text as the scheme counts them. Scores
+	// do not use it: a report counts letters, marks and digits of the original on both sides.
+	Characters int `json:"characters"`
+	// Passages are every span of the submission and every source that holds it, in any order; they
+	// may overlap freely.
+	Passages  []concordat.Passage   `json:"passages"`
+	Consulted []concordat.Consulted `json:"consulted"`
+	Flags     []concordat.Flag      `json:"flags"`
+	Forward   string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
+	Threshold float64               `json:"threshold"` // covered share from which a report asks to be read
+	Probe     string                `json:"probe"`     // how far around each band the index looked: exact or one
+	// Signatures of those who answered, as the federation made them.
+	Signatures []Signature `json:"signatures,omitempty"`
+}
+
+// Signature is one site's signature under what it answered. The package carries it and does not
+// check it.
+type Signature struct {
+	Site  concordat.SiteID `json:"site"`
+	Over  string           `json:"over"`  // what is signed, such as answer
+	Key   string           `json:"key"`   // fingerprint of the signing key
+	Value []byte           `json:"value"` // base64 in JSON
+}
+
+// Validate reports every fault of f that would make a report of it wrong: another version, or a
+// span outside the text. Build needs no valid findings; it leaves out what it cannot place.
+func (f *Findings) Validate() error {
+	var errs []error
+	if f.Version != Version {
+		errs = append(errs, fmt.Errorf("findings of version %d, known is %d: %w", f.Version, Version, concordat.ErrInvalid))
+	}
+	for i, p := range f.Passages {
+		if clip(f.Submission.Text, p.Span) != p.Span || p.Span.Len() == 0 {
+			errs = append(errs, fmt.Errorf("passage %d: span %d to %d of %d bytes: %w", i, p.Span.Start, p.Span.End,
+				len(f.Submission.Text), concordat.ErrInvalid))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Rules say what of the findings counts. The zero value counts everything but common wording.
+// No exclusion raises a share: what is taken out leaves the numerator, never the denominator.
+type Rules struct {
+	ExcludeQuotes       bool `json:"exclude_quotes,omitempty"`
+	ExcludeBibliography bool `json:"exclude_bibliography,omitempty"`
+	// MinCharacters is the least number of letters, marks and digits of a match; 0: any.
+	MinCharacters int `json:"min_characters,omitempty"`
+	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
+	MinSourceShare float64 `json:"min_source_share,omitempty"`
+	// ExcludeSources names documents that do not count. A Ref without a Document names the whole
+	// library, one without a Library the whole site.
+	ExcludeSources  []concordat.Ref   `json:"exclude_sources,omitempty"`
+	ExcludePassages []ExcludedPassage `json:"exclude_passages,omitempty"`
+	ExcludeTemplate []string          `json:"exclude_template,omitempty"` // texts whose wording does not count
+	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds,omitempty"`
+	ExcludeSections []string          `json:"exclude_sections,omitempty"` // by name
+	// CommonAbove is the number of documents above which wording is common; 0: DefaultCommonAbove,
+	// negative: nothing is common.
+	CommonAbove int `json:"common_above,omitempty"`
+}
+
+// DefaultCommonAbove is the number of documents above which wording is common: in laws and web
+// pages the few blocks beyond it make most of all duplicate pairs (doc/design.md, detection).
+const DefaultCommonAbove = 20
+
+// ExcludedPassage is a passage that somebody took out of the scores, with the reason.
+type ExcludedPassage struct {
+	Span    concordat.Span `json:"span"` // of the submission's text
+	Comment string         `json:"comment"`
+	By      string         `json:"by,omitempty"`
+	At      time.Time      `json:"at,omitzero"`
+}
+
+// Report is findings seen through rules. Slices belong to the report; Parts and texts are shared
+// with the findings and must not be changed.
+type Report struct {
+	Task       concordat.TaskID
+	Submission concordat.Document
+	Digest     string // SHA-256 of Submission.Text, hexadecimal
+	Scheme     concordat.Scheme
+	Made       time.Time
+	Probe      string
+	Forward    string
+	Threshold  float64
+	Rules      Rules
+	Scores     Scores
+	Evidence   []concordat.Evidence // in text order, disjoint
+	Sources    []RankedSource       // largest share first, those excluded by a rule last
+	Sections   []SectionScore
+	Covered    []concordat.Span    // what gives the covered share, in text order, disjoint
+	Checked    []concordat.Span    // what was compared, in text order, disjoint
+	Skipped    []concordat.Skipped // what was not, in text order, disjoint
+	Quotes     []concordat.Span    // quotations, in text order, disjoint
+	References []concordat.Span    // lists of references, in text order, disjoint
+	Consulted  []concordat.Consulted
+	Flags      []concordat.Flag
+	Signatures []Signature
+	// Unplaced counts the passages of the findings that lie outside the text and were left out.
+	Unplaced int
+}
+
+// Scores are shares of the checked letters, marks and digits, 0 to 1, all of one set of evidence:
+// Found = Covered + Common + Excluded and Covered = Verbatim + Changed, up to rounding.
+type Scores struct {
+	Characters int     // letters, marks and digits of the text
+	Checked    int     // of which compared: the denominator of every share
+	Found      float64 // within any passage, before rules
+	Covered    float64 // within a passage that counts
+	Verbatim   float64 // of Covered: in the same words as a source
+	Changed    float64 // of Covered: edited, reworked or condensed
+	Common     float64 // only in wording that many documents share
+	Excluded   float64 // found, and taken out by a rule
+	Quoted     float64 // found, and standing in a quotation, whether or not quotations count
+	Largest    float64 // the largest share of a single source
+	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
+	// is covered. Taking out a source may raise it: it is no share of the text.
+	Literalness float64
+}
+
+// Measured reports whether anything was compared; without it every share is a blank, not a zero.
+func (s Scores) Measured() bool { return s.Checked > 0 }
+
+// RankedSource is one document with all it holds of the submission.
+type RankedSource struct {
+	concordat.Ref
+	Title      string
+	Share      float64 // 0 to 1 of the checked characters; of an excluded source: what it would hold
+	Verbatim   float64 // of Share: in the same words
+	Alone      float64 // of Share: in no other source that counts
+	Characters int
+	Evidence   []int // indices into Report.Evidence, ascending
+	Excluded   concordat.Exclusion
+}
+
+// SectionScore is one section with its share.
+type SectionScore struct {
+	concordat.Section
+	Checked  int     // letters, marks and digits compared; 0: not measured
+	Share    float64 // covered share of Checked, 0 to 1
+	Excluded bool    // by rule
+}

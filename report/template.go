@@ -1,0 +1,96 @@
+package report
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// templateRun is the least number of characters that make given wording: about four English words.
+// Shorter templates must stand whole.
+const templateRun = 20
+
+// rollBase is the multiplier of the rolling hash, modulo 2^64 (Karp and Rabin 1987); an odd number
+// of good spread. Every candidate is compared rune by rune, so a collision costs time only.
+const rollBase = 0x9E3779B97F4A7C15
+
+// wordingOf returns what of text is wording of any of the templates: every run of at least
+// templateRun characters that a template holds too, whatever stands between them. Case, spaces and
+// punctuation do not count.
+func wordingOf(text string, templates []string) spans {
+	if len(templates) == 0 {
+		return nil
+	}
+	own, at := foldRunes(text)
+	var out []concordat.Span
+	byLength := map[int][][]rune{} // windows of the length of short templates, whole ones of the rest
+	for _, t := range templates {
+		r, _ := foldRunes(t)
+		if n := min(len(r), templateRun); n > 0 {
+			byLength[n] = append(byLength[n], r)
+		}
+	}
+	for n, ts := range byLength {
+		for _, i := range windows(own, ts, n) {
+			out = append(out, concordat.Span{Start: at[i], End: at[i+n]})
+		}
+	}
+	return union(out)
+}
+
+// foldRunes returns the characters of s in lower case, and the byte at which each begins, and
+// behind them the byte at which the last one ends.
+func foldRunes(s string) ([]rune, []int) {
+	var rs []rune
+	var at []int
+	end := 0
+	for i, r := range s {
+		if counts(r) {
+			rs, at = append(rs, unicode.ToLower(r)), append(at, i)
+			end = min(i+utf8.RuneLen(r), len(s))
+		}
+	}
+	return rs, append(at, end)
+}
+
+// windows returns the positions of own at which n runes stand that one of the templates holds.
+func windows(own []rune, templates [][]rune, n int) []int {
+	type place struct{ template, at int }
+	known := map[uint64]place{}
+	for k, t := range templates {
+		roll(t, n, func(i int, h uint64) {
+			if _, ok := known[h]; !ok {
+				known[h] = place{k, i}
+			}
+		})
+	}
+	var out []int
+	roll(own, n, func(i int, h uint64) {
+		p, ok := known[h]
+		if ok && string(templates[p.template][p.at:p.at+n]) == string(own[i:i+n]) {
+			out = append(out, i)
+		}
+	})
+	return out
+}
+
+// roll calls f with the hash of every n runes of rs in order.
+func roll(rs []rune, n int, f func(at int, hash uint64)) {
+	if len(rs) < n {
+		return
+	}
+	var h, top uint64 = 0, 1
+	for i := 1; i < n; i++ {
+		top *= rollBase
+	}
+	for i, r := range rs {
+		if i >= n {
+			h -= uint64(rs[i-n]) * top
+		}
+		h = h*rollBase + uint64(r)
+		if i >= n-1 {
+			f(i-n+1, h)
+		}
+	}
+}

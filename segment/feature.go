@@ -1,0 +1,142 @@
+package segment
+
+import (
+	"math/bits"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Kind says what the features of a block are.
+type Kind uint8
+
+// The kinds of features.
+const (
+	// Content: the words without those of the block's stop list.
+	Content Kind = iota
+	// Grams: character 4-grams of the folded letters without spaces, for languages without a list.
+	Grams
+	// Chinese: words without stop words, and single characters without stop characters.
+	Chinese
+	// Bigrams: character 2-grams, for kana and hangul.
+	Bigrams
+)
+
+// Features appends the features of block b to dst: xxHash64 values, some of them repeated. The kind
+// depends on the block alone: its scripts, then the stop list that holds most of its words. A block
+// in which no list holds a tenth of the words gets character n-grams.
+func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
+	words := t.Words[b.First:b.Last]
+	kind, lang := t.kindOf(words)
+	switch kind {
+	case Content:
+		for i := range words {
+			if words[i].Stop&lang == 0 {
+				dst = append(dst, words[i].Hash)
+			}
+		}
+	case Chinese:
+		dst = t.chineseFeatures(words, dst)
+	case Grams:
+		dst = t.grams(words, 4, dst)
+	case Bigrams:
+		dst = t.grams(words, 2, dst)
+	}
+	return dst, kind
+}
+
+// kindOf returns the kind of features and, for Content, the bit of the language.
+func (t *Text) kindOf(words []Word) (Kind, uint32) {
+	var chars, han, syllabic, unspaced, spaced int
+	var votes [32]uint16
+	var any uint32
+	for i := range words {
+		w := &words[i]
+		n := int(w.Chars)
+		chars += n
+		switch {
+		case w.Flags&Han != 0:
+			han += n
+		case w.Flags&Syllabic != 0:
+			syllabic += n
+		case w.Flags&Unspaced != 0:
+			unspaced += n
+		default:
+			spaced++
+		}
+		any |= w.Stop
+		for m := w.Stop; m != 0; m &= m - 1 {
+			votes[bits.TrailingZeros32(m)]++
+		}
+	}
+	switch {
+	case syllabic*10 >= chars:
+		return Bigrams, 0
+	case han*4 >= chars:
+		return Chinese, 0
+	case unspaced*2 >= chars:
+		return Grams, 0
+	}
+	best := 0
+	for m := any; m != 0; m &= m - 1 {
+		if l := bits.TrailingZeros32(m); votes[l] > votes[best] {
+			best = l
+		}
+	}
+	if int(votes[best])*10 < spaced || votes[best] == 0 {
+		return Grams, 0
+	}
+	return Content, 1 << best
+}
+
+func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
+	stop := stopLists()
+	en := stop.english // Latin words of Chinese text are thinned by the English list
+	for i := range words {
+		w := &words[i]
+		if w.Flags&Han == 0 {
+			if w.Stop&en == 0 {
+				dst = append(dst, w.Hash)
+			}
+			continue
+		}
+		if w.Flags&HanStop == 0 {
+			dst = append(dst, w.Hash)
+		}
+		if w.Chars == 1 {
+			continue
+		}
+		for at := w.NormStart; at < w.NormEnd; {
+			_, size := utf8.DecodeRune(t.Norm[at:w.NormEnd])
+			if h := xxhash.Sum64(t.Norm[at : at+int32(size)]); !stop.han[h] {
+				dst = append(dst, h)
+			}
+			at += int32(size)
+		}
+	}
+	return dst
+}
+
+// grams appends the hashes of all runs of n characters of the words, read without spaces; of the
+// whole, if it is shorter.
+func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
+	var letters []byte
+	for i := range words {
+		letters = append(letters, t.Norm[words[i].NormStart:words[i].NormEnd]...)
+	}
+	end := 0
+	for range n {
+		_, size := utf8.DecodeRune(letters[end:])
+		end += size
+	}
+	for start := 0; ; {
+		dst = append(dst, xxhash.Sum64(letters[start:end]))
+		if end >= len(letters) {
+			return dst
+		}
+		_, size := utf8.DecodeRune(letters[start:])
+		start += size
+		_, size = utf8.DecodeRune(letters[end:])
+		end += size
+	}
+}

@@ -1,0 +1,452 @@
+package segment
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+
+	"concordat/segment/internal/runetab"
+)
+
+const (
+	// A word longer than this many folded bytes is cut: it is no word of any language, and bounds
+	// keep one line of base64 from becoming one giant feature.
+	maxWordBytes = 240
+	// A run of an unspaced or syllabic script is cut after as many bytes. Its features are n-grams
+	// over the cuts, so only the places where a long sentence may be divided depend on it.
+	maxRunBytes = 96
+	// Lines above this many bytes are not wrapped: each line end is meant.
+	wrapBytes = 200
+	// A line below this share of its paragraph's longest line was ended on purpose.
+	shortLine = 0.6
+)
+
+// Split cuts text, which need not be valid UTF-8, into words, sentences and paragraphs. It fails
+// on a text above MaxBytes and when the Chinese dictionaries cannot be loaded.
+//
+// Sentence ends follow Unicode Standard Annex 29 (terminators, closing marks, full stops not before
+// a small letter) with abbreviations and initials excepted. A single line end inside a paragraph is
+// a space, unless the line is markedly shorter than its neighbours, the text is not wrapped at all,
+// or a list item follows; a blank line ends the paragraph.
+func Split(text string) (*Text, error) {
+	t := &Text{}
+	if err := t.Split(text); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Split does what the function Split does, reusing the memory of t, whose former content is lost.
+func (t *Text) Split(text string) error {
+	if len(text) > MaxBytes {
+		return fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
+	}
+	t.Source = text
+	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
+	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
+	s := splitter{t: t, runes: runes(), stop: stopLists(), start: -1}
+	s.run()
+	if s.han {
+		return t.cutChinese()
+	}
+	return nil
+}
+
+// splitter is one pass over a text. It folds runes into words and decides at each rune whether
+// the sentence before it has ended.
+type splitter struct {
+	t     *Text
+	runes *runeData
+	stop  *stopTable
+
+	start   int // first byte of the current sentence, or -1
+	first   int // its first word
+	para    int // first sentence of the current paragraph
+	pending pending
+	end     int // end of the pending sentence: after its terminator and closing marks
+
+	open    bool // a word is being read
+	script  runetab.Script
+	word    Word
+	last    rune // last folded rune of the word, for composition
+	lastAt  int  // where it starts in Norm
+	clause  bool // clause punctuation since the last word
+	space   bool // white space since the last word
+	barrier bool // anything but white space since the last word
+	han     bool // the text has Chinese characters
+}
+
+// pending tells what a sentence end that is not yet certain waits for.
+type pending uint8
+
+const (
+	none   pending = iota
+	dot            // a full stop: needs white space, no small letter after it, no abbreviation before
+	strong         // an ASCII terminator: needs white space, no small letter after it
+	sure           // any other terminator
+)
+
+func (s *splitter) run() {
+	text := s.t.Source
+	for at := 0; at < len(text); {
+		chunk, next := paragraphAt(text, at)
+		s.paragraph(at, at+chunk)
+		at = next
+	}
+}
+
+// paragraphAt returns the length of the paragraph that starts at byte at and where the next one
+// starts, after the blank lines.
+func paragraphAt(text string, at int) (length, next int) {
+	for i := at; ; {
+		n := strings.IndexByte(text[i:], '\n')
+		if n < 0 {
+			return len(text) - at, len(text)
+		}
+		i += n + 1
+		end := i
+		for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r') {
+			i++
+		}
+		if i < len(text) && text[i] == '\n' || strings.HasPrefix(text[end:], "\u3000") {
+			return end - at, end
+		}
+		i = end
+	}
+}
+
+// paragraph reads the lines of text[from:to] and ends the paragraph.
+func (s *splitter) paragraph(from, to int) {
+	text := s.t.Source[:to]
+	longest := 0
+	for at := from; at < to; {
+		n := strings.IndexByte(text[at:], '\n')
+		if n < 0 {
+			n = to - at
+		}
+		longest = max(longest, n)
+		at += n + 1
+	}
+	for at := from; at < to; {
+		n := strings.IndexByte(text[at:], '\n')
+		if n < 0 {
+			n = to - at
+		}
+		s.line(at, at+n)
+		at += n + 1
+		s.space = true
+		if longest > wrapBytes || float64(n) < shortLine*float64(longest) || listItem(text[min(at, to):]) {
+			s.breakHere()
+		}
+	}
+	s.breakHere()
+	if p := len(s.t.Sentences); p > s.para {
+		s.t.Paragraphs = append(s.t.Paragraphs, Paragraph{s.para, p})
+		s.para = p
+	}
+}
+
+// listItem reports whether a line begins like an item of a list, a heading or a table row.
+func listItem(line string) bool {
+	line = strings.TrimLeft(line, " \t")
+	if line == "" {
+		return false
+	}
+	if strings.IndexByte("-*#>|+", line[0]) >= 0 || strings.HasPrefix(line, "•") {
+		return true
+	}
+	i := 0
+	for i < len(line) && i < 4 && line[i] >= '0' && line[i] <= '9' {
+		i++
+	}
+	return i > 0 && i+1 < len(line) && (line[i] == '.' || line[i] == ')') && line[i+1] == ' '
+}
+
+// line reads the runes of Source[from:to].
+func (s *splitter) line(from, to int) {
+	text := s.t.Source
+	for i := from; i < to; {
+		if c := text[i]; c < utf8.RuneSelf {
+			if s.runes.ascii[c] != 0 {
+				i = s.asciiWord(i, to)
+				continue
+			}
+			s.mark(s.runes.At(rune(c)).Class(), i, 1)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:to])
+		if r == utf8.RuneError && size == 1 {
+			s.mark(runetab.Other, i, 1)
+			i++
+			continue
+		}
+		e := s.runes.At(r)
+		switch c := e.Class(); c {
+		case runetab.Letter, runetab.Mark, runetab.Digit, runetab.Expand:
+			s.letter(e, i, size)
+		default:
+			s.mark(c, i, size)
+		}
+		i += size
+	}
+	s.closeWord()
+}
+
+// asciiWord reads the ASCII letters and digits from byte i on and returns where they end.
+func (s *splitter) asciiWord(i, to int) int {
+	text, ascii, norm := s.t.Source, &s.runes.ascii, s.t.Norm
+	if !s.open || s.script != runetab.Spaced {
+		c := text[i]
+		s.begin(i, runetab.Spaced, c >= 'a' && c <= 'z', c >= '0' && c <= '9')
+		norm = s.t.Norm
+	}
+	room := int(s.word.NormStart) + maxWordBytes - len(norm)
+	end := min(to, i+max(room, 1))
+	start := i
+	for i < end && text[i] < utf8.RuneSelf && ascii[text[i]] != 0 {
+		norm = append(norm, ascii[text[i]])
+		i++
+	}
+	s.word.Chars += uint16(i - start)
+	s.word.End = int32(i)
+	s.last, s.lastAt = rune(norm[len(norm)-1]), len(norm)-1
+	s.t.Norm = norm
+	if room <= i-start {
+		s.closeWord()
+	}
+	return i
+}
+
+// letter adds one rune of a word.
+func (s *splitter) letter(e runetab.Entry, at, size int) {
+	class, script := e.Class(), e.Script()
+	if class == runetab.Mark {
+		if !s.open {
+			s.mark(runetab.Other, at, size) // a mark without a letter
+			return
+		}
+		script = s.script
+		if c := s.runes.Compose(s.last, e.Target()); c != 0 {
+			s.t.Norm = utf8.AppendRune(s.t.Norm[:s.lastAt], c)
+			s.last = c
+			s.word.End = int32(at + size)
+			return
+		}
+	}
+	if s.open && script != s.script {
+		s.closeWord()
+	}
+	if !s.open && !(script == runetab.Han && s.rejoin()) {
+		s.begin(at, script, e.Lower(), class == runetab.Digit)
+	}
+	if class != runetab.Expand {
+		s.add(e.Target(), at)
+	} else {
+		for _, r := range s.runes.Expansion(e.Target()) {
+			if r != 0 {
+				s.add(r, at)
+			}
+		}
+	}
+	s.word.End = int32(at + size)
+	if n := len(s.t.Norm) - int(s.word.NormStart); n >= maxWordBytes ||
+		n >= maxRunBytes && (s.script == runetab.Syllabic || s.script == runetab.Unspaced) {
+		s.closeWord()
+	}
+}
+
+// add appends a folded rune to the word. Conjoining jamo compose by arithmetic (Unicode 15,
+// section 3.12), other letters and marks by table.
+func (s *splitter) add(r rune, at int) {
+	const lBase, vBase, tBase, sBase, vCount, tCount = 0x1100, 0x1161, 0x11A7, 0xAC00, 21, 28
+	switch l := s.last; {
+	case l >= lBase && l < lBase+19 && r >= vBase && r < vBase+vCount:
+		r = sBase + ((l-lBase)*vCount+(r-vBase))*tCount
+		s.t.Norm = s.t.Norm[:s.lastAt]
+	case l >= sBase && l < sBase+11172 && (l-sBase)%tCount == 0 && r > tBase && r < tBase+tCount:
+		r = l + r - tBase
+		s.t.Norm = s.t.Norm[:s.lastAt]
+	default:
+		s.word.Chars++
+	}
+	if s.script == runetab.Han {
+		s.t.hanAt = append(s.t.hanAt, int32(at))
+		s.han = true
+	}
+	s.lastAt = len(s.t.Norm)
+	s.t.Norm = utf8.AppendRune(s.t.Norm, r)
+	s.last = r
+}
+
+// rejoin reopens the last word if it is a Han run with nothing but white space since: Chinese has
+// no spaces between words, and those of line ends, justified text and disguise mean nothing.
+func (s *splitter) rejoin() bool {
+	n := len(s.t.Words)
+	if n == 0 || n <= s.first || s.barrier || s.pending != none || s.t.Words[n-1].Flags&Han == 0 {
+		return false
+	}
+	s.word, s.t.Words = s.t.Words[n-1], s.t.Words[:n-1]
+	if len(s.t.Norm)-int(s.word.NormStart) >= maxWordBytes {
+		s.t.Words = append(s.t.Words, s.word)
+		return false
+	}
+	s.open, s.script = true, runetab.Han
+	return true
+}
+
+// begin starts a word at byte at, after deciding whether a sentence ended before it.
+func (s *splitter) begin(at int, script runetab.Script, lower, digit bool) {
+	s.closeWord()
+	s.decide(lower, digit, script != runetab.Spaced)
+	if s.start < 0 {
+		s.start = at
+	}
+	norm := s.t.Norm
+	if len(norm) > 0 {
+		norm = append(norm, ' ')
+		s.t.Norm = norm
+	}
+	s.word = Word{Start: int32(at), NormStart: int32(len(norm))}
+	switch script {
+	case runetab.Han:
+		s.word.Flags = Han
+	case runetab.Syllabic:
+		s.word.Flags = Syllabic
+	case runetab.Unspaced:
+		s.word.Flags = Unspaced
+	}
+	if s.clause {
+		s.word.Flags |= AfterClause
+	}
+	if s.space {
+		s.word.Flags |= AfterSpace
+	}
+	s.open, s.script, s.last = true, script, 0
+	s.clause, s.space, s.barrier = false, false, false
+}
+
+func (s *splitter) closeWord() {
+	if !s.open {
+		return
+	}
+	s.open = false
+	s.word.NormEnd = int32(len(s.t.Norm))
+	if s.word.Flags&Han == 0 {
+		s.word.Hash = xxhash.Sum64(s.t.Norm[s.word.NormStart:])
+		s.word.Stop = s.stop.mask(s.word.Hash)
+	}
+	s.t.Words = append(s.t.Words, s.word)
+}
+
+// mark deals with a rune that is not part of a word.
+func (s *splitter) mark(c runetab.Class, at, size int) {
+	if c == runetab.Drop {
+		return
+	}
+	s.closeWord()
+	switch c {
+	case runetab.Space:
+		s.space = true
+		return
+	case runetab.Newline:
+		if s.t.Source[at] == '\r' {
+			s.space = true
+		} else {
+			s.breakHere()
+		}
+		return
+	}
+	s.barrier = true
+	ended := s.pending != none && !s.space
+	switch {
+	case c == runetab.Closer && ended:
+		s.end = at + size
+		return
+	case c == runetab.Dot || c == runetab.Terminator:
+		kind := dot
+		if c == runetab.Terminator {
+			kind = sure
+			if size == 1 {
+				kind = strong
+			}
+		}
+		if s.pending == none || ended {
+			s.pending, s.end, s.space = max(s.pending, kind), at+size, false
+		}
+		return
+	case c == runetab.Clause && ended:
+		s.pending = none // "etc.," goes on
+	case s.pending != none:
+		s.decide(false, false, false)
+	}
+	if c == runetab.Clause {
+		s.clause = true
+	}
+	if s.start < 0 && c != runetab.Clause {
+		s.start = at
+	}
+}
+
+// decide settles a pending sentence end now that the next rune is known.
+func (s *splitter) decide(lower, digit, unspaced bool) {
+	p := s.pending
+	s.pending = none
+	switch {
+	case p == none,
+		p == strong && (lower || !s.space && !unspaced),
+		p == dot && (!s.space || lower || s.abbreviated(digit)):
+		return
+	}
+	s.cut(s.end)
+}
+
+// abbreviated reports whether the full stop follows an initial or a known abbreviation.
+func (s *splitter) abbreviated(digit bool) bool {
+	n := len(s.t.Words)
+	if n <= s.first {
+		return false
+	}
+	w := &s.t.Words[n-1]
+	if w.Flags&(Han|Syllabic|Unspaced) != 0 || int(w.End) != s.end-1 {
+		return false
+	}
+	folded := s.t.Norm[w.NormStart:w.NormEnd]
+	if w.Chars == 1 && (folded[0] < '0' || folded[0] > '9') {
+		return true
+	}
+	always, known := abbreviations[string(folded)]
+	return known && (always || digit)
+}
+
+// breakHere ends the sentence at a line end that is meant.
+func (s *splitter) breakHere() {
+	s.closeWord()
+	end := s.end
+	if s.pending == none {
+		if n := len(s.t.Words); n > s.first {
+			end = int(s.t.Words[n-1].End)
+		}
+	}
+	s.pending = none
+	s.cut(end)
+	s.space, s.barrier, s.clause = true, true, false
+}
+
+// cut ends the current sentence at byte end, if it has words.
+func (s *splitter) cut(end int) {
+	n := len(s.t.Words)
+	if n > s.first {
+		chars := 0
+		for _, w := range s.t.Words[s.first:n] {
+			chars += int(w.Chars)
+		}
+		s.t.Sentences = append(s.t.Sentences, Sentence{
+			Span:  Span{min(s.start, int(s.t.Words[s.first].Start)), max(end, int(s.t.Words[n-1].End))},
+			First: s.first, Last: n, Chars: chars,
+		})
+	}
+	s.first, s.start = n, -1
+}

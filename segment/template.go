@@ -1,0 +1,142 @@
+package segment
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// Template finds the sections of a kind of document by their headings: "match each chapter exactly"
+// (Jiang, the project template of regular expressions). A nil Template finds none.
+type Template struct {
+	Name     string
+	Headings []Heading
+}
+
+// Heading is one section of a Template. Pattern is tried against each line without surrounding
+// white space; the section reaches to the next heading of any kind, or the end.
+type Heading struct {
+	Section string
+	Pattern *regexp.Regexp
+	Skip    bool // the section is not checked
+}
+
+// Section is a part of a text found by a Template.
+type Section struct {
+	Name string
+	Span Span
+	Skip bool
+}
+
+// longestHeading bounds the lines that are tried, in bytes: a heading is short.
+const longestHeading = 200
+
+// Find returns the sections of text in order, disjoint, each from its heading's line on. Text
+// before the first heading belongs to none.
+func (t *Template) Find(text string) []Section {
+	if t == nil {
+		return nil
+	}
+	var out []Section
+	for at := 0; at < len(text); {
+		n := strings.IndexByte(text[at:], '\n')
+		if n < 0 {
+			n = len(text) - at
+		}
+		if line := strings.TrimSpace(text[at : at+n]); line != "" && len(line) <= longestHeading {
+			for _, h := range t.Headings {
+				if h.Pattern.MatchString(line) {
+					if len(out) > 0 {
+						out[len(out)-1].Span.End = at
+					}
+					out = append(out, Section{h.Section, Span{at, len(text)}, h.Skip})
+					break
+				}
+			}
+		}
+		at += n + 1
+	}
+	return out
+}
+
+// ParseTemplate reads a template: one heading a line, "section = regular expression", with an
+// exclamation mark after the section's name where it is not checked; # begins a comment. All
+// faults are reported at once.
+func ParseTemplate(name, text string) (*Template, error) {
+	t := &Template{Name: name}
+	var faults []string
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		section, pattern, ok := strings.Cut(line, "=")
+		section, skip := strings.CutSuffix(strings.TrimSpace(section), "!")
+		section = strings.TrimSpace(section)
+		re, err := regexp.Compile(strings.TrimSpace(pattern))
+		switch {
+		case !ok || section == "":
+			faults = append(faults, fmt.Sprintf("line %d: want section = pattern", i+1))
+		case err != nil:
+			faults = append(faults, fmt.Sprintf("line %d: %v", i+1, err))
+		default:
+			t.Headings = append(t.Headings, Heading{section, re, skip})
+		}
+	}
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("template %s: %s", name, strings.Join(faults, "; "))
+	}
+	return t, nil
+}
+
+//go:embed data/templates/*.txt
+var templateFiles embed.FS
+
+// Templates returns the templates that ship with the program, by name.
+func Templates() map[string]*Template {
+	entries, err := templateFiles.ReadDir("data/templates")
+	if err != nil {
+		panic(err) // embedded
+	}
+	out := map[string]*Template{}
+	for _, e := range entries {
+		b, err := templateFiles.ReadFile("data/templates/" + e.Name())
+		if err != nil {
+			panic(err) // embedded
+		}
+		name := strings.TrimSuffix(e.Name(), ".txt")
+		t, err := ParseTemplate(name, string(b))
+		if err != nil {
+			panic(err) // embedded, and tested
+		}
+		out[name] = t
+	}
+	return out
+}
+
+// digestVersion counts changes of the code that change what Split, Blocks or Features return.
+const digestVersion = 1
+
+// Digest returns a hexadecimal digest of everything the features of a text depend on: the version
+// of the code, the rune table, the stop lists, and the dictionaries of the Chinese segmenter.
+var Digest = sync.OnceValue(func() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "concordat/segment/%d\n", digestVersion)
+	for _, b := range [][]byte{runesGz, jiebaDictGz, jiebaModelGz} {
+		sum := sha256.Sum256(b)
+		h.Write(sum[:])
+	}
+	entries, _ := stopFiles.ReadDir("data/stop")
+	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
+	for _, e := range entries {
+		b, _ := stopFiles.ReadFile("data/stop/" + e.Name())
+		fmt.Fprintf(h, "%s %d\n", e.Name(), len(b))
+		h.Write(b)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+})

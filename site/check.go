@@ -1,0 +1,357 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+	"concordat/segment"
+	"concordat/store"
+)
+
+// Submission is a document to be checked. It is not stored in any library.
+type Submission struct {
+	ID    concordat.DocumentID
+	Title string
+	Text  string
+	Flags []concordat.Flag // what its extraction noticed
+}
+
+// CheckOptions say what a check compares with. The zero value asks all libraries with probes.
+type CheckOptions struct {
+	Libraries []concordat.LibraryID // empty: all that have not expired
+	Exclude   []concordat.Ref       // documents never shown: earlier versions of the submission
+	Exact     bool                  // look up exact bands only: faster, finds less
+	Template  *segment.Template     // sections of the submission; nil: none
+	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
+	// left out is said in the findings.
+	Candidates int
+	// Threshold is the covered share from which a report asks to be read, 0 to 1; 0: 0.3.
+	Threshold float64
+	// Forward says what other sites are asked: unmatched, all or none; empty: unmatched.
+	Forward string
+	// Progress, if not nil, is told how far the check is. It may be called concurrently.
+	Progress func(Progress)
+}
+
+// Progress tells how far a check is.
+type Progress struct {
+	Stage       string // fingerprint, match, align
+	Done, Total int
+}
+
+const (
+	defaultCandidates = 200
+	defaultThreshold  = 0.3
+	// matchLimit is the most matches taken for one sentence: beyond it the wording is common, and
+	// more of its sources add nothing to a reader.
+	matchLimit = 64
+	// maxGate is the largest gate of any sentence; each sentence's own gate applies after.
+	maxGate = 26
+	// contextBytes is how much of a source is kept before and after a passage.
+	contextBytes = 240
+	// lease is how long a task is ours without a sign of life; a check renews nothing, as it is
+	// bounded by its caller.
+	lease = 24 * time.Hour
+)
+
+// Check compares a submission with the libraries and keeps the findings under a new task. The
+// findings are returned even when something asked did not answer; they say so. After an error the
+// task is kept as failed with its cause.
+func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*report.Findings, error) {
+	if err := CheckName(string(sub.ID)); err != nil {
+		return nil, fmt.Errorf("submission: %w", err)
+	}
+	if err := checkText(sub.Text); err != nil {
+		return nil, fmt.Errorf("submission %s: %w", sub.ID, err)
+	}
+	libraries, err := s.libraries(ctx, o.Libraries)
+	if err != nil {
+		return nil, err
+	}
+	made := s.o.Now()
+	task, err := s.o.Store.StartTask(ctx, store.Task{Task: concordat.Task{
+		ID: concordat.TaskID(strings.ToLower(rand.Text())), Title: cmp.Or(sub.Title, string(sub.ID)), Made: made,
+	}}, "check", lease)
+	if err != nil {
+		return nil, fmt.Errorf("start task: %w", err)
+	}
+	f, err := s.find(ctx, sub, o, libraries)
+	if err == nil {
+		f.Task, f.Made = task.ID, made
+		err = s.keep(ctx, task, f)
+	}
+	if err != nil {
+		// The cause is kept even if ctx is what ended the check.
+		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
+	}
+	return f, nil
+}
+
+// libraries returns the libraries to ask.
+func (s *Site) libraries(ctx context.Context, ids []concordat.LibraryID) ([]store.Library, error) {
+	if len(ids) == 0 {
+		all, err := s.o.Store.Libraries(ctx)
+		now := s.o.Now()
+		return slices.DeleteFunc(all, func(l store.Library) bool {
+			return !l.Policy.Expires.IsZero() && !now.Before(l.Policy.Expires)
+		}), err
+	}
+	var out []store.Library
+	for _, id := range ids {
+		l, err := s.o.Store.Library(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("library %s: %w", id, err)
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// find does the work of a check.
+func (s *Site) find(ctx context.Context, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+	progress := o.Progress
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	progress(Progress{"fingerprint", 0, 1})
+	p, err := s.o.Profiler.Profile(concordat.Document{ID: sub.ID, Title: sub.Title, Text: sub.Text, Added: s.o.Now()}, o.Template)
+	if err != nil {
+		return nil, err
+	}
+	progress(Progress{"fingerprint", 1, 1})
+	q := s.query(p, o, libraries)
+	began := time.Now()
+	answer := &concordat.Answer{Site: s.o.ID}
+	if len(libraries) > 0 && len(q.Fingerprints) > 0 {
+		progress(Progress{"match", 0, len(q.Fingerprints)})
+		if answer, err = s.o.Index.Match(ctx, q); err != nil {
+			return nil, fmt.Errorf("match: %w", err)
+		}
+		progress(Progress{"match", len(q.Fingerprints), len(q.Fingerprints)})
+	}
+	nominated := nominate(p.Questions(), answer.Matches)
+	f := &report.Findings{
+		Version: report.Version, Submission: p.Document, Scheme: p.Scheme, Sections: p.Sections, Skipped: p.Skipped,
+		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Forward: cmp.Or(o.Forward, "unmatched"),
+		Threshold: cmp.Or(o.Threshold, defaultThreshold), Probe: q.Probe.String(),
+	}
+	for _, l := range libraries {
+		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints), Missing: answer.Missing, Capped: answer.Capped, Took: time.Since(began)}
+		if len(answer.Missing) > 0 {
+			c.Answered = 0
+		}
+		f.Consulted = append(f.Consulted, c)
+	}
+	if most := cmp.Or(o.Candidates, defaultCandidates); len(nominated) > most {
+		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: len(nominated) - most,
+			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", len(nominated)-most, most)})
+		nominated = nominated[:most]
+	}
+	if f.Passages, err = s.align(ctx, sub.Text, nominated, progress); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (s *Site) query(p *concordat.Profile, o CheckOptions, libraries []store.Library) *concordat.Query {
+	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: maxGate, Limit: matchLimit, Probe: concordat.ProbeOne}
+	if o.Exact {
+		q.Probe = concordat.ProbeExact
+	}
+	for _, l := range libraries {
+		q.Libraries = append(q.Libraries, l.ID)
+	}
+	for _, sentence := range p.Questions() {
+		q.Fingerprints = append(q.Fingerprints, sentence.Fingerprint)
+	}
+	return q
+}
+
+// checked returns the spans that were fingerprinted, joined.
+func checked(p *concordat.Profile) []concordat.Span {
+	out := []concordat.Span{}
+	for _, sentence := range p.Questions() {
+		if n := len(out); n > 0 && sentence.Span.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, sentence.Span.End)
+			continue
+		}
+		out = append(out, sentence.Span)
+	}
+	return out
+}
+
+// candidate is a source document with the sentences by which it was nominated.
+type candidate struct {
+	ref   concordat.Ref
+	title string
+	hits  []hit
+	score float64
+}
+
+// hit is a sentence of the submission near one of a source.
+type hit struct {
+	span      concordat.Span // of the submission
+	source    concordat.Span
+	documents int
+}
+
+// commonDocuments is the number of documents from which a sentence counts little for nominating.
+const commonDocuments = 20
+
+// nominate returns the source documents within the gate of some sentence, best first: each
+// sentence adds what it is closer than its gate, less where many documents hold the wording.
+func nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidate {
+	by := map[concordat.Ref]*candidate{}
+	var out []*candidate
+	lastSentence := map[concordat.Ref]int{}
+	for _, m := range matches {
+		sentence := asked[m.Sentence]
+		if m.Distance > sentence.Gate {
+			continue
+		}
+		c := by[m.Source]
+		if c == nil {
+			c = &candidate{ref: m.Source, title: m.Title}
+			by[m.Source] = c
+			out = append(out, c)
+			lastSentence[m.Source] = -1
+		}
+		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents})
+		if lastSentence[m.Source] == m.Sentence {
+			continue // a farther match of the same sentence
+		}
+		lastSentence[m.Source] = m.Sentence
+		weight := 1.0
+		if m.Documents > commonDocuments {
+			weight = commonDocuments / float64(m.Documents)
+		}
+		c.score += weight * float64(sentence.Gate+1-m.Distance) / float64(sentence.Gate+1)
+	}
+	slices.SortStableFunc(out, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.ref.String(), b.ref.String()))
+	})
+	return out
+}
+
+// align compares the submission with the text of each candidate and returns all passages, those of
+// the best candidate first.
+func (s *Site) align(ctx context.Context, text string, candidates []*candidate, progress func(Progress)) ([]concordat.Passage, error) {
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	prepared := align.Prepare(text)
+	found := make([][]concordat.Passage, len(candidates))
+	var done atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.o.Workers)
+	for i, c := range candidates {
+		g.Go(func() error {
+			d, err := s.o.Index.Document(ctx, c.ref)
+			if errors.Is(err, concordat.ErrNotFound) {
+				return nil // deleted meanwhile
+			}
+			if err != nil {
+				return fmt.Errorf("source %s: %w", c.ref, err)
+			}
+			found[i] = compare(prepared, c, d)
+			progress(Progress{"align", int(done.Add(1)), len(candidates)})
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(found...), nil
+}
+
+// compare aligns the submission with one source.
+func compare(submission *align.Text, c *candidate, d *concordat.Document) []concordat.Passage {
+	var out []concordat.Passage
+	points := report.NewCounter(d.Text)
+	for _, p := range align.Pair(submission, align.Prepare(d.Text), align.Options{}) {
+		before := max(0, p.B.Start-contextBytes)
+		for before < p.B.Start && !startsRune(d.Text, before) {
+			before++
+		}
+		after := min(len(d.Text), p.B.End+contextBytes)
+		for after > p.B.End && !startsRune(d.Text, after) {
+			after--
+		}
+		out = append(out, concordat.Passage{
+			Span: p.A, Source: c.ref, Title: cmp.Or(d.Title, c.title), SourceSpan: p.B, SourcePoints: points.Points(p.B),
+			Kind: p.Kind, Similarity: p.Similarity, Text: p.B.In(d.Text), Before: d.Text[before:p.B.Start], After: d.Text[p.B.End:after],
+			Words: p.Words, Documents: c.documents(p.A),
+		})
+	}
+	return out
+}
+
+func startsRune(text string, at int) bool {
+	return at >= len(text) || text[at]&0xC0 != 0x80
+}
+
+// documents returns the least number of documents that hold one of the matched sentences within
+// span: a passage is as common as its rarest sentence. 0: no sentence of it was matched as a whole.
+func (c *candidate) documents(span concordat.Span) int {
+	least := 0
+	for _, h := range c.hits {
+		if h.span.Overlaps(span) && (least == 0 || h.documents < least) {
+			least = h.documents
+		}
+	}
+	return least
+}
+
+// keep stores findings and results and ends the task.
+func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("findings: %w", err)
+	}
+	if err := s.o.Store.PutFindings(ctx, task.ID, data); err != nil {
+		return fmt.Errorf("keep findings: %w", err)
+	}
+	results := make([]store.Result, len(f.Passages))
+	for i, p := range f.Passages {
+		results[i] = store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents}
+	}
+	if err := s.o.Store.PutResults(ctx, task.ID, results); err != nil {
+		return fmt.Errorf("keep results: %w", err)
+	}
+	state := concordat.TaskDone
+	for _, c := range f.Consulted {
+		if c.Answered < c.Asked {
+			state = concordat.TaskPartial
+		}
+	}
+	return s.o.Store.FinishTask(ctx, task, state, "")
+}
+
+// Findings returns what a check found, or concordat.ErrNotFound.
+func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
+	data, err := s.o.Store.Findings(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("findings of %s: %w", id, err)
+	}
+	var f report.Findings
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, fmt.Errorf("findings of %s: %w: %v", id, concordat.ErrCorrupt, err)
+	}
+	if err := f.Validate(); err != nil {
+		return nil, fmt.Errorf("findings of %s: %w", id, err)
+	}
+	return &f, nil
+}

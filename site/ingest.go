@@ -1,0 +1,224 @@
+package site
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Incoming is a document on its way into a library.
+type Incoming struct {
+	ID     concordat.DocumentID
+	Title  string
+	Text   string
+	Source string // the file it came from; may be empty
+}
+
+// Outcome says what became of an incoming document.
+type Outcome string
+
+// The outcomes.
+const (
+	Added     Outcome = "added"
+	Replaced  Outcome = "replaced"
+	Unchanged Outcome = "unchanged" // the same text and title were there under this scheme
+)
+
+// Ingested is a document that is in the library, durably.
+type Ingested struct {
+	ID        concordat.DocumentID `json:"id"`
+	Title     string               `json:"title"`
+	Source    string               `json:"source,omitempty"`
+	Outcome   Outcome              `json:"outcome"`
+	Sentences int                  `json:"sentences"`
+}
+
+// A batch is written at once. Larger batches cost memory and gain nothing (doc/design.md, index).
+const (
+	batchDocuments = 200
+	batchBytes     = 256 << 10
+)
+
+// Ingest takes documents into a library, replacing those whose ID is there, and calls done, in
+// order, for each one that is in the library durably. It stops at the first error, of docs or its
+// own; everything told to done before stays. Documents with the same text, title and scheme as
+// stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
+// it between two batches.
+//
+// Fingerprinting one batch goes on while the one before it is written.
+func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested)) error {
+	if _, err := s.o.Store.Library(ctx, lib); err != nil {
+		return fmt.Errorf("library %s: %w", lib, err)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	prepared := make(chan *batch, 1)
+	g.Go(func() error {
+		defer close(prepared)
+		return s.prepare(ctx, lib, docs, prepared)
+	})
+	g.Go(func() error {
+		for b := range prepared {
+			if err := s.commit(ctx, b); err != nil {
+				return err
+			}
+			for _, d := range b.ingested {
+				done(d)
+			}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// batch is what is written at once.
+type batch struct {
+	profiles []*concordat.Profile
+	rows     []store.DocumentRow
+	ingested []Ingested // of all documents of the batch, unchanged ones too
+}
+
+// prepare reads docs and sends fingerprinted batches.
+func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], out chan<- *batch) error {
+	var pending []Incoming
+	bytes := 0
+	flush := func() error {
+		if len(pending) == 0 {
+			return nil
+		}
+		b, err := s.fingerprint(ctx, lib, pending)
+		if err != nil {
+			return err
+		}
+		pending, bytes = nil, 0
+		select {
+		case out <- b:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for d, err := range docs {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			// What was read before the fault is good: keep it.
+			return errors.Join(err, flush())
+		}
+		if err := check(d); err != nil {
+			return errors.Join(err, flush())
+		}
+		pending = append(pending, d)
+		if bytes += len(d.Text); len(pending) >= batchDocuments || bytes >= batchBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+func check(d Incoming) error {
+	if err := CheckName(string(d.ID)); err != nil {
+		return fmt.Errorf("document %q: %w", d.ID, err)
+	}
+	if err := checkText(d.Text); err != nil {
+		return fmt.Errorf("document %s: %w", d.ID, err)
+	}
+	return nil
+}
+
+// fingerprint makes a batch of the documents that are new or changed. Of two with one ID the later
+// counts.
+func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []Incoming) (*batch, error) {
+	last := make(map[concordat.DocumentID]int, len(docs))
+	for i, d := range docs {
+		last[d.ID] = i
+	}
+	profiles := make([]*concordat.Profile, len(docs))
+	rows := make([]store.DocumentRow, len(docs))
+	ingested := make([]Ingested, len(docs))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.o.Workers)
+	for i, d := range docs {
+		if last[d.ID] != i {
+			continue
+		}
+		g.Go(func() error {
+			return s.fingerprintOne(ctx, lib, d, &profiles[i], &rows[i], &ingested[i])
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	b := &batch{}
+	for i := range docs {
+		if ingested[i].Outcome == "" {
+			continue
+		}
+		b.ingested = append(b.ingested, ingested[i])
+		if profiles[i] != nil {
+			b.profiles = append(b.profiles, profiles[i])
+			b.rows = append(b.rows, rows[i])
+		}
+	}
+	return b, nil
+}
+
+func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d Incoming, p **concordat.Profile, row *store.DocumentRow, in *Ingested) error {
+	sum := sha256.Sum256([]byte(d.Text))
+	hash := hex.EncodeToString(sum[:])
+	*in = Ingested{ID: d.ID, Title: d.Title, Source: d.Source, Outcome: Added}
+	old, err := s.o.Store.DocumentRow(ctx, lib, d.ID)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+	case err != nil:
+		return fmt.Errorf("document %s: %w", d.ID, err)
+	case old.Hash == hash && old.Title == d.Title && old.Scheme == s.Scheme():
+		in.Outcome, in.Sentences = Unchanged, old.Sentences
+		return nil
+	default:
+		in.Outcome = Replaced
+	}
+	added := s.o.Now()
+	if in.Outcome == Replaced {
+		added = old.Added
+	}
+	*p, err = s.o.Profiler.ForIndex(concordat.Document{Library: lib, ID: d.ID, Title: d.Title, Added: added, Text: d.Text})
+	if err != nil {
+		return err
+	}
+	in.Sentences = len((*p).Indexed)
+	*row = store.DocumentRow{
+		Library: lib, ID: d.ID, Title: d.Title, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
+		Sentences: len((*p).Indexed), Characters: (*p).Characters, Scheme: s.Scheme(), Added: s.o.Now(),
+	}
+	return nil
+}
+
+// commit writes a batch to the index, then to the catalogue. It is not cut short by cancellation:
+// the two would disagree until the documents are ingested again.
+func (s *Site) commit(ctx context.Context, b *batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(b.profiles) == 0 {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
+		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
+	}
+	if err := s.o.Store.PutDocuments(ctx, b.rows); err != nil {
+		return fmt.Errorf("catalogue %d documents: %w", len(b.rows), err)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+// Package site has the verbs of one member of the federation: Ingest takes documents in, Check
+// compares a submission with what is known, and Report shows what was found by any rules.
+//
+// Start from [New]. A Site sees an index, a store and a maker of profiles; it knows neither disks
+// nor networks, and is safe for concurrent use. What it has acknowledged is durable in the index
+// and in the store; the index is written first, so that the store never promises more than there is.
+package site
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/segment"
+	"concordat/store"
+)
+
+// Store is what a site needs to remember; *store.DB has it.
+type Store interface {
+	Library(ctx context.Context, id concordat.LibraryID) (store.Library, error)
+	Libraries(ctx context.Context) ([]store.Library, error)
+	CreateLibrary(ctx context.Context, l store.Library) error
+	DeleteLibrary(ctx context.Context, id concordat.LibraryID) error
+	PutDocuments(ctx context.Context, rows []store.DocumentRow) error
+	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
+	Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]store.DocumentRow, error)
+	DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error
+	StartTask(ctx context.Context, t store.Task, worker string, lease time.Duration) (store.Task, error)
+	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause string) error
+	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
+	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
+	Findings(ctx context.Context, id concordat.TaskID) ([]byte, error)
+	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
+}
+
+var _ Store = (*store.DB)(nil)
+
+// Options of a Site. ID, Index, Store and Profiler are required.
+type Options struct {
+	ID       concordat.SiteID
+	Index    concordat.Index
+	Store    Store
+	Profiler *profile.Profiler
+	Logger   *slog.Logger     // nil: nothing is logged
+	Now      func() time.Time // nil: time.Now
+	Workers  int              // of fingerprinting and comparing; 0: one for each core
+}
+
+// Site is one member of the federation.
+type Site struct {
+	o Options
+}
+
+// New returns a Site over what the options hand in.
+func New(o Options) *Site {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	return &Site{o: o}
+}
+
+// ID returns the site's identity.
+func (s *Site) ID() concordat.SiteID { return s.o.ID }
+
+// Scheme returns the scheme of the site's fingerprints.
+func (s *Site) Scheme() concordat.Scheme { return s.o.Profiler.Scheme() }
+
+// ref names a document of this site.
+func (s *Site) ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
+	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
+}
+
+// longestName bounds the identities of libraries and documents, in bytes.
+const longestName = 512
+
+// CheckName returns nil if name can be the identity of a library or document: 1 to 512 bytes of
+// UTF-8 without control characters.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("an empty name: %w", concordat.ErrInvalid)
+	case len(name) > longestName:
+		return fmt.Errorf("name of %d bytes: %w: at most %d", len(name), concordat.ErrInvalid, longestName)
+	case !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
+		return fmt.Errorf("name %q: %w: control characters or not UTF-8", name, concordat.ErrInvalid)
+	}
+	return nil
+}
+
+// checkText returns nil if text can be ingested and checked.
+func checkText(text string) error {
+	switch {
+	case len(text) > segment.MaxBytes:
+		return fmt.Errorf("text of %d bytes: %w: at most %d", len(text), concordat.ErrInvalid, segment.MaxBytes)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("text: %w: not UTF-8", concordat.ErrInvalid)
+	}
+	return nil
+}
+
+// DeleteDocuments forgets documents of a library, their text, fingerprints and catalogue rows. One
+// that is not there is no error.
+func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
+	refs := make([]concordat.Ref, len(ids))
+	for i, id := range ids {
+		refs[i] = s.ref(lib, id)
+	}
+	if err := s.o.Index.Delete(ctx, refs...); err != nil {
+		return fmt.Errorf("delete from %s: %w", lib, err)
+	}
+	return s.o.Store.DeleteDocuments(ctx, lib, ids...)
+}
+
+// deletePage is how many documents of a library are deleted at a time.
+const deletePage = 500
+
+// DeleteLibrary forgets a library with all its documents; progress, if not nil, is told how many
+// are gone. A call that was cut short can be repeated.
+func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progress func(done int)) error {
+	if _, err := s.o.Store.Library(ctx, lib); err != nil {
+		return fmt.Errorf("library %s: %w", lib, err)
+	}
+	for done := 0; ; {
+		rows, err := s.o.Store.Documents(ctx, lib, "", deletePage)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		ids := make([]concordat.DocumentID, len(rows))
+		for i, r := range rows {
+			ids[i] = r.ID
+		}
+		if err := s.DeleteDocuments(ctx, lib, ids...); err != nil {
+			return err
+		}
+		if done += len(ids); progress != nil {
+			progress(done)
+		}
+	}
+	return s.o.Store.DeleteLibrary(ctx, lib)
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// auditLabel begins what is hashed: it keeps these hashes apart from all other uses of SHA-256, and
+// a change of the form below takes a new one.
+const auditLabel = "concordat/audit/v1"
+
+// AuditEntry is one line of the audit. Each holds the hash of the one before it, so a line that is
+// changed, taken out or moved breaks the chain from there on.
+type AuditEntry struct {
+	Seq    int64 // from 1, without gaps
+	At     time.Time
+	Actor  string
+	Action string
+	Detail json.RawMessage
+	Prev   string // Hash of the entry before, 64 hexadecimal digits; zeros for the first
+	Hash   string
+}
+
+// AuditHead names one entry and with it everything before: what somebody else keeps in order to
+// tell later whether the audit was rewritten.
+type AuditHead struct {
+	Seq  int64 // 0: an empty audit
+	Hash string
+}
+
+var auditRoot = hex.EncodeToString(make([]byte, sha256.Size))
+
+// sum returns the hash of e: SHA-256 over the label and a zero byte, the 32 bytes of Prev, Seq and
+// At (microseconds since 1970) as 8 bytes each, then Actor, Action and Detail, each after its length
+// as 8 bytes. Numbers are big-endian.
+func (e AuditEntry) sum() (string, error) {
+	prev, err := hex.DecodeString(e.Prev)
+	if err != nil || len(prev) != sha256.Size {
+		return "", fmt.Errorf("%w: previous hash %q", concordat.ErrCorrupt, e.Prev)
+	}
+	b := append([]byte(auditLabel), 0)
+	b = append(b, prev...)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.Seq))
+	b = binary.BigEndian.AppendUint64(b, uint64(stamp(e.At)))
+	for _, s := range []string{e.Actor, e.Action, string(e.Detail)} {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:]), nil
+}
+
+const auditColumns = `seq, at, actor, action, detail, prev, hash`
+
+func scanAudit(s scanner) (AuditEntry, error) {
+	var e AuditEntry
+	var at int64
+	var detail string
+	err := s.Scan(&e.Seq, &at, &e.Actor, &e.Action, &detail, &e.Prev, &e.Hash)
+	e.At, e.Detail = instant(at), json.RawMessage(detail)
+	return e, err
+}
+
+func (c conn) auditHead(ctx context.Context) (AuditHead, error) {
+	h := AuditHead{Hash: auditRoot}
+	err := c.row(ctx, `SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&h.Seq, &h.Hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return h, err
+}
+
+// AppendAudit adds an entry at the time of the store's clock. detail is one JSON value, stored
+// without white space; nil stands for null.
+func (db *DB) AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (AuditEntry, error) {
+	if detail == nil {
+		detail = json.RawMessage("null")
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, detail); err != nil {
+		return AuditEntry{}, db.fail(fmt.Errorf("%w: detail: %w", concordat.ErrInvalid, err), "append audit %s", action)
+	}
+	e := AuditEntry{
+		At:     instant(stamp(db.now())),
+		Actor:  prose(actor),
+		Action: prose(action),
+		Detail: json.RawMessage(prose(compact.String())),
+	}
+	err := db.write(ctx, func(c conn) error {
+		head, err := c.auditHead(ctx)
+		if err != nil {
+			return err
+		}
+		e.Seq, e.Prev = head.Seq+1, head.Hash
+		if e.Hash, err = e.sum(); err != nil {
+			return err
+		}
+		_, err = c.exec(ctx, `INSERT INTO audit (`+auditColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			e.Seq, stamp(e.At), e.Actor, e.Action, string(e.Detail), e.Prev, e.Hash)
+		return err
+	})
+	return e, db.fail(err, "append audit %s", action)
+}
+
+// Audit returns the entries after the one with Seq after, oldest first: at most limit, or MaxPage
+// where limit is 0 or larger.
+func (db *DB) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error) {
+	es, err := collect(ctx, db.read(), scanAudit,
+		`SELECT `+auditColumns+` FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
+	return es, db.fail(err, "audit")
+}
+
+// VerifyAudit follows the chain from the first entry and returns its head. It fails with
+// concordat.ErrCorrupt, naming the entry, where the chain is broken or does not pass through each of
+// the known heads, which callers keep outside the store: only they show an audit that was cut off at
+// its end or rewritten as a whole.
+func (db *DB) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
+	want := make(map[int64]string, len(known))
+	last := int64(0)
+	for _, h := range known {
+		if k, ok := want[h.Seq]; ok && k != h.Hash {
+			return AuditHead{}, fmt.Errorf("verify audit: %w: two entries %d were known", concordat.ErrCorrupt, h.Seq)
+		}
+		want[h.Seq] = h.Hash
+		last = max(last, h.Seq)
+	}
+	head := AuditHead{Hash: auditRoot}
+	for {
+		es, err := db.Audit(ctx, head.Seq, MaxPage)
+		if err != nil {
+			return AuditHead{}, err
+		}
+		for _, e := range es {
+			if err := head.step(e, want); err != nil {
+				return AuditHead{}, db.fail(err, "verify audit: entry %d", e.Seq)
+			}
+		}
+		if len(es) < MaxPage {
+			break
+		}
+	}
+	if last > head.Seq {
+		return AuditHead{}, fmt.Errorf("verify audit: %w: entry %d was known, the last is %d", concordat.ErrCorrupt, last, head.Seq)
+	}
+	return head, nil
+}
+
+// step moves h on to the next entry e.
+func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
+	if e.Seq != h.Seq+1 {
+		return fmt.Errorf("%w: follows entry %d", concordat.ErrCorrupt, h.Seq)
+	}
+	if e.Prev != h.Hash {
+		return fmt.Errorf("%w: does not continue the entry before", concordat.ErrCorrupt)
+	}
+	sum, err := e.sum()
+	if err != nil {
+		return err
+	}
+	if sum != e.Hash {
+		return fmt.Errorf("%w: its content was changed", concordat.ErrCorrupt)
+	}
+	if k, ok := known[e.Seq]; ok && k != e.Hash {
+		return fmt.Errorf("%w: another entry was known here", concordat.ErrCorrupt)
+	}
+	*h = AuditHead{Seq: e.Seq, Hash: e.Hash}
+	return nil
+}

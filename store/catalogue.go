@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// DocumentRow is what the store knows of one document of the index.
+type DocumentRow struct {
+	Library    concordat.LibraryID
+	ID         concordat.DocumentID
+	Title      string
+	Hash       string // SHA-256 of the text, hexadecimal
+	Source     string // path of the file it came from, as given to PutSourceState; empty: none
+	Bytes      int64  // of the text
+	Sentences  int    // indexed
+	Characters int    // normalised
+	Scheme     concordat.Scheme
+	// Added is when the document first came. A replacement keeps it.
+	Added time.Time
+	// Changed and Revision are set by the store: when the text last became another one (the Added
+	// of the row that brought it), and how many texts there have been, from 1.
+	Changed  time.Time
+	Revision int
+}
+
+const documentColumns = `library, id, title, hash, source, bytes, sentences, characters, scheme, added, changed, revision`
+
+func scanDocument(s scanner) (DocumentRow, error) {
+	var d DocumentRow
+	var added, changed int64
+	err := s.Scan(&d.Library, &d.ID, &d.Title, &d.Hash, &d.Source, &d.Bytes, &d.Sentences, &d.Characters,
+		&d.Scheme, &added, &changed, &d.Revision)
+	d.Added, d.Changed = instant(added), instant(changed)
+	return d, err
+}
+
+// PutDocuments notes the documents, each replacing the row of its library and id; of two for one
+// document the later counts. All or none is stored. A document whose Hash is a new one gets the next
+// Revision; the same text put again keeps it. It fails with concordat.ErrNotFound where a library
+// does not exist.
+func (db *DB) PutDocuments(ctx context.Context, rows []DocumentRow) error {
+	for _, d := range rows {
+		if err := checkDocument(d); err != nil {
+			return db.fail(err, "put document %s/%s", d.Library, d.ID)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	err := db.write(ctx, func(c conn) error {
+		put, err := c.prepare(ctx, `INSERT INTO document (`+documentColumns+`)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+			ON CONFLICT (library, id) DO UPDATE SET
+				changed  = CASE WHEN document.hash = excluded.hash THEN document.changed ELSE excluded.changed END,
+				revision = CASE WHEN document.hash = excluded.hash THEN document.revision ELSE document.revision + 1 END,
+				title = excluded.title, hash = excluded.hash, source = excluded.source, bytes = excluded.bytes,
+				sentences = excluded.sentences, characters = excluded.characters, scheme = excluded.scheme`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		for _, d := range rows {
+			_, err := put.ExecContext(ctx, d.Library, d.ID, prose(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
+				d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added))
+			if err != nil {
+				return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "put %d documents", len(rows))
+}
+
+func checkDocument(d DocumentRow) error {
+	if err := checkName("library", d.Library); err != nil {
+		return err
+	}
+	if err := checkName("document", d.ID); err != nil {
+		return err
+	}
+	if err := checkName("hash", d.Hash); err != nil {
+		return err
+	}
+	return checkName("scheme", d.Scheme)
+}
+
+// DocumentRow returns the row of a document, or concordat.ErrNotFound.
+func (db *DB) DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
+	d, err := scanDocument(db.read().row(ctx,
+		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id = ?`, lib, id))
+	return d, db.fail(err, "document %s/%s", lib, id)
+}
+
+// DocumentByHash returns the document of the library with the given text, that with the lowest id if
+// there are several, or concordat.ErrNotFound.
+func (db *DB) DocumentByHash(ctx context.Context, lib concordat.LibraryID, hash string) (DocumentRow, error) {
+	d, err := scanDocument(db.read().row(ctx,
+		`SELECT `+documentColumns+` FROM document WHERE library = ? AND hash = ? ORDER BY id LIMIT 1`, lib, hash))
+	return d, db.fail(err, "document with hash %s in %s", hash, lib)
+}
+
+// Documents returns the first documents of the library whose ids come after the given one, in order
+// of id: at most limit, or MaxPage where limit is 0 or larger. Fewer than that: these are the last.
+// Pages taken one after another hold every document that was there all the time exactly once.
+func (db *DB) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
+	ds, err := collect(ctx, db.read(), scanDocument,
+		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
+		lib, after, page(limit))
+	return ds, db.fail(err, "list documents of %s", lib)
+}
+
+// DeleteDocuments forgets the documents, and the SourceState of the files they came from, so that
+// adding those files again reads them again. A document that is not there is no error; without ids
+// nothing happens.
+func (db *DB) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	err := db.write(ctx, func(c conn) error {
+		source, err := c.prepare(ctx, `DELETE FROM source WHERE library = ? AND path =
+			(SELECT d.source FROM document d WHERE d.library = ? AND d.id = ?)`)
+		if err != nil {
+			return err
+		}
+		defer source.Close()
+		document, err := c.prepare(ctx, `DELETE FROM document WHERE library = ? AND id = ?`)
+		if err != nil {
+			return err
+		}
+		defer document.Close()
+		for _, id := range ids {
+			if _, err := source.ExecContext(ctx, lib, lib, id); err != nil {
+				return err
+			}
+			if _, err := document.ExecContext(ctx, lib, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "delete %d documents of %s", len(ids), lib)
+}

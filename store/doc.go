@@ -1,0 +1,15 @@
+// Package store remembers everything small: settings of the site, libraries and their policy, the
+// catalogue of documents, what ingest did with each file, tasks, findings, results and the audit.
+// Texts and fingerprints live in the index.
+//
+// Start from [Open], which gives a [DB] over one SQLite file. A change is durable when its call
+// returns without error, and a call that fails changes nothing. A DB is safe for concurrent use:
+// writers queue, readers do not wait for them.
+//
+// Times are kept to the microsecond and come back in UTC; the zero time comes back as zero. Names
+// (ids, keys, hashes) must be valid UTF-8 without NUL, or a call fails with concordat.ErrInvalid; in
+// titles and other prose such bytes become U+FFFD.
+//
+// All statements are plain SQL that SQLite and PostgreSQL read alike; what differs stands in
+// [dialect] and in the migrations of each.
+package store

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Library is a named collection of documents with its policy.
+type Library struct {
+	ID        concordat.LibraryID
+	Title     string
+	Policy    Policy
+	Created   time.Time
+	Documents int // counted by the store; not read from a caller
+}
+
+// Policy is what the owner of a library allows and wants. The zero value keeps the library within
+// its site.
+type Policy struct {
+	// MayAsk lists the partner sites that may ask this library; empty: none.
+	MayAsk []concordat.SiteID `json:"may_ask,omitempty"`
+	// Show is the most that a partner is told about a match; empty: ShowNothing.
+	Show Show `json:"show,omitempty"`
+	// Forward is the forwarding of checks against this library: unmatched, all or none; empty:
+	// the site's setting.
+	Forward string `json:"forward,omitempty"`
+	// Template names the section template of its documents; empty: none.
+	Template string `json:"template,omitempty"`
+	// Embargo is the instant before which partners get no answer; zero: none.
+	Embargo time.Time `json:"embargo,omitzero"`
+	// Expires is the instant from which the library is no longer asked, by anyone; zero: never.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Show is a level of disclosure, each including the ones before it.
+type Show string
+
+// The levels of disclosure.
+const (
+	ShowNothing  Show = "nothing"
+	ShowExists   Show = "exists"   // that there is a match
+	ShowCounts   Show = "counts"   // how many sentences match
+	ShowMetadata Show = "metadata" // title and contact
+	ShowOverlap  Show = "overlap"  // the words that both sides have
+	ShowPassage  Show = "passage"  // the source's passage
+)
+
+// Validate returns nil or an error that wraps concordat.ErrInvalid.
+func (p Policy) Validate() error {
+	switch p.Show {
+	case "", ShowNothing, ShowExists, ShowCounts, ShowMetadata, ShowOverlap, ShowPassage:
+	default:
+		return fmt.Errorf("%w: show %q", concordat.ErrInvalid, p.Show)
+	}
+	switch p.Forward {
+	case "", "unmatched", "all", "none":
+	default:
+		return fmt.Errorf("%w: forward %q", concordat.ErrInvalid, p.Forward)
+	}
+	for _, s := range p.MayAsk {
+		if err := checkName("site", s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const libraryColumns = `l.id, l.title, l.policy, l.created,
+	(SELECT count(*) FROM document d WHERE d.library = l.id)`
+
+func scanLibrary(s scanner) (Library, error) {
+	var l Library
+	var policy string
+	var created int64
+	if err := s.Scan(&l.ID, &l.Title, &policy, &created, &l.Documents); err != nil {
+		return Library{}, err
+	}
+	l.Created = instant(created)
+	// A rule that this program does not know must not be dropped without a word.
+	dec := json.NewDecoder(bytes.NewReader([]byte(policy)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l.Policy); err != nil {
+		return Library{}, fmt.Errorf("%w: policy of library %s: %w", concordat.ErrCorrupt, l.ID, err)
+	}
+	return l, nil
+}
+
+// CreateLibrary makes l. It fails with concordat.ErrExists where its id is taken.
+func (db *DB) CreateLibrary(ctx context.Context, l Library) error {
+	policy, err := encodeLibrary(l)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			_, err := c.exec(ctx, `INSERT INTO library (id, title, policy, created) VALUES (?, ?, ?, ?)`,
+				l.ID, prose(l.Title), policy, stamp(l.Created))
+			return err
+		})
+	}
+	return db.fail(err, "create library %s", l.ID)
+}
+
+// UpdateLibrary sets the title and the policy of the library with l's id, or fails with
+// concordat.ErrNotFound. The time of creation stays.
+func (db *DB) UpdateLibrary(ctx context.Context, l Library) error {
+	policy, err := encodeLibrary(l)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			n, err := c.exec(ctx, `UPDATE library SET title = ?, policy = ? WHERE id = ?`, prose(l.Title), policy, l.ID)
+			return oneOf(n, err)
+		})
+	}
+	return db.fail(err, "update library %s", l.ID)
+}
+
+func encodeLibrary(l Library) (policy string, err error) {
+	if err := checkName("library", l.ID); err != nil {
+		return "", err
+	}
+	if err := l.Policy.Validate(); err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(l.Policy)
+	return string(b), err
+}
+
+// oneOf turns "no row was changed" into concordat.ErrNotFound.
+func oneOf(n int64, err error) error {
+	if err == nil && n == 0 {
+		return concordat.ErrNotFound
+	}
+	return err
+}
+
+// Library returns the library with its number of documents, or concordat.ErrNotFound.
+func (db *DB) Library(ctx context.Context, id concordat.LibraryID) (Library, error) {
+	l, err := scanLibrary(db.read().row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
+	return l, db.fail(err, "library %s", id)
+}
+
+// Libraries returns all libraries in order of id, with their numbers of documents.
+func (db *DB) Libraries(ctx context.Context) ([]Library, error) {
+	ls, err := collect(ctx, db.read(), scanLibrary, `SELECT `+libraryColumns+` FROM library l ORDER BY l.id`)
+	return ls, db.fail(err, "list libraries")
+}
+
+// DeleteLibrary forgets an empty library and what ingest noted for it. It fails with
+// concordat.ErrNotFound, or with concordat.ErrInvalid while documents remain.
+func (db *DB) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
+	err := db.write(ctx, func(c conn) error {
+		l, err := scanLibrary(c.row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
+		if err != nil {
+			return err
+		}
+		if l.Documents > 0 {
+			return fmt.Errorf("%w: it holds %d documents", concordat.ErrInvalid, l.Documents)
+		}
+		_, err = c.exec(ctx, `DELETE FROM library WHERE id = ?`, id)
+		return err
+	})
+	return db.fail(err, "delete library %s", id)
+}

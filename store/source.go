@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// SourceState is what ingest made of one file for one library. A file whose size and modification
+// time (or whose hash) are those noted need not be read again.
+type SourceState struct {
+	Library concordat.LibraryID
+	// Path of the file, or archive!/member. A path that is not UTF-8 comes back quoted, as by
+	// strconv.QuoteToASCII.
+	Path      string
+	Size      int64 // bytes
+	Modified  time.Time
+	Hash      string    // SHA-256 of the file, hexadecimal; empty: not taken
+	Documents int       // taken from the file
+	Code      string    // of the failure, such as encrypted; empty: handled
+	Detail    string    // a plain sentence about the failure
+	Handled   time.Time // when
+}
+
+// Unchanged reports whether the file was read without failure and has not changed since, judging by
+// its size and modification time.
+func (s SourceState) Unchanged(size int64, modified time.Time) bool {
+	return s.Code == "" && s.Size == size && stamp(s.Modified) == stamp(modified)
+}
+
+// pathKey returns path itself where it can be a name, or its quoted form: file names are any bytes.
+func pathKey(path string) string {
+	if utf8.ValidString(path) && !strings.ContainsRune(path, 0) {
+		return path
+	}
+	return strconv.QuoteToASCII(path)
+}
+
+const sourceColumns = `library, path, size, modified, hash, documents, code, detail, handled`
+
+func scanSource(s scanner) (SourceState, error) {
+	var r SourceState
+	var modified, handled int64
+	err := s.Scan(&r.Library, &r.Path, &r.Size, &modified, &r.Hash, &r.Documents, &r.Code, &r.Detail, &handled)
+	r.Modified, r.Handled = instant(modified), instant(handled)
+	return r, err
+}
+
+// PutSourceState notes the states, each replacing that of its library and path; all or none. It
+// fails with concordat.ErrNotFound where a library does not exist.
+func (db *DB) PutSourceState(ctx context.Context, states ...SourceState) error {
+	for _, s := range states {
+		if err := checkName("path", pathKey(s.Path)); err != nil {
+			return db.fail(err, "put source of %s", s.Library)
+		}
+	}
+	if len(states) == 0 {
+		return nil
+	}
+	err := db.write(ctx, func(c conn) error {
+		put, err := c.prepare(ctx, `INSERT INTO source (`+sourceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (library, path) DO UPDATE SET size = excluded.size, modified = excluded.modified,
+				hash = excluded.hash, documents = excluded.documents, code = excluded.code,
+				detail = excluded.detail, handled = excluded.handled`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		for _, s := range states {
+			_, err := put.ExecContext(ctx, s.Library, pathKey(s.Path), s.Size, stamp(s.Modified), prose(s.Hash),
+				s.Documents, prose(s.Code), prose(s.Detail), stamp(s.Handled))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "put %d sources", len(states))
+}
+
+// SourceState returns what is noted for a file of a library, or concordat.ErrNotFound.
+func (db *DB) SourceState(ctx context.Context, lib concordat.LibraryID, path string) (SourceState, error) {
+	s, err := scanSource(db.read().row(ctx,
+		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path = ?`, lib, pathKey(path)))
+	return s, db.fail(err, "source %s of %s", path, lib)
+}
+
+// Sources returns the first states of the library whose paths come after the given one, in order of
+// path: at most limit, or MaxPage where limit is 0 or larger.
+func (db *DB) Sources(ctx context.Context, lib concordat.LibraryID, after string, limit int) ([]SourceState, error) {
+	ss, err := collect(ctx, db.read(), scanSource,
+		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path > ? ORDER BY path LIMIT ?`,
+		lib, after, page(limit))
+	return ss, db.fail(err, "list sources of %s", lib)
+}

@@ -1,0 +1,285 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+	"github.com/pressly/goose/v3"
+
+	"concordat"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+const (
+	versionTable  = "schema_version"
+	applicationID = 0x436f6e63 // as set by the first migration
+	pageBytes     = 4096
+)
+
+var sqlite = &dialect{
+	goose:      goose.DialectSQLite3,
+	migrations: "migrations/sqlite",
+	rebind:     func(query string) string { return query },
+	sentinel:   sqliteSentinel,
+	check:      sqliteCheck,
+	backup:     sqliteBackup,
+}
+
+// sqliteSentinel follows the result codes of https://www.sqlite.org/rescode.html.
+func sqliteSentinel(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.ExtendedCode {
+	case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey:
+		return concordat.ErrExists
+	case sqlite3.ErrConstraintForeignKey:
+		return concordat.ErrNotFound
+	}
+	switch e.Code {
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return concordat.ErrUnavailable
+	case sqlite3.ErrFull:
+		return concordat.ErrDiskFull
+	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return concordat.ErrCorrupt
+	case sqlite3.ErrTooBig:
+		return concordat.ErrInvalid
+	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen:
+		if e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT {
+			return concordat.ErrDiskFull
+		}
+	}
+	return nil
+}
+
+// openSQLite opens the file at path and makes it where there is none.
+func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := createSQLite(ctx, path, o); err != nil {
+			return nil, err
+		}
+	}
+	return connectSQLite(ctx, path, o)
+}
+
+// createSQLite makes a store with the present schema at path, unless somebody else is faster. It
+// appears there whole: processes that start together would otherwise meet a file on its way to its
+// schema and its journal mode, and a crash would leave it so.
+func createSQLite(ctx context.Context, path string, o Options) error {
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-store-*") // for its owner only
+	if err != nil {
+		return noSpace(err)
+	}
+	defer os.RemoveAll(dir)
+	fresh := filepath.Join(dir, filepath.Base(path))
+	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // side files get the same mode
+	if err != nil {
+		return noSpace(err)
+	}
+	if err := f.Close(); err != nil {
+		return noSpace(err)
+	}
+	db, err := connectSQLite(ctx, fresh, o)
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	err = os.Link(fresh, path)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if _, gone := os.Lstat(path); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		err = os.Rename(fresh, path) // a file system without hard links
+	}
+	if err == nil {
+		err = syncFile(filepath.Dir(path)) // the name survives a power cut too
+	}
+	return noSpace(err)
+}
+
+func noSpace(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", concordat.ErrDiskFull, err)
+	}
+	return err
+}
+
+// connectSQLite opens both pools on an existing file and brings its schema up to date.
+func connectSQLite(ctx context.Context, path string, o Options) (*DB, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	db := &DB{
+		d:      sqlite,
+		now:    o.Now,
+		writer: sql.OpenDB(newConnector(path, o, true)),
+		reader: sql.OpenDB(newConnector(path, o, false)),
+	}
+	db.writer.SetMaxOpenConns(1)
+	db.reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
+	db.reader.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
+	if err := db.prepareFile(ctx); err != nil {
+		err = db.fail(err, "prepare")
+		if errors.Is(err, concordat.ErrUnavailable) {
+			err = fmt.Errorf("%w: %w", concordat.ErrLocked, err)
+		}
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// prepareFile refuses a file that is not ours or too new, then migrates it.
+func (db *DB) prepareFile(ctx context.Context) error {
+	if err := db.checkOwner(ctx); err != nil {
+		return err
+	}
+	files, err := fs.Sub(migrations, db.d.migrations)
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(db.d.goose, db.writer, files,
+		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	for {
+		before, want, err := p.GetVersions(ctx)
+		if err != nil {
+			return err
+		}
+		if before > want {
+			return fmt.Errorf("%w: its schema is version %d, this program knows versions up to %d",
+				concordat.ErrInvalid, before, want)
+		}
+		if before == want {
+			return nil
+		}
+		_, failed := p.Up(ctx)
+		after, _, err := p.GetVersions(ctx)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		// Two processes may migrate a new file at once: the second stumbles over what the first
+		// has made, and goes on from there. Without progress the failure is real.
+		if failed != nil && after == before {
+			return failed
+		}
+	}
+}
+
+// checkOwner refuses a database that another program has made.
+func (db *DB) checkOwner(ctx context.Context) error {
+	var id, tables int
+	// One statement, so that another process's first migration is seen whole or not at all.
+	err := db.writer.QueryRowContext(ctx, `SELECT application_id,
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?)
+		FROM pragma_application_id`, versionTable).Scan(&id, &tables)
+	if err != nil {
+		return err
+	}
+	if id == applicationID {
+		return nil
+	}
+	if tables > 0 || id != 0 {
+		return fmt.Errorf("%w: a database of another program", concordat.ErrInvalid)
+	}
+	return nil
+}
+
+// A connector opens connections with settings of this store only; nothing is registered globally.
+type connector struct {
+	drv *sqlite3.SQLiteDriver
+	dsn string
+}
+
+func newConnector(path string, o Options, write bool) connector {
+	busy := o.Busy
+	if busy <= 0 {
+		busy = 5 * time.Second
+	}
+	q := url.Values{
+		"_busy_timeout": {fmt.Sprint(max(1, busy.Milliseconds()))},
+		"_foreign_keys": {"1"},
+	}
+	if write {
+		// FULL syncs the log at each commit: an acknowledged change survives a power cut.
+		q.Set("_journal_mode", "WAL")
+		q.Set("_synchronous", "FULL")
+		q.Set("_txlock", "immediate")
+	} else {
+		q.Set("_query_only", "1")
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
+	return connector{dsn: u.String(), drv: &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
+		if o.MaxBytes <= 0 || !write {
+			return nil
+		}
+		pages := (o.MaxBytes + pageBytes - 1) / pageBytes
+		_, err := c.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil)
+		return err
+	}}}
+}
+
+// Connect is for database/sql.
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.drv.Open(c.dsn) }
+
+// Driver is for database/sql.
+func (c connector) Driver() driver.Driver { return c.drv }
+
+func sqliteCheck(ctx context.Context, c conn) error {
+	faults, err := collect(ctx, c, func(s scanner) (string, error) {
+		var line string
+		return line, s.Scan(&line)
+	}, `PRAGMA integrity_check(1)`)
+	if err != nil {
+		return err
+	}
+	if len(faults) != 1 || faults[0] != "ok" {
+		return fmt.Errorf("%w: %q", concordat.ErrCorrupt, faults)
+	}
+	tables, err := collect(ctx, c, func(s scanner) (string, error) {
+		var table, parent string
+		var row, key sql.NullInt64
+		return table, s.Scan(&table, &row, &parent, &key)
+	}, `PRAGMA foreign_key_check`)
+	if err == nil && len(tables) > 0 {
+		err = fmt.Errorf("%w: table %s refers to rows that are not there", concordat.ErrCorrupt, tables[0])
+	}
+	return err
+}
+
+func sqliteBackup(ctx context.Context, db *sql.DB, path string) error {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	// The connection may write for once: it does not go back to the pool of readers.
+	defer c.Raw(func(any) error { return driver.ErrBadConn })
+	if _, err := c.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
+		return err
+	}
+	_, err = c.ExecContext(ctx, `VACUUM INTO ?`, path)
+	return err
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// DB is an open store. It is safe for concurrent use.
+type DB struct {
+	d      *dialect
+	now    func() time.Time
+	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
+	reader *sql.DB
+}
+
+// Options of a store; the zero value is the default.
+type Options struct {
+	// Now is the clock of leases and of the audit; nil: time.Now.
+	Now func() time.Time
+	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes
+	// beyond it fail with concordat.ErrDiskFull. 0: no bound.
+	MaxBytes int64
+	// Busy is how long a call waits for another process's write lock before it fails with
+	// concordat.ErrUnavailable; 0: 5 s.
+	Busy time.Duration
+}
+
+// Open opens the SQLite file at path with default options, and makes it (readable by its owner
+// only) where there is none; its folder must exist. Older schemas are migrated. It fails with
+// concordat.ErrInvalid for a newer schema, naming both versions, and for a database of another
+// program; with concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked when another
+// process keeps the file locked.
+func Open(ctx context.Context, path string) (*DB, error) {
+	return Options{}.Open(ctx, path)
+}
+
+// Open is [Open] with options.
+func (o Options) Open(ctx context.Context, path string) (*DB, error) {
+	db, err := openSQLite(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// Close waits for running calls and closes the store. Calls after it fail.
+func (db *DB) Close() error {
+	return errors.Join(db.reader.Close(), db.writer.Close())
+}
+
+// A conn runs statements written with ? placeholders.
+type conn struct {
+	d *dialect
+	q interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+	}
+}
+
+// exec returns the number of rows the statement changed.
+func (c conn) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	r, err := c.q.ExecContext(ctx, c.d.rebind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (c conn) row(ctx context.Context, query string, args ...any) *sql.Row {
+	return c.q.QueryRowContext(ctx, c.d.rebind(query), args...)
+}
+
+func (c conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	return c.q.PrepareContext(ctx, c.d.rebind(query))
+}
+
+// read returns the connection for statements that change nothing.
+func (db *DB) read() conn { return conn{db.d, db.reader} }
+
+// write runs f in one transaction: all of it is durable on return, or none of it happened.
+func (db *DB) write(ctx context.Context, f func(conn) error) error {
+	tx, err := db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if err := f(conn{db.d, tx}); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil
+// for nil.
+func (db *DB) fail(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	op := fmt.Sprintf(format, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%s: %w", op, concordat.ErrNotFound)
+	}
+	if s := db.d.sentinel(err); s != nil && !errors.Is(err, s) {
+		return fmt.Errorf("%s: %w: %w", op, s, err)
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+// A scanner is a *sql.Row or a *sql.Rows.
+type scanner interface{ Scan(dest ...any) error }
+
+// collect runs a query on c and returns what scan makes of each row, in the query's order.
+func collect[T any](ctx context.Context, c conn, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := c.q.QueryContext(ctx, c.d.rebind(query), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// MaxPage is the most rows that one call of a paged list returns.
+const MaxPage = 10_000
+
+// page returns the number of rows to ask for: limit, or MaxPage where limit is 0 or beyond it.
+func page(limit int) int {
+	if limit <= 0 || limit > MaxPage {
+		return MaxPage
+	}
+	return limit
+}

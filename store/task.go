@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// ErrLease: the task is no longer this worker's; another may have it. The worker drops its work.
+var ErrLease = errors.New("lease lost")
+
+// MaxAttempts is how often a task is begun before it is given up: one that kills its worker must not
+// kill each of them for ever.
+const MaxAttempts = 3
+
+// Task is a check with its place in the queue.
+type Task struct {
+	concordat.Task
+	// Request is what the task is to do, in the caller's own form.
+	Request []byte
+
+	// The rest is set by the store.
+
+	Seq      int64     // order of creation, from 1
+	Started  time.Time // of the latest attempt; zero: never
+	Finished time.Time // zero: not yet
+	Attempts int       // begun so far; with Worker it tells one claim from every other
+	Worker   string    // that has or had it
+	Lease    time.Time // end of the claim; zero: not running
+}
+
+const taskColumns = `seq, id, state, title, cause, request, made, started, finished, attempts, worker, lease_until`
+
+func scanTask(s scanner) (Task, error) {
+	var t Task
+	var made, started, finished, lease int64
+	err := s.Scan(&t.Seq, &t.ID, &t.State, &t.Title, &t.Cause, &t.Request, &made, &started, &finished,
+		&t.Attempts, &t.Worker, &lease)
+	t.Made, t.Started, t.Finished, t.Lease = instant(made), instant(started), instant(finished), instant(lease)
+	return t, err
+}
+
+// CreateTask puts a task at the end of the queue; of t the ID, Title, Made and Request are read. It
+// fails with concordat.ErrExists where the id is taken.
+func (db *DB) CreateTask(ctx context.Context, t Task) error {
+	_, err := db.insertTask(ctx, t, concordat.TaskQueued, "", 0)
+	return db.fail(err, "create task %s", t.ID)
+}
+
+// StartTask is CreateTask and ClaimTask in one: no other worker gets the task while the lease runs.
+func (db *DB) StartTask(ctx context.Context, t Task, worker string, lease time.Duration) (Task, error) {
+	if err := checkClaim(worker, lease); err != nil {
+		return Task{}, db.fail(err, "start task %s", t.ID)
+	}
+	t, err := db.insertTask(ctx, t, concordat.TaskRunning, worker, lease)
+	return t, db.fail(err, "start task %s", t.ID)
+}
+
+func (db *DB) insertTask(ctx context.Context, t Task, state concordat.State, worker string, lease time.Duration) (Task, error) {
+	if err := checkName("task", t.ID); err != nil {
+		return t, err
+	}
+	var started, until int64
+	attempts := 0
+	if state == concordat.TaskRunning {
+		now := db.now()
+		started, until, attempts = stamp(now), stamp(now.Add(lease)), 1
+	}
+	request := t.Request
+	if request == nil {
+		request = []byte{} // the column takes no NULL
+	}
+	err := db.write(ctx, func(c conn) error {
+		var err error
+		t, err = scanTask(c.row(ctx, `INSERT INTO task
+			(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until)
+			VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?) RETURNING `+taskColumns,
+			t.ID, state, prose(t.Title), request, stamp(t.Made), started, attempts, worker, until))
+		return err
+	})
+	return t, err
+}
+
+func checkClaim(worker string, lease time.Duration) error {
+	if lease <= 0 {
+		return fmt.Errorf("%w: lease of %s", concordat.ErrInvalid, lease)
+	}
+	return checkName("worker", worker)
+}
+
+// ClaimTask gives the worker one task to run, until the lease ends: a running one whose lease has
+// ended (its worker crashed), else the oldest queued one, else it fails with concordat.ErrNotFound.
+// No two workers hold one task at a time. Tasks begun MaxAttempts times are set to failed on the way.
+func (db *DB) ClaimTask(ctx context.Context, worker string, lease time.Duration) (Task, error) {
+	if err := checkClaim(worker, lease); err != nil {
+		return Task{}, db.fail(err, "claim task")
+	}
+	now := db.now()
+	var t Task
+	none := false
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0
+			WHERE state = ? AND lease_until <= ? AND attempts >= ?`,
+			concordat.TaskFailed, fmt.Sprintf("given up: stopped without a word %d times", MaxAttempts), stamp(now),
+			concordat.TaskRunning, stamp(now), MaxAttempts)
+		if err != nil {
+			return err
+		}
+		t, err = scanTask(c.row(ctx, `UPDATE task
+			SET state = ?, worker = ?, started = ?, lease_until = ?, attempts = attempts + 1
+			WHERE seq = COALESCE(
+				(SELECT seq FROM task WHERE state = ? AND lease_until <= ? ORDER BY seq LIMIT 1 `+c.d.skipLocked+`),
+				(SELECT seq FROM task WHERE state = ? ORDER BY seq LIMIT 1 `+c.d.skipLocked+`))
+			RETURNING `+taskColumns,
+			concordat.TaskRunning, worker, stamp(now), stamp(now.Add(lease)),
+			concordat.TaskRunning, stamp(now), concordat.TaskQueued))
+		if errors.Is(err, sql.ErrNoRows) { // what was given up stays given up
+			none = true
+			return nil
+		}
+		return err
+	})
+	if err == nil && none {
+		err = concordat.ErrNotFound
+	}
+	return t, db.fail(err, "claim task")
+}
+
+// changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with
+// concordat.ErrNotFound where the task is gone. An ended lease that nobody has claimed is still t's.
+func (db *DB) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
+	return db.write(ctx, func(c conn) error {
+		args := append(args, t.ID, concordat.TaskRunning, t.Worker, t.Attempts)
+		n, err := c.exec(ctx, `UPDATE task SET `+set+` WHERE id = ? AND state = ? AND worker = ? AND attempts = ?`, args...)
+		if err != nil || n == 1 {
+			return err
+		}
+		var id string
+		if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, t.ID).Scan(&id); err != nil {
+			return err
+		}
+		return ErrLease
+	})
+}
+
+// RenewTask lets the claim t run for another lease from now. It fails with ErrLease where the task
+// has gone to another worker or has ended.
+func (db *DB) RenewTask(ctx context.Context, t Task, lease time.Duration) error {
+	if err := checkClaim(t.Worker, lease); err != nil {
+		return db.fail(err, "renew task %s", t.ID)
+	}
+	err := db.changeClaimed(ctx, t, `lease_until = ?`, stamp(db.now().Add(lease)))
+	return db.fail(err, "renew task %s", t.ID)
+}
+
+// ReleaseTask puts the claimed task t back to its place in the queue, as if it had not been begun:
+// for a worker that shuts down. It fails with ErrLease as RenewTask does.
+func (db *DB) ReleaseTask(ctx context.Context, t Task) error {
+	err := db.changeClaimed(ctx, t, `state = ?, lease_until = 0, attempts = attempts - 1`, concordat.TaskQueued)
+	return db.fail(err, "release task %s", t.ID)
+}
+
+// FinishTask ends the claimed task t as done, partial or failed, with the cause if there is one. It
+// fails with ErrLease as RenewTask does.
+func (db *DB) FinishTask(ctx context.Context, t Task, state concordat.State, cause string) error {
+	switch state {
+	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
+	default:
+		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "finish task %s", t.ID)
+	}
+	err := db.changeClaimed(ctx, t, `state = ?, cause = ?, finished = ?, lease_until = 0`,
+		state, prose(cause), stamp(db.now()))
+	return db.fail(err, "finish task %s", t.ID)
+}
+
+// Task returns a task, or concordat.ErrNotFound.
+func (db *DB) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
+	t, err := scanTask(db.read().row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
+	return t, db.fail(err, "task %s", id)
+}
+
+// Tasks returns tasks newest first, those created before the one with Seq before (0: from the
+// newest): at most limit, or MaxPage where limit is 0 or larger. Tasks created meanwhile do not
+// shift the next page.
+func (db *DB) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	ts, err := collect(ctx, db.read(), scanTask,
+		`SELECT `+taskColumns+` FROM task WHERE seq < ? ORDER BY seq DESC LIMIT ?`, before, page(limit))
+	return ts, db.fail(err, "list tasks")
+}
+
+// DeleteTask forgets a task in whatever state with its findings and results; its worker meets
+// concordat.ErrNotFound. A task that is not there is no error.
+func (db *DB) DeleteTask(ctx context.Context, id concordat.TaskID) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM task WHERE id = ?`, id)
+		return err
+	})
+	return db.fail(err, "delete task %s", id)
+}
