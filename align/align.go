@@ -8,7 +8,8 @@ import (
 
 // Passage is a stretch of A that stands, changed or not, in B.
 type Passage struct {
-	// A and B are spans of bytes of the original texts, on rune boundaries, at word edges.
+	// A and B are spans of bytes of the original texts, on rune boundaries, from a word to a
+	// word with the marks that cling to them.
 	A, B concordat.Span
 	Kind concordat.Kind
 	// Similarity is the share of A's words that B's passage also holds, each counted as often as
@@ -38,6 +39,12 @@ type Options struct {
 	LeastSeeds int
 	// Accept is the mean similarity above which a group of seeds is a passage.
 	Accept float64
+	// Trim is the share of a unit's weight that words matched nowhere better must make up for the
+	// unit to lengthen a passage, 0 to 1. Default 0.17.
+	Trim float64
+	// Evidence is how much two passages must share: as many words, each matched once, as if each
+	// occurred in one unit of either text only. Default 11.
+	Evidence float64
 	// LeastChars is the length of the shortest reworded passage, on either side. Default 125.
 	LeastChars int
 
@@ -56,6 +63,9 @@ type Options struct {
 	// that condenses a source at least SummaryRatio times as long.
 	SummaryGap                  int
 	SummaryAccept, SummaryRatio float64
+	// SummaryOutside is the share of such a passage whose counterpart lies outside the best passage
+	// of ordinary length, 0 to 1. Default 0.16.
+	SummaryOutside float64
 	// WholeSource extends the source side of a summary that spans half of the source to all of it,
 	// as PAN's annotation has it.
 	WholeSource bool
@@ -77,17 +87,20 @@ func (o Options) filled() Options {
 	def(&o.Support, 0.3)
 	def(&o.SupportFar, 0.6)
 	def(&o.SupportOffset, 0.1)
-	defInt(&o.Gap, 3)
+	defInt(&o.Gap, 7)
 	defInt(&o.LeastSeeds, 2)
 	def(&o.Accept, 0.25)
-	defInt(&o.LeastChars, 125)
+	def(&o.Trim, 0.17)
+	def(&o.Evidence, 11)
+	def(&o.SummaryOutside, 0.16)
+	defInt(&o.LeastChars, 110)
 	defInt(&o.VerbatimWords, 40)
 	defInt(&o.DifferWords, 3)
 	defInt(&o.VerbatimChars, 210)
 	defInt(&o.LeastVerbatim, 40)
 	defInt(&o.SummaryGap, 80)
 	def(&o.SummaryAccept, 0.10)
-	def(&o.SummaryRatio, 3)
+	def(&o.SummaryRatio, 2.6)
 	return o
 }
 
@@ -95,6 +108,7 @@ func (o Options) filled() Options {
 type pairing struct {
 	a, b *Text
 	o    *Options
+	w    *weights
 	best []float32 // scratch of sides
 }
 
@@ -155,7 +169,9 @@ func (p *pairing) copies() []stretch {
 
 // reworded returns the passages that seeds make, in order of A.
 func (p *pairing) reworded() []stretch {
-	cells := compare(p.a, p.b, p.o)
+	w := weigh(p.a, p.b)
+	p.w = &w
+	cells := compare(p.a, p.b, p.w, p.o)
 	support(cells, p.o)
 	seeds := cells[:0]
 	for _, c := range cells {
@@ -166,31 +182,72 @@ func (p *pairing) reworded() []stretch {
 	if len(seeds) < p.o.LeastSeeds {
 		return nil
 	}
-	if s := p.summaries(slices.Clone(seeds)); s != nil {
-		return s
-	}
 	mean := func(a, b float64) float64 { return (a + b) / 2 }
-	cs := p.accepted(seeds, int32(p.o.Gap), mean, p.o.Accept, p.o.LeastSeeds)
-	return p.inWords(p.disjoint(cs, p.o.LeastSeeds))
+	cs := p.accepted(slices.Clone(seeds), [2]int32{int32(p.o.Gap), int32(p.o.Gap)}, mean, p.o.Accept, p.o.LeastSeeds)
+	kept := cs[:0]
+	for _, c := range cs {
+		p.trim(&c)
+		if float64(c.evidence) > p.o.Evidence {
+			kept = append(kept, c)
+		}
+	}
+	return p.withSummaries(seeds, p.disjoint(kept, p.o.LeastSeeds))
 }
 
-// summaries returns the passages whose source is much longer than they are.
-func (p *pairing) summaries(seeds []cell) []stretch {
+// withSummaries returns found with those passages replaced that are only a part of a passage whose
+// source is much longer than itself.
+func (p *pairing) withSummaries(seeds []cell, found []cluster) []stretch {
 	larger := func(a, b float64) float64 { return max(a, b) }
-	cs := p.accepted(seeds, int32(p.o.SummaryGap), larger, p.o.SummaryAccept, p.o.LeastSeeds)
+	cs := p.accepted(seeds, [2]int32{int32(p.o.Gap), int32(p.o.SummaryGap)}, larger, p.o.SummaryAccept, p.o.LeastSeeds)
 	var out []stretch
-	for _, s := range p.inWords(p.disjoint(cs, p.o.LeastSeeds)) {
+	for _, c := range p.disjoint(cs, p.o.LeastSeeds) {
+		ss := p.inWords([]cluster{c})
+		if len(ss) == 0 {
+			continue
+		}
+		s := ss[0]
 		na, nb := letters(p.a.words[s.a0:s.a1]), letters(p.b.words[s.b0:s.b1])
 		if float64(nb) < p.o.SummaryRatio*float64(na) {
+			continue
+		}
+		_, _, gain := p.coverage(&c)
+		if float64(p.worth(gain[0])) < p.o.Evidence || p.outside(&c, found) < p.o.SummaryOutside {
 			continue
 		}
 		s.summary = true
 		if p.o.WholeSource && 2*nb >= letters(p.b.words) {
 			s.b0, s.b1 = 0, int32(len(p.b.words))
 		}
+		found = slices.DeleteFunc(found, func(f cluster) bool { return f.a0 < c.a1 && c.a0 < f.a1 })
 		out = append(out, s)
 	}
+	out = append(out, p.inWords(found)...)
+	slices.SortFunc(out, func(x, y stretch) int { return int(x.a0 - y.a0) })
 	return out
+}
+
+// outside returns the share of c, by the best seed of each unit of A, that is not in the one of the
+// found passages that holds most of it.
+func (p *pairing) outside(c *cluster, found []cluster) float64 {
+	best := map[int32]cell{}
+	for _, s := range c.seeds {
+		if s.score > best[s.row].score {
+			best[s.row] = s
+		}
+	}
+	var all, most float64
+	in := make([]float64, len(found))
+	for _, s := range best {
+		v := float64(s.sim) * float64(p.a.units[s.row].chars)
+		all += v
+		for i, f := range found {
+			if s.row >= f.a0 && s.row < f.a1 && s.col >= f.b0 && s.col < f.b1 {
+				in[i] += v
+				most = max(most, in[i])
+			}
+		}
+	}
+	return (all - most) / all
 }
 
 // inWords turns clusters into words and drops the short ones.
@@ -235,8 +292,8 @@ func (p *pairing) merge(copies, reworded []stretch) []stretch {
 func (p *pairing) passage(s stretch) Passage {
 	a, b := p.a.words[s.a0:s.a1], p.b.words[s.b0:s.b1]
 	out := Passage{
-		A: concordat.Span{Start: int(a[0].start), End: int(a[len(a)-1].end)},
-		B: concordat.Span{Start: int(b[0].start), End: int(b[len(b)-1].end)},
+		A: p.a.span(s.a0, s.a1),
+		B: p.b.span(s.b0, s.b1),
 	}
 	equal := 0
 	for _, r := range diff(a, b) {

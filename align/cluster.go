@@ -7,6 +7,7 @@ type cluster struct {
 	a0, a1, b0, b1 int32
 	seeds          []cell
 	level          float64 // accepted at this mean best similarity, 0 to 1
+	evidence       float32 // see Options.Evidence
 }
 
 // maxRounds bounds how often one group is divided again. Texts of people need about four.
@@ -15,7 +16,7 @@ const maxRounds = 32
 // joined divides seeds into groups in which no two neighbours are more than gap units apart, on
 // either side (Sanchez-Perez et al. 2014, section 3.2), and appends those of least seeds or more.
 // seeds is sorted by row and is reordered.
-func joined(seeds []cell, gap int32, least int, out []cluster) []cluster {
+func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 	type group struct {
 		seeds []cell
 		byB   bool // sorted by column
@@ -33,8 +34,9 @@ func joined(seeds []cell, gap int32, least int, out []cluster) []cluster {
 			out = append(out, newCluster(g.seeds))
 			continue
 		}
-		key := func(c *cell) int32 { return c.row }
+		key, most := func(c *cell) int32 { return c.row }, gap[0]+1
 		if g.byB {
+			most = gap[1] + 1
 			key = func(c *cell) int32 { return c.col }
 		}
 		if g.round > 0 {
@@ -42,7 +44,7 @@ func joined(seeds []cell, gap int32, least int, out []cluster) []cluster {
 		}
 		from := 0
 		for i := 1; i <= len(g.seeds); i++ {
-			if i < len(g.seeds) && key(&g.seeds[i])-key(&g.seeds[i-1]) <= gap+1 {
+			if i < len(g.seeds) && key(&g.seeds[i])-key(&g.seeds[i-1]) <= most {
 				continue
 			}
 			next := group{seeds: g.seeds[from:i], byB: !g.byB, round: g.round + 1}
@@ -76,7 +78,7 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 		p.best = best
 		for i := range c.seeds {
 			k := at(&c.seeds[i]) - first
-			best[k] = max(best[k], p.worth(&c.seeds[i]))
+			best[k] = max(best[k], min(c.seeds[i].sim, 1))
 		}
 		var sum, chars float64
 		for i := range units {
@@ -91,14 +93,12 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 	return a, b
 }
 
-func (p *pairing) worth(c *cell) float32 { return min(c.sim, 1) }
-
 // accepted divides seeds with a gap of gap units; a group whose mean similarity is too low is
 // divided again with one less, down to none, and then given up.
-func (p *pairing) accepted(seeds []cell, gap int32, level func(a, b float64) float64, accept float64, least int) []cluster {
+func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64, least int) []cluster {
 	var out []cluster
 	todo := joined(seeds, gap, least, nil)
-	for ; gap >= 0 && len(todo) > 0; gap-- {
+	for ; gap[0] >= 0 && len(todo) > 0; gap[0], gap[1] = gap[0]-1, gap[1]-1 {
 		var again []cluster
 		for i := range todo {
 			c := &todo[i]
@@ -106,9 +106,9 @@ func (p *pairing) accepted(seeds []cell, gap int32, level func(a, b float64) flo
 			switch {
 			case c.level > accept:
 				out = append(out, *c)
-			case gap > 0:
+			case gap[0] > 0:
 				slices.SortFunc(c.seeds, byRow)
-				again = joined(c.seeds, gap-1, least, again)
+				again = joined(c.seeds, [2]int32{gap[0] - 1, gap[1] - 1}, least, again)
 			}
 		}
 		todo = again
@@ -162,9 +162,9 @@ func (p *pairing) disjoint(cs []cluster, least int) []cluster {
 			if len(rest) < least {
 				continue
 			}
-			level := c.level
+			level, evidence := c.level, c.evidence
 			c = newCluster(rest)
-			c.level = level
+			c.level, c.evidence = level, evidence
 		}
 		for i := c.a0; i < c.a1; i++ {
 			taken[i] = true

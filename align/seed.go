@@ -133,8 +133,7 @@ func (w *weights) postings(b *Text) (list []posting, at []int32) {
 }
 
 // compare returns the cells whose cosine and dice measure are above the floor, by row, then column.
-func compare(a, b *Text, o *Options) []cell {
-	w := weigh(a, b)
+func compare(a, b *Text, w *weights, o *Options) []cell {
 	list, at := w.postings(b)
 	na, nb := a.norms(w.a), b.norms(w.b)
 	dot := make([]float32, len(b.units))

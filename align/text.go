@@ -2,9 +2,13 @@ package align
 
 import (
 	"slices"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/blevesearch/go-porterstemmer"
 	"github.com/cespare/xxhash/v2"
+
+	"concordat"
 )
 
 // Text is one side of a comparison, prepared. It is immutable and safe for concurrent use.
@@ -16,7 +20,7 @@ type Text struct {
 	terms []uint64
 	// spread[r] is the number of units that hold the stem of rank r.
 	spread []int32
-	// entries[u.from:u.to] are the distinct stems of unit u, by rank.
+	// entries[u.from:u.to] are the distinct stems of unit u, in order of rank.
 	entries []entry
 }
 
@@ -134,6 +138,7 @@ func (t *Text) weigh(folded func(int) string) {
 			e := &t.entries[int(u.from)+j]
 			e.count, count[e.term] = count[e.term], 0
 		}
+		slices.SortFunc(t.entries[u.from:u.to], func(x, y entry) int { return int(x.term - y.term) })
 		u.chars = 0
 		for _, w := range t.words[u.first:u.last] {
 			u.chars += w.chars
@@ -176,3 +181,36 @@ func stem(word string) string {
 	}
 	return string(porterstemmer.StemWithoutLowerCasing([]rune(word)))
 }
+
+// mostMarks bounds the punctuation that clings to a passage's first and last word.
+const mostMarks = 3
+
+// span returns where words [first, last) stand, with the punctuation that clings to their outer ends:
+// quotation marks and brackets before, full stops and the like behind.
+func (t *Text) span(first, last int32) concordat.Span {
+	s := concordat.Span{Start: int(t.words[first].start), End: int(t.words[last-1].end)}
+	from, to := 0, len(t.source)
+	if first > 0 {
+		from = int(t.words[first-1].end)
+	}
+	if int(last) < len(t.words) {
+		to = int(t.words[last].start)
+	}
+	for range mostMarks {
+		r, size := utf8.DecodeRuneInString(t.source[s.End:to])
+		if size == 0 || r == utf8.RuneError || unicode.IsSpace(r) || opening(r) {
+			break
+		}
+		s.End += size
+	}
+	for range mostMarks {
+		r, size := utf8.DecodeLastRuneInString(t.source[from:s.Start])
+		if size == 0 || r == utf8.RuneError || !opening(r) && !unicode.Is(unicode.Pf, r) && r != '"' && r != '\'' {
+			break
+		}
+		s.Start -= size
+	}
+	return s
+}
+
+func opening(r rune) bool { return unicode.Is(unicode.Ps, r) || unicode.Is(unicode.Pi, r) }
