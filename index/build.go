@@ -3,6 +3,7 @@ package index
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -57,7 +58,10 @@ func moveIn(temp, dir string) error {
 			return err
 		}
 	}
-	// An empty folder may be renamed onto; one that another process has begun to fill may not.
+	// An empty folder goes; one that another process has begun to fill stays and is an error.
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.Rename(temp, dir); err != nil {
 		return err
 	}

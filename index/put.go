@@ -49,7 +49,11 @@ func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 			text += len(ps[n].Document.Text)
 			n++
 		}
-		if err := s.putBatch(ctx, ps[:n]); err != nil {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = s.putBatch(ctx, ps[:n])
+		}
+		if err != nil {
 			return s.diskError("put", err)
 		}
 		ps = ps[n:]
@@ -274,7 +278,11 @@ func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	}
 	const most = 1000 // documents of a batch
 	for part := range slices.Chunk(keys, most) {
-		if err := s.deleteBatch(ctx, part); err != nil {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = s.deleteBatch(ctx, part)
+		}
+		if err != nil {
 			return s.diskError("delete", err)
 		}
 	}

@@ -52,7 +52,7 @@ type Shard struct {
 
 var _ concordat.Index = (*Shard)(nil)
 
-// ErrReadOnly refuses a change of a shard opened with ReadOnly.
+// errReadOnly refuses a change of a shard opened with ReadOnly.
 var errReadOnly = fmt.Errorf("shard is open for reading only: %w", concordat.ErrRefused)
 
 // Open opens the shard in dir, or creates one if dir is absent or empty. It fails with ErrLocked,
@@ -139,12 +139,17 @@ func (s *Shard) header() header {
 // Scheme returns the scheme of the shard's fingerprints.
 func (s *Shard) Scheme() concordat.Scheme { return s.opt.Scheme }
 
-// use keeps the shard open until the returned function is called.
+// use keeps the shard open until the returned function is called. It fails with ErrUnavailable
+// after Close, and after a background goroutine of Bleve has died.
 func (s *Shard) use() (done func(), err error) {
 	s.using.RLock()
 	if s.shut {
 		s.using.RUnlock()
 		return nil, fmt.Errorf("%s: closed: %w", s.dir, concordat.ErrUnavailable)
+	}
+	if err := s.engine.err(); err != nil {
+		s.using.RUnlock()
+		return nil, err
 	}
 	return s.using.RUnlock, nil
 }

@@ -2,71 +2,58 @@ package index
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"concordat"
+	"concordat/internal/indextest"
 )
 
-func TestSmoke(t *testing.T) {
-	dir := t.TempDir()
-	s, err := Open(dir, Options{Site: "here", Scheme: "x@0"})
+var testOptions = Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme}
+
+// open opens a shard that is closed when the test ends.
+func open(t testing.TB, dir string, o Options) *Shard {
+	t.Helper()
+	s, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := rand.New(rand.NewPCG(1, 2))
-	var ps []*concordat.Profile
-	for i := range 40 {
-		p := &concordat.Profile{Scheme: "x@0", Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(i)), Title: "t", Text: "hello"}}
-		for range r.IntN(50) {
-			p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: concordat.FingerprintOf([5]uint32{r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32()})})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
-		ps = append(ps, p)
-	}
-	ctx := context.Background()
-	if err := s.Put(ctx, ps...); err != nil {
-		t.Fatal(err)
-	}
-	check := func() {
-		t.Helper()
-		n := 0
-		for _, p := range ps {
-			q := &concordat.Query{Scheme: "x@0", Probe: concordat.ProbeOne, MaxDistance: 27}
-			for _, s := range p.Indexed {
-				q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
-			}
-			a, err := s.Match(ctx, q)
-			if err != nil {
+	})
+	return s
+}
+
+// stored asks a shard by MatchStored.
+type stored struct{ *Shard }
+
+func (s stored) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
+	return s.MatchStored(ctx, q)
+}
+
+func TestContract(t *testing.T) {
+	indextest.Run(t, indextest.Subject{
+		Open: func(t *testing.T) concordat.Index { return open(t, t.TempDir(), testOptions) },
+		Reopen: func(t *testing.T, x concordat.Index) concordat.Index {
+			s := x.(*Shard)
+			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			b, err := s.MatchStored(ctx, q)
-			if err != nil {
-				t.Fatal(err)
+			return open(t, s.dir, testOptions)
+		},
+		Disturb: func(t *testing.T, x concordat.Index) {
+			s := x.(*Shard)
+			if s.Stats().Sentences%2 == 0 {
+				if err := s.Merge(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return
 			}
-			if fmt.Sprint(a) != fmt.Sprint(b) {
-				t.Fatalf("%v\n%v", a, b)
-			}
-			n += len(a.Matches)
-		}
-		t.Log(n, s.Stats())
-	}
-	check()
-	if err := s.Merge(ctx); err != nil {
-		t.Fatal(err)
-	}
-	check()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, err = Open(dir, Options{Site: "here", Scheme: "x@0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	check()
-	d, err := s.Document(ctx, concordat.Ref{Site: "here", Library: "l", Document: "7"})
-	if err != nil || d.Text != "hello" {
-		t.Fatal(d, err)
-	}
-	s.Close()
+			s.mu.Lock()
+			s.scanned = 2 * levelCost // the next query builds a level
+			s.mu.Unlock()
+		},
+		Also: func(x concordat.Index) concordat.Matcher { return stored{x.(*Shard)} },
+	})
 }

@@ -20,11 +20,6 @@ func appendTerm(b []byte, v uint32, k uint8) []byte {
 	return append(b, byte(v>>12), byte(v>>4), byte(v<<4)|k)
 }
 
-// parseTerm is the inverse of appendTerm for a term of three bytes.
-func parseTerm(b string) (v uint32, k uint8) {
-	return uint32(b[0])<<12 | uint32(b[1])<<4 | uint32(b[2])>>4, b[2] & 15
-}
-
 // counters holds, for each band and value, the next occurrence number, up to lastK. They live as
 // long as the shard is open, so that numbers stay unique over segments and a merge of segments
 // keeps one block a term. A number that is given twice, as after a deletion and a restart, costs
