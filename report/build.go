@@ -103,6 +103,9 @@ func (b *builder) place() {
 		if p.SourceSpan.Start < 0 || p.SourceSpan.End < p.SourceSpan.Start {
 			p.SourceSpan, p.SourcePoints, p.Words = concordat.Span{}, concordat.Span{}, nil
 		}
+		if strength(p.Kind) == unknownStrength {
+			p.Kind = concordat.KindParaphrase // of those that count, the one that claims least
+		}
 		if p.SourcePoints.Len() <= 0 && p.SourceSpan.Start == 0 && len(p.Text) == p.SourceSpan.Len() {
 			p.SourcePoints = concordat.Span{End: utf8.RuneCountInString(p.Text)} // the source begins here
 		}
@@ -140,7 +143,10 @@ func compareRefs(x, y concordat.Ref) int {
 	return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library), cmp.Compare(x.Document, y.Document))
 }
 
-// strength orders kinds, strongest first; unknown kinds come last.
+// unknownStrength is the strength of a kind that this version does not know.
+const unknownStrength = 5
+
+// strength orders kinds, strongest first.
 func strength(k concordat.Kind) int {
 	switch k {
 	case concordat.KindVerbatim:
@@ -152,9 +158,9 @@ func strength(k concordat.Kind) int {
 	case concordat.KindSummary:
 		return 3
 	case concordat.KindCommon:
-		return 5
+		return 4
 	}
-	return 4
+	return unknownStrength
 }
 
 // setChecked works out what was compared: what the findings name, and every passage, since it was

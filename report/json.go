@@ -105,6 +105,7 @@ type (
 		Verbatim   float64              `json:"verbatim"`
 		Alone      float64              `json:"alone"`
 		Characters int                  `json:"characters"`
+		Held       []concordat.Span     `json:"held"`
 		Evidence   []int                `json:"evidence"`
 		Excluded   concordat.Exclusion  `json:"excluded,omitempty"`
 	}
@@ -183,8 +184,12 @@ func asJSON(r *Report) *jsonReport {
 		j.Evidence = append(j.Evidence, r.jsonEvidence(count, e))
 	}
 	for _, s := range r.Sources {
+		held := make([]concordat.Span, len(s.Held))
+		for i, h := range s.Held {
+			held[i] = count.Points(h)
+		}
 		j.Sources = append(j.Sources, jsonRanked{s.Site, s.Library, s.Document, s.Title, round(s.Share), round(s.Verbatim),
-			round(s.Alone), s.Characters, append([]int{}, s.Evidence...), s.Excluded})
+			round(s.Alone), s.Characters, held, append([]int{}, s.Evidence...), s.Excluded})
 	}
 	for _, s := range r.Sections {
 		x := jsonSection{Name: s.Name, Span: count.Points(s.Span), Checked: s.Checked, Excluded: s.Excluded}

@@ -168,7 +168,8 @@ type RankedSource struct {
 	Verbatim   float64 // of Share: in the same words
 	Alone      float64 // of Share: in no other source that counts
 	Characters int
-	Evidence   []int // indices into Report.Evidence, ascending
+	Held       []concordat.Span // where it holds them, in text order, disjoint
+	Evidence   []int            // indices into Report.Evidence, ascending; none of a source taken out
 	Excluded   concordat.Exclusion
 }
 

@@ -209,6 +209,7 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 		}
 	}
 	all := union(held)
+	s.Held = all
 	s.Characters = b.count.sum(all)
 	s.Share = b.share(all)
 	s.Verbatim = b.share(union(exact).and(all))

@@ -62,13 +62,9 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 
 // strip is a source's own map.
 func (d *doc) strip(s report.RankedSource) {
-	if len(s.Evidence) == 0 {
-		return
-	}
 	var b strings.Builder
 	last := -1.0
-	for _, e := range s.Evidence {
-		span := d.r.Evidence[e].Span
+	for _, span := range s.Held {
 		x, w := d.x(span.Start), max(d.x(span.End)-d.x(span.Start), 3)
 		if x+w < last+1 {
 			continue
