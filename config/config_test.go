@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/profile"
+	"concordat/report"
 	"concordat/segment"
 )
 
@@ -78,6 +80,26 @@ func TestKeysRoundTrip(t *testing.T) {
 		}
 		if k.Doc == "" || k.Type == "" {
 			t.Errorf("%s is not described", k.Name)
+		}
+	}
+}
+
+// What stands here and in the packages that use it is the same.
+func TestAgreement(t *testing.T) {
+	if got := Default().Report.CommonAbove; got != report.DefaultCommonAbove {
+		t.Errorf("report.common_above is %d by default, in report it is %d", got, report.DefaultCommonAbove)
+	}
+	for _, k := range keys {
+		if k.Name != "scheme" {
+			continue
+		}
+		for _, name := range []string{profile.Natural, profile.Packed, profile.NaturalSimhash, profile.PackedSimhash} {
+			if err := k.set(Default(), name); err != nil {
+				t.Errorf("scheme: %v", err)
+			}
+		}
+		if _, err := profile.New(profile.Options{Recipe: k.Default}); err != nil {
+			t.Errorf("scheme: %v", err)
 		}
 	}
 }
