@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/segment"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of doc/config.md")
@@ -80,6 +84,26 @@ func TestKeysRoundTrip(t *testing.T) {
 	}
 }
 
+// What stands here and in the packages that use it is the same.
+func TestAgreement(t *testing.T) {
+	if got := Default().Report.CommonAbove; got != report.DefaultCommonAbove {
+		t.Errorf("report.common_above is %d by default, in report it is %d", got, report.DefaultCommonAbove)
+	}
+	for _, k := range keys {
+		if k.Name != "scheme" {
+			continue
+		}
+		for _, name := range []string{profile.Natural, profile.Packed, profile.NaturalSimhash, profile.PackedSimhash} {
+			if err := k.set(Default(), name); err != nil {
+				t.Errorf("scheme: %v", err)
+			}
+		}
+		if _, err := profile.New(profile.Options{Recipe: k.Default}); err != nil {
+			t.Errorf("scheme: %v", err)
+		}
+	}
+}
+
 const full = `
 site: {id: north, title: "北方 University"}
 scheme: packed-simhash
@@ -110,7 +134,7 @@ extract:
 log: {level: debug}
 templates:
   - name: thesis
-    path: sub/thesis.yaml
+    path: sub/thesis.txt
   - name: proposal
     sections:
       - {name: rationale, heading: '^1\.'}
@@ -123,8 +147,8 @@ func TestFull(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	thesis := "sections:\n- {name: abstract, heading: ^Abstract$, skip: false}\n"
-	if err := os.WriteFile(filepath.Join(dir, "sub", "thesis.yaml"), []byte(thesis), 0o600); err != nil {
+	thesis := "# a comment\n\nabstract = ^Abstract$\r\nreferences! = ^References$"
+	if err := os.WriteFile(filepath.Join(dir, "sub", "thesis.txt"), []byte(thesis), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := mustLoad(t, path, nil)
@@ -144,13 +168,13 @@ func TestFull(t *testing.T) {
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
 		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "log.level": "debug",
-		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/",
+		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	if c.Check.Probe != concordat.ProbeExact || c.Extract.CPU != time.Hour || c.Log.Level != slog.LevelDebug ||
-		!c.Templates[0].Sections[1].Skip || c.Templates[1].Sections[0].Skip {
+		!c.Templates[0].Sections[1].Skip || c.Templates[1].Sections[0].Skip || !c.Templates[1].Sections[1].Skip {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -221,7 +245,7 @@ templates:
   - name: two
     path: missing.yaml
   - name: three
-    sections: [{name: a, heading: b}, {name: a, heading: c}]
+    sections: [{name: a, heading: b}, {name: a, heading: }]
   - {name: four, sections: [{name: a, heading: b, skp: true}]}
   - {name: five, path: x, sections: [{name: a, heading: b}]}
   - {name: six, sections: [{name: a, heading: b}]}
@@ -245,12 +269,55 @@ templates:
 		"10 check.min_match", "11 report", "13 extract.max_input", "14 extract.max_text", "15 extract.wall",
 		"17 log.level", "18 scheme", "19 report.exclude_quotes", "20 site.title",
 		"23 templates[0].sections[0].heading", "23 templates[0].sections[1]", "23 templates[0].sections[2].heading",
-		"24 templates[1]", "26 templates[2].path", "28 templates[3].sections[1]", "29 templates[4].sections[0].skp",
+		"24 templates[1]", "26 templates[2].path", "28 templates[3].sections[1].heading", "29 templates[4].sections[0].skp",
 		"30 templates[5]", "32 templates[7].sections[0].skip", "33 templates[8]", "$CONCORDAT_SCHEME:0 scheme",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 		t.Log(err)
+	}
+}
+
+// The templates that ship with the program can be given as files, and mean the same there.
+func TestShippedTemplates(t *testing.T) {
+	files, err := filepath.Glob("../segment/data/templates/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no templates: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		path, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := mustLoad(t, write(t, fmt.Sprintf("templates: [{name: %s, path: %q}]", name, path)), nil)
+		var got []segment.Heading
+		for _, s := range c.Templates[0].Sections {
+			got = append(got, segment.Heading{Section: s.Name, Pattern: s.Heading, Skip: s.Skip})
+		}
+		byText := cmp.Comparer(func(a, b *regexp.Regexp) bool { return a.String() == b.String() })
+		if d := cmp.Diff(segment.Templates()[name].Headings, got, byText); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestTemplateFileFaults(t *testing.T) {
+	file := write(t, "# comment\na = b\nno equals sign\n = c\nd = (\ne =\n")
+	_, err := Load(write(t, fmt.Sprintf("templates: [{name: x, path: %q}]", file)), nil)
+	var faults Faults
+	if !errors.As(err, &faults) {
+		t.Fatalf("got %v, want Faults", err)
+	}
+	var got []int
+	for _, f := range faults {
+		if f.File != file {
+			t.Errorf("got file %s, want %s", f.File, file)
+		}
+		got = append(got, f.Line)
+	}
+	if d := cmp.Diff([]int{3, 4, 5, 6}, got); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -326,8 +393,8 @@ func TestDocument(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(filepath.Dir(file), "templates"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	thesis := "sections: [{name: abstract, heading: ^Abstract}]"
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "templates", "thesis.yaml"), []byte(thesis), 0o600); err != nil {
+	thesis := "abstract = ^Abstract$"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "templates", "thesis.txt"), []byte(thesis), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	mustLoad(t, file, nil)

@@ -20,6 +20,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"concordat/demo"
 )
 
 //go:embed submission.txt
@@ -30,32 +32,11 @@ const (
 	truthPath      = "truth.json"
 )
 
-// Truth is what a check of the submission against the library has to find.
-type Truth struct {
-	Submission string    `json:"submission"`
-	Title      string    `json:"title"`
-	Passages   []Passage `json:"passages"` // in the order of the submission
-	Own        []string  `json:"own"`      // what was written for it, in pieces; without the list of references
-}
-
-// Passage is one reused passage.
-type Passage struct {
-	Kind       string   `json:"kind"` // verbatim, near or paraphrase
-	Quoted     bool     `json:"quoted,omitempty"`
-	Text       string   `json:"text"`           // as the submission has it
-	Document   string   `json:"document"`       // below library/; a row of a table after a #
-	Also       []string `json:"also,omitempty"` // other documents that hold a verbatim passage word by word
-	SourceText string   `json:"source_text"`
-	// Overlap is the share of the passage's pairs of neighbouring words (Chinese: characters) that
-	// the source text has too.
-	Overlap float64 `json:"overlap"`
-}
-
 // A paragraph of the submission, with what is reused in it.
 type paragraph struct {
 	style    string // Title, Heading1 or empty
 	text     string
-	passages []Passage
+	passages []demo.Passage
 }
 
 func main() {
@@ -86,7 +67,7 @@ func generate(library fs.FS) (docx, truth []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t := Truth{Submission: submissionPath, Title: paragraphs[0].text, Own: own}
+	t := demo.Truth{Submission: submissionPath, Title: paragraphs[0].text, Own: own}
 	for _, p := range paragraphs {
 		t.Passages = append(t.Passages, p.passages...)
 	}
@@ -160,8 +141,8 @@ func appendOwn(own []string, s string) []string {
 }
 
 // resolve finds the original of a passage in its document.
-func resolve(kind, document, from, to, text string, docs map[string]string) (Passage, error) {
-	p := Passage{Kind: kind, Text: text, Document: document, SourceText: text, Overlap: 1}
+func resolve(kind, document, from, to, text string, docs map[string]string) (demo.Passage, error) {
+	p := demo.Passage{Kind: kind, Text: text, Document: document, SourceText: text, Overlap: 1}
 	source, ok := docs[document]
 	if !ok {
 		return p, errors.New("no such document")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path"
@@ -10,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"concordat/demo"
 )
 
 var library = os.DirFS("../library")
@@ -68,14 +69,10 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-func truth(t *testing.T) Truth {
+func truth(t *testing.T) demo.Truth {
 	t.Helper()
-	_, b, err := generate(library)
+	all, err := demo.ReadTruth()
 	if err != nil {
-		t.Fatal(err)
-	}
-	var all Truth
-	if err := json.Unmarshal(b, &all); err != nil {
 		t.Fatal(err)
 	}
 	return all
