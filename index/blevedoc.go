@@ -1,13 +1,15 @@
 package index
 
 import (
+	"slices"
+
 	bleve "github.com/blevesearch/bleve_index_api"
 
 	"concordat"
 )
 
-// This file gives Bleve documents whose tokens are made already: Analyze does nothing, no mapping
-// is consulted, and buffers serve many documents. It halves the cost of Bleve's map documents.
+// This file gives Bleve documents whose terms are made already: Analyze does nothing, no mapping
+// is consulted, and buffers serve many documents.
 
 const (
 	// storedOnly fields are read back by document, never looked up.
@@ -50,10 +52,10 @@ func (f *field) AnalyzedLength() int { return 1 }
 // entry is a bleve.Document: a block of sentences or a text.
 type entry struct {
 	id     string
-	fields []field // without _id
-	idf    field
-	bands  [concordat.Bands]bleve.TokenFrequencies // reused
-	terms  []byte                                  // reused
+	fields []field // stored fields
+	// terms of the five bands one after the other, counts of each band; none for a text.
+	terms  []byte
+	counts [concordat.Bands]int
 }
 
 func (e *entry) ID() string                                 { return e.id }
@@ -64,14 +66,34 @@ func (e *entry) NumPlainTextBytes() uint64                  { return 0 }
 func (e *entry) StoredFieldsBytes() uint64                  { return 0 }
 func (e *entry) Indexed() bool                              { return true }
 
+// VisitFields gives all fields to a reader other than our segment writer, which reads entry itself.
 func (e *entry) VisitFields(visit bleve.FieldVisitor) {
-	visit(&e.idf)
+	visit(&field{name: "_id", value: []byte(e.id), options: idOptions, tokens: bleve.TokenFrequencies{e.id: once}})
 	for i := range e.fields {
 		visit(&e.fields[i])
 	}
+	for band, n := range e.counts {
+		if n == 0 {
+			continue
+		}
+		tokens := make(bleve.TokenFrequencies, n)
+		for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {
+			tokens[string(b[:termBytes])] = once
+		}
+		visit(&field{name: bandFields[band], options: bandOptions, tokens: tokens})
+	}
 }
 
-// AddIDField has nothing to do: reset made the field.
+// bandTerms returns the terms of one band, termBytes each, in no order.
+func (e *entry) bandTerms(band int) []byte {
+	start := 0
+	for _, n := range e.counts[:band] {
+		start += n
+	}
+	return e.terms[termBytes*start : termBytes*(start+e.counts[band])]
+}
+
+// AddIDField has nothing to do: VisitFields gives the field.
 func (e *entry) AddIDField() {}
 
 // reset empties e for the Bleve document id.
@@ -79,12 +101,7 @@ func (e *entry) reset(id string) {
 	e.id = id
 	e.fields = e.fields[:0]
 	e.terms = e.terms[:0]
-	if e.idf.tokens == nil {
-		e.idf.tokens = make(bleve.TokenFrequencies, 1)
-	}
-	clear(e.idf.tokens)
-	e.idf.tokens[id] = once
-	e.idf.name, e.idf.value, e.idf.options = "_id", []byte(id), idOptions
+	e.counts = [concordat.Bands]int{}
 }
 
 // store adds a stored field with the given value, which e keeps.
@@ -95,35 +112,17 @@ func (e *entry) store(name string, value []byte) {
 // addBands adds the five band fields of a block of at most longBlockSentences sentences. A value
 // that two sentences of the block share gives one term.
 func (e *entry) addBands(ss []concordat.Sentence, c *counters) {
-	e.terms = e.terms[:0]
-	var counts [concordat.Bands]int
 	var seen [longBlockSentences]uint32
 	for band := range concordat.Bands {
 		n := 0
-	next:
 		for i := range ss {
 			v := ss[i].Fingerprint.Band(band)
-			for _, w := range seen[:n] {
-				if v == w {
-					continue next
-				}
+			if !slices.Contains(seen[:n], v) {
+				seen[n] = v
+				n++
+				e.terms = appendTerm(e.terms, v, c.next(band, v))
 			}
-			seen[n] = v
-			n++
-			e.terms = appendTerm(e.terms, v, c.next(band, v))
 		}
-		counts[band] = n
-	}
-	all := string(e.terms) // Bleve keeps parts of it beyond the batch
-	for band, n := range counts {
-		if e.bands[band] == nil {
-			e.bands[band] = make(bleve.TokenFrequencies, n)
-		}
-		clear(e.bands[band])
-		for range n {
-			e.bands[band][all[:termBytes]] = once
-			all = all[termBytes:]
-		}
-		e.fields = append(e.fields, field{name: bandFields[band], options: bandOptions, tokens: e.bands[band]})
+		e.counts[band] = n
 	}
 }

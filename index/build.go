@@ -15,7 +15,7 @@ import (
 
 // builderBatch is the number of Bleve documents, some 10,000 sentences, that become one segment
 // before all are merged: bigger ones take memory and no less time, smaller ones cost more merging.
-const builderBatch = 512
+const builderBatch = 65536
 
 // Build makes a new shard in dir, absent or empty, of the profiles, which must each be of another
 // document: the quickest way from nothing, all in one merged segment. Only one processor is used.
@@ -75,6 +75,7 @@ func (s *Shard) build(profiles iter.Seq[*concordat.Profile]) error {
 	if err := errors.Join(os.RemoveAll(store), os.RemoveAll(parts), os.Mkdir(parts, 0o700)); err != nil {
 		return err
 	}
+	register()
 	b, err := scorch.NewBuilder(map[string]any{
 		"path": store, "buildPathPrefix": parts, "batchSize": builderBatch, "mergeMax": 1000,
 		"internal": map[string][]byte{string(internalFormat): {formatVersion}},

@@ -56,7 +56,12 @@ func (s *Shard) readDocument(d *document) (*concordat.Document, error) {
 		return nil, err
 	}
 	defer snapshot.Close()
-	return readDocument(snapshot, d.number)
+	var out *concordat.Document
+	err = guard(func() error {
+		out, err = readDocument(snapshot, d.number)
+		return err
+	})
+	return out, err
 }
 
 func readDocument(snapshot *scorch.IndexSnapshot, number uint32) (*concordat.Document, error) {

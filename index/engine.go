@@ -45,6 +45,13 @@ var (
 	asyncCallback = "concordat/index"
 )
 
+func register() {
+	registerOnce.Do(func() {
+		scorch.RegistryAsyncErrorCallbacks[asyncCallback] = asyncError
+		registerPlugin()
+	})
+}
+
 func asyncError(err error, path string) {
 	v, ok := engines.Load(path)
 	if !ok {
@@ -113,7 +120,7 @@ func openEngine(dir string, create, readOnly bool, log func(string, ...any)) (*e
 }
 
 func startEngine(dir string, readOnly bool, log func(string, ...any)) (*engine, error) {
-	registerOnce.Do(func() { scorch.RegistryAsyncErrorCallbacks[asyncCallback] = asyncError })
+	register()
 	config := map[string]any{
 		"path":                   dir,
 		"read_only":              readOnly,
@@ -249,18 +256,23 @@ func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 
 // visitStored calls visit with the identity and the stored fields of every live Bleve document, in
 // no order. The bytes are only valid during the call.
+//
+// Values are copied as they come: they stand in a buffer that zap hands to the next reader, such
+// as the merger, as soon as VisitDocument returns.
 func visitStored(s *scorch.IndexSnapshot, visit func(id []byte, fields map[string][]byte) error) error {
 	fields := make(map[string][]byte, 4)
 	for _, seg := range s.Segments() {
 		it := seg.DocNumbersLive().Iterator()
 		for it.HasNext() {
-			clear(fields)
+			for name, value := range fields {
+				fields[name] = value[:0]
+			}
 			var id []byte
 			err := seg.VisitDocument(uint64(it.Next()), func(name string, _ byte, value []byte, _ []uint64) bool {
 				if name == "_id" {
-					id = value
-				} else {
-					fields[name] = value
+					id = append(id, value...)
+				} else if name != fieldText {
+					fields[name] = append(fields[name][:0], value...)
 				}
 				return true
 			})

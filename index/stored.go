@@ -49,8 +49,9 @@ type storedMatcher struct {
 	query    *concordat.Query
 	snapshot *scorch.IndexSnapshot
 	segments []storedSegment
-	metas    map[uint32]*meta // by document number
-	fps      []concordat.Fingerprint
+	metas    map[uint32]*meta        // by document number
+	fps      []concordat.Fingerprint // reused
+	spans    []byte                  // reused
 }
 
 // storedSegment holds what serves all look-ups in one segment. Bleve's dictionaries and posting
@@ -177,8 +178,7 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 	var number uint32
 	var ordinal int
 	var err error
-	var spans []byte
-	m.fps = m.fps[:0]
+	m.fps, m.spans = m.fps[:0], m.spans[:0]
 	verr := seg.VisitDocument(doc, func(name string, _ byte, value []byte, _ []uint64) bool {
 		switch name {
 		case "_id":
@@ -189,7 +189,7 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 		case fieldFingerprints:
 			m.fps, err = decodeFingerprints(m.fps, value)
 		case fieldSpans:
-			spans = value
+			m.spans = append(m.spans, value...) // valid only within this call
 		}
 		return err == nil
 	})
@@ -203,7 +203,7 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 			continue
 		}
 		if kept == nil {
-			kept = slices.Clone(spans)
+			kept = slices.Clone(m.spans)
 		}
 		// The ordinal within the document follows once its length is known.
 		hits = append(hits, storedHit{number: number, ordinal: ordinal, distance: d, fp: g, spans: kept, position: i})
