@@ -398,3 +398,33 @@ func FuzzBuild(f *testing.F) {
 		}
 	})
 }
+
+// manyFindings are those of a thesis: each passage held by several sources, as overlapping blocks.
+func manyFindings(size, passages, sources int) *Findings {
+	rnd := rand.New(rand.NewPCG(7, 7))
+	f := &Findings{Version: Version, Submission: concordat.Document{Text: randomText(rnd, size)}}
+	for i := range passages {
+		at := size / passages * i
+		for k := range sources {
+			f.Passages = append(f.Passages, concordat.Passage{
+				Span:       concordat.Span{Start: at, End: at + 3*size/passages/2},
+				Source:     concordat.Ref{Site: "a", Library: "l", Document: concordat.DocumentID(fmt.Sprint(k))},
+				SourceSpan: concordat.Span{Start: at, End: at + 3*size/passages/2}, Text: strings.Repeat("x", 3*size/passages/2),
+				Kind: concordat.KindNear, Similarity: rnd.Float64(),
+			})
+		}
+	}
+	return f
+}
+
+func BenchmarkBuild(b *testing.B) {
+	for _, n := range []int{500, 2000, 8000} {
+		f := manyFindings(300*n, n, 3)
+		b.Run(fmt.Sprint("blocks=", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Build(f, Rules{ExcludeQuotes: true, ExcludeBibliography: true})
+			}
+		})
+	}
+}
