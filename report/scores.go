@@ -15,7 +15,9 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 		found = append(found, c.all...)
 		switch c.excluded {
 		case "":
-			exact = append(exact, c.exact...)
+			if !b.kinds[concordat.KindVerbatim] {
+				exact = append(exact, c.exact...)
+			}
 		case concordat.ExcludedCommon:
 			common = append(common, c.all...)
 		}
@@ -28,7 +30,7 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	}
 	s.Found = b.share(all)
 	s.Covered = b.share(covered)
-	s.Verbatim = b.share(union(exact))
+	s.Verbatim = b.share(union(exact).and(covered))
 	s.Changed = max(s.Covered-s.Verbatim, 0)
 	s.Common = b.share(onlyCommon)
 	s.Excluded = b.share(all.without(covered).without(onlyCommon))
@@ -203,7 +205,7 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 		switch {
 		case s.Excluded == "" && c.excluded != "":
 		case s.Excluded != "" && len(c.counted) == 0:
-			held = append(held, c.all...)
+			held, exact = append(held, c.all...), append(exact, c.exact...)
 		default:
 			held, exact = append(held, c.counted...), append(exact, c.exact...)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -281,6 +282,18 @@ func TestPageOfRandomFindings(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
+}
+
+func FuzzWrite(f *testing.F) {
+	f.Add([]byte(`{"submission":{"text":"some words here\n\nand <b>there</b>"},"passages":[{"span":{"start":0,"end":20},"text":"some words","source_span":{"start":0,"end":10},"words":[{"span":{"start":0,"end":4},"source":{"start":0,"end":4}}]}],"flags":[{"code":"x","span":{"start":3,"end":9}}],"skipped":[{"span":{"start":17,"end":30},"reason":"short"}],"checked":[]}`))
+	f.Fuzz(func(t *testing.T, findings []byte) {
+		var x report.Findings
+		if json.Unmarshal(findings, &x) != nil {
+			return
+		}
+		x.Submission.Text = strings.ToValidUTF8(x.Submission.Text, "?")
+		checkPage(t, write(t, report.Build(&x, report.Rules{ExcludeQuotes: true})))
+	})
 }
 
 // large makes findings of a long text: passages spread over it, each with several sources.

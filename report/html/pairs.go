@@ -17,7 +17,7 @@ func (d *doc) passages() {
 		d.raw(`<p class="note">No passage was found.</p></section>`)
 		return
 	}
-	d.raw(`<p class="note">The checked text stands on the left, the source on the right. Words that the other side does not hold are <span class="d">underlined and shaded</span>; grey text is the surroundings.</p>`)
+	d.raw(`<p class="note">The checked text stands on the left, the source on the right. Words that the other side does not hold are <u>underlined and shaded</u>; grey text is the surroundings.</p>`)
 	for i := range d.r.Evidence {
 		d.evidence(i)
 	}
@@ -145,9 +145,9 @@ func (d *doc) context(s string) {
 	if s == "" {
 		return
 	}
-	d.raw(`<span class="ctx">`)
+	d.raw("<i>")
 	d.text(s)
-	d.raw("</span>")
+	d.raw("</i>")
 }
 
 // usable returns the word pairs that lie in order within both sides of p; nil if words were not
@@ -206,9 +206,9 @@ func (d *doc) differs(s string) {
 	b := strings.LastIndexFunc(s, word)
 	_, n := utf8.DecodeRuneInString(s[b:])
 	d.text(s[:a])
-	d.raw(`<span class="d">`)
+	d.raw("<u>")
 	d.text(s[a : b+n])
-	d.raw("</span>")
+	d.raw("</u>")
 	d.text(s[b+n:])
 }
 
