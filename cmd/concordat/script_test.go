@@ -34,6 +34,7 @@ func cacheDir() string { return filepath.Join(os.TempDir(), "concordat-test-cach
 //
 //	exits N COMMAND...   run a command and want exit code N
 //	json [!] KEY=VALUE...    want a JSON value on stdout in which all the keys have these values
+//	field FILE KEY=VALUE KEY NAME   set the variable NAME from the JSON value in FILE that matches
 //	zip FILE.zip FILE...     pack files
 //	write FILE REPEAT TEXT   write TEXT many times; \n and \xNN are understood
 func TestScripts(t *testing.T) {
@@ -55,6 +56,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 			"json":  wantJSON,
+			"field": setField,
 			"zip":   zipFiles,
 			"write": writeRepeated,
 		},
@@ -102,6 +104,22 @@ func wantJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+func setField(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: field FILE KEY=VALUE KEY NAME")
+	}
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	for d.More() {
+		var v any
+		ts.Check(d.Decode(&v))
+		if got, err := lookUp(v, args[2]); err == nil && hasAll(ts, v, args[1:2]) {
+			ts.Setenv(args[3], fmt.Sprint(got))
+			return
+		}
+	}
+	ts.Fatalf("no value with %s in %s", args[1], args[0])
+}
+
 func hasAll(ts *testscript.TestScript, v any, pairs []string) bool {
 	for _, p := range pairs {
 		key, want, ok := strings.Cut(p, "=")
@@ -126,7 +144,7 @@ func lookUp(v any, key string) (any, error) {
 			}
 			v = got
 		case []any:
-			if part == "#" {
+			if part == "len" {
 				v = float64(len(x))
 				continue
 			}
