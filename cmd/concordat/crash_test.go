@@ -23,7 +23,7 @@ func program(t *testing.T, data string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	c := exec.Command(path, append([]string{"--data", data}, args...)...)
-	c.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir())
+	c.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "GORACE="+raceOptions)
 	return c
 }
 

@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 // cacheDir is where the compiled PDF reader is kept between runs: compiling takes seconds.
 func cacheDir() string { return filepath.Join(os.TempDir(), "concordat-test-cache") }
 
+// raceOptions spare each process of a race build the second it otherwise waits at its end. A race
+// still ends it with exit code 66.
+const raceOptions = "atexit_sleep_ms=0"
+
 // TestScripts runs the commands in testdata/script. Beside the commands of testscript they have
 //
 //	exits N COMMAND...   run a command and want exit code N
@@ -51,6 +55,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_CACHE_HOME", cacheDir())
 			e.Setenv("CONCORDAT_DATA", filepath.Join(e.WorkDir, "site"))
 			e.Setenv("DEMO", demo)
+			e.Setenv("GORACE", raceOptions)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
