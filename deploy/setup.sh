@@ -33,5 +33,20 @@ if [ -n "$need" ]; then
 	fi
 fi
 
-# The toolchain line of go.mod lets an older Go fetch the right one; a Go that cannot says so here.
-go version >/dev/null
+# From 1.21 on Go fetches the version that go.mod asks for. What a distribution ships may be older: then
+# the toolchain is fetched from the module proxy, checked against the checksum database as any module.
+if ! go list -m >/dev/null 2>&1; then
+	version=$(sed -n 's/^go //p' go.mod)
+	toolchain=golang.org/toolchain@v0.0.1-go$version.linux-$(go env GOARCH)
+	fetched=$(go env GOMODCACHE)/$toolchain
+	if [ "$(id -u)" = 0 ] && (cd / && GO111MODULE=on go mod download "$toolchain"); then
+		chmod -R u+w "$fetched"
+		chmod +x "$fetched"/bin/* "$fetched"/pkg/tool/*/*
+		ln -sf "$fetched/bin/go" "$fetched/bin/gofmt" /usr/local/bin/
+	fi
+	hash -r
+	if ! go list -m >/dev/null; then
+		echo "this project needs Go $version: install it from https://go.dev/dl" >&2
+		exit 1
+	fi
+fi
