@@ -77,6 +77,9 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	if err := checkText(sub.Text); err != nil {
 		return nil, fmt.Errorf("submission %s: %w", sub.ID, err)
 	}
+	if o.Candidates < 0 {
+		return nil, fmt.Errorf("submission %s: %d candidates: %w", sub.ID, o.Candidates, concordat.ErrInvalid)
+	}
 	libraries, err := s.libraries(ctx, o.Libraries)
 	if err != nil {
 		return nil, err

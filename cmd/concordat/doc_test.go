@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -173,6 +174,52 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	visit(root)
+}
+
+// The example of the README runs as it is written.
+func TestReadmeExample(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes in a library")
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := "set -eu\n"
+	for _, block := range codeBlock.FindAllStringSubmatch(string(readme), -1)[1:] {
+		script += block[1]
+	}
+	for _, change := range [][2]string{
+		{"make build\n", ""}, {"bin/concordat", "concordat"}, {"$PWD", dir},
+		{"--out report.", "--out " + dir + "/report."},
+	} {
+		if !strings.Contains(script, change[0]) {
+			t.Fatalf("the README has no %q", change[0])
+		}
+		script = strings.ReplaceAll(script, change[0], change[1])
+	}
+	run := exec.Command("sh", "-c", script)
+	run.Dir = "../.."
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "GORACE="+raceOptions)
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"calls: 52 added, 0 replaced, 0 unchanged, 0 unreadable", "exit code 4", "  done  ", "report: " + dir + "/report.html"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("it does not print %q", want)
+		}
+	}
+	for _, name := range []string{"report.html", "report.json"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
 }
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
