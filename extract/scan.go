@@ -173,7 +173,7 @@ func rarer(w word, main script) script {
 
 // borrowed reports whether every odd letter of w takes the place of a twin that the text does not use.
 func (k *wordScan) borrowed(w word) bool {
-	if w.count[latin] >= w.count[foreign(w)] {
+	if k.letters[latin] >= k.letters[foreign(w)] {
 		return false // no Latin text does without a, e, o or c
 	}
 	for _, r := range k.s[w.from:w.to] {
