@@ -149,7 +149,7 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 		l := &p.lines[i]
 		x, y := (l.left+l.right)/2, (l.low+l.high)/2
 		const margin = 2 // points
-		l.off = l.solid > 0 && (x < -margin || y < -margin || x > p.width+margin || y > p.height+margin)
+		l.off = l.solid > 0 && p.width > 20 && p.height > 20 && (x < -margin || y < -margin || x > p.width+margin || y > p.height+margin)
 	}
 	for _, c := range chars {
 		if !c.generated && c.r > ' ' {

@@ -34,11 +34,40 @@ func splitLines(chars []pdfChar) []pdfLine {
 		}
 		if l, ok := makeLine(chars[start:i]); ok {
 			l.hyphen = i < len(chars) && chars[i].hyphen
-			lines = append(lines, l)
+			if n := len(lines); n > 0 && lines[n-1].beside(&l) {
+				lines[n-1].extend(&l)
+			} else {
+				lines = append(lines, l)
+			}
 		}
 		start = i + 1
 	}
 	return lines
+}
+
+// beside reports whether m stands right of l on the same line: raised signs and marks above letters
+// make PDFium end a line where a reader sees none.
+func (l *pdfLine) beside(m *pdfLine) bool {
+	if l.solid == 0 || m.solid == 0 || l.hyphen || l.size() <= 0 || m.size() <= 0 {
+		return false
+	}
+	overlap := min(l.high, m.high) - max(l.low, m.low)
+	gap := m.left - l.right
+	em := max(l.size(), m.size()) * 0.8
+	return overlap > 0.5*min(l.size(), m.size()) && gap > -0.6*em && gap < 0.6*em && l.left < m.left
+}
+
+// extend adds m, which stands beside l.
+func (l *pdfLine) extend(m *pdfLine) {
+	r, _ := utf8.DecodeRuneInString(m.text)
+	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
+		l.text += " "
+	}
+	l.text += m.text
+	if m.solid > l.solid {
+		l.low, l.high = m.low, m.high
+	}
+	l.right, l.solid, l.hyphen = max(l.right, m.right), l.solid+m.solid, m.hyphen
 }
 
 func makeLine(chars []pdfChar) (pdfLine, bool) {
