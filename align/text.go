@@ -101,16 +101,19 @@ func divide(units []unit, words []token, s sentence) []unit {
 }
 
 // weigh fills in terms, spread and entries.
-func (t *Text) weigh(folded func(int) string) {
+func (t *Text) weigh(folded func(int) []byte) {
 	ids := make(map[uint64]int32, 64+len(t.words)/4) // folded word -> provisional id of its stem
 	stems := make(map[uint64]int32, 64+len(t.words)/4)
 	of := make([]int32, len(t.words))
 	var hashes []uint64
 	for i := range t.words {
 		h := t.words[i].hash
+		if t.words[i].flags&gramWord != 0 {
+			h = xxhash.Sum64(folded(i))
+		}
 		id, ok := ids[h]
 		if !ok {
-			s := xxhash.Sum64String(stem(folded(i)))
+			s := xxhash.Sum64(stem(folded(i)))
 			if id, ok = stems[s]; !ok {
 				id = int32(len(hashes))
 				hashes = append(hashes, s)
@@ -170,16 +173,22 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 }
 
 // stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
-func stem(word string) string {
+func stem(word []byte) []byte {
 	if len(word) < 3 || len(word) > 40 {
 		return word
 	}
-	for i := range len(word) {
-		if word[i] < 'a' || word[i] > 'z' {
+	runes := make([]rune, len(word))
+	for i, c := range word {
+		if c < 'a' || c > 'z' {
 			return word
 		}
+		runes[i] = rune(c)
 	}
-	return string(porterstemmer.StemWithoutLowerCasing([]rune(word)))
+	out := word[:0:0]
+	for _, r := range porterstemmer.StemWithoutLowerCasing(runes) {
+		out = append(out, byte(r))
+	}
+	return out
 }
 
 // mostMarks bounds the punctuation that clings to a passage's first and last word.
