@@ -23,6 +23,10 @@ type Passage struct {
 // chosen by cross-validation on thirds of the PAN 2013 training corpus (doc/evaluation-align.md)
 // unless another source is named. Lengths are letters and digits; one Han character counts as three.
 type Options struct {
+	// Background is the number of units of other text that weights assume beside the pair's own: no
+	// other word occurs there, and stop words in half of it. Without it the few units of a short text
+	// make every word look common. Default 20.
+	Background float64
 	// Floor is the least cosine and the least Dice measure of two units that is looked at at all,
 	// 0 to 1. Default 0.15.
 	Floor float64
@@ -82,8 +86,9 @@ func (o Options) filled() Options {
 			*v = d
 		}
 	}
+	def(&o.Background, 20)
 	def(&o.Floor, 0.15)
-	def(&o.Seed, 0.40)
+	def(&o.Seed, 0.38)
 	def(&o.Support, 0.3)
 	def(&o.SupportFar, 0.6)
 	def(&o.SupportOffset, 0.1)
@@ -169,7 +174,7 @@ func (p *pairing) copies() []stretch {
 
 // reworded returns the passages that seeds make, in order of A.
 func (p *pairing) reworded() []stretch {
-	w := weigh(p.a, p.b)
+	w := p.weigh()
 	p.w = &w
 	cells := compare(p.a, p.b, p.w, p.o)
 	support(cells, p.o)

@@ -123,5 +123,5 @@ func (p *pairing) worth(gains []float32) float32 {
 	for _, v := range gains {
 		sum += v
 	}
-	return sum / float32(math.Log(max(2, float64(len(p.a.units)+len(p.b.units))/2)))
+	return sum / float32(math.Log(max(2, p.units()/2)))
 }

@@ -20,6 +20,8 @@ type Text struct {
 	terms []uint64
 	// spread[r] is the number of units that hold the stem of rank r.
 	spread []int32
+	// stops[r] says that the stem of rank r is of a stop word.
+	stops []bool
 	// entries[u.from:u.to] are the distinct stems of unit u, in order of rank.
 	entries []entry
 }
@@ -125,6 +127,12 @@ func (t *Text) weigh(folded func(int) []byte) {
 	}
 	t.rank(hashes, of)
 	t.spread = make([]int32, len(t.terms))
+	t.stops = make([]bool, len(t.terms))
+	for i, r := range of {
+		if t.words[i].flags&stopWord != 0 {
+			t.stops[r] = true
+		}
+	}
 	count := make([]int32, len(t.terms))
 	for i := range t.units {
 		u := &t.units[i]

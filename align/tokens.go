@@ -1,6 +1,7 @@
 package align
 
 import (
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 
@@ -21,6 +22,7 @@ type token struct {
 const (
 	afterClause = 1 << iota // a comma or the like stands before the word
 	gramWord                // one character of a word without spaces: its stem is a pair of characters
+	stopWord                // in the stop list of the text's language
 )
 
 // How many letters of an alphabet one character counts for: Chinese says in about a third of the
@@ -42,6 +44,7 @@ func tokens(text string) (words []token, sentences []sentence, folded func(i int
 	}
 	words = make([]token, 0, len(t.Words))
 	norms := make([][2]int32, 0, len(t.Words))
+	language := languageOf(t)
 	first := int32(0)
 	end := func() {
 		if n := int32(len(words)); n > first {
@@ -57,7 +60,7 @@ func tokens(text string) (words []token, sentences []sentence, folded func(i int
 				if i > s.First && stopped(text[t.Words[i-1].End:w.Start]) {
 					end()
 				}
-				words, norms = appendWord(t, w, words, norms)
+				words, norms = appendWord(t, w, language, words, norms)
 			}
 			// A line end that is meant ends no sentence here: copies are rarely wrapped as their source is.
 			if s.Span.End > int(t.Words[s.Last-1].End) {
@@ -69,6 +72,26 @@ func tokens(text string) (words []token, sentences []sentence, folded func(i int
 	return words, sentences, func(i int) []byte { return t.Norm[norms[i][0]:norms[i][1]] }
 }
 
+// languageOf returns the bit of the stop list that holds most words of t, or 0.
+func languageOf(t *segment.Text) uint32 {
+	var votes [32]int
+	for i := range t.Words {
+		for m := t.Words[i].Stop; m != 0; m &= m - 1 {
+			votes[bits.TrailingZeros32(m)]++
+		}
+	}
+	best := 0
+	for i, n := range votes {
+		if n > votes[best] {
+			best = i
+		}
+	}
+	if votes[best] == 0 {
+		return 0
+	}
+	return 1 << best
+}
+
 // stopped reports whether the text between two words has a full stop or the like before white space.
 // [segment.Split] knows abbreviations and wants a capital letter behind; here a stop too many costs
 // little, as short sentences join the next, while a stop too few hides where a passage begins, and
@@ -78,10 +101,13 @@ func stopped(between string) bool {
 	return i >= 0 && strings.ContainsAny(between[i:], " \n\t\u00a0")
 }
 
-func appendWord(t *segment.Text, w *segment.Word, words []token, norms [][2]int32) ([]token, [][2]int32) {
+func appendWord(t *segment.Text, w *segment.Word, language uint32, words []token, norms [][2]int32) ([]token, [][2]int32) {
 	out := token{start: w.Start, end: w.End, hash: w.Hash, chars: int32(w.Chars)}
 	if w.Flags&segment.AfterClause != 0 {
 		out.flags = afterClause
+	}
+	if w.Stop&language != 0 || w.Flags&segment.HanStop != 0 {
+		out.flags |= stopWord
 	}
 	switch {
 	case w.Flags&segment.Han != 0:
