@@ -26,20 +26,21 @@ type weights struct {
 	a, b   []float32 // by rank of each text
 	common []int32   // rank in A -> index of its postings, or -1
 	ofB    []int32   // index of postings -> rank in B
+	rare   float32   // weight of a stem that one unit of each text holds and nothing else
 }
 
 // weigh computes ln(N / n) for each stem, N being the units of both texts and n those that hold the
 // stem (Salton and Buckley 1988 with the pair for collection, as Sanchez-Perez et al. 2014 do).
-func (p *pairing) weigh() weights {
-	a, b := p.a, p.b
-	w := weights{
+func weigh(a, b *Text, o *Options) *weights {
+	w := &weights{
 		a: make([]float32, len(a.terms)), b: make([]float32, len(b.terms)),
 		common: make([]int32, len(a.terms)),
 	}
-	n := p.units()
+	n := float64(len(a.units)+len(b.units)) + o.Background
+	w.rare = float32(math.Log(max(n/2, 2)))
 	idf := func(held int32, stop bool) float32 {
 		if stop {
-			return float32(math.Log(n / (float64(held) + p.o.Background/2)))
+			return float32(math.Log(n / (float64(held) + o.Background/2)))
 		}
 		return float32(math.Log(n / float64(held)))
 	}
@@ -88,9 +89,6 @@ func (p *pairing) weigh() weights {
 	}
 	return w
 }
-
-// units returns the number of units of the pair and of the background.
-func (p *pairing) units() float64 { return float64(len(p.a.units)+len(p.b.units)) + p.o.Background }
 
 // norms returns the length of each unit's vector.
 func (t *Text) norms(weight []float32) []float32 {

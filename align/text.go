@@ -31,6 +31,7 @@ type unit struct {
 	first, last int32 // words
 	from, to    int32 // entries
 	chars       int32 // weighted letters
+	start, end  int32 // bytes of the original
 }
 
 // entry is a stem of a unit with its number of occurrences.
@@ -154,6 +155,8 @@ func (t *Text) weigh(folded func(int) []byte) {
 		for _, w := range t.words[u.first:u.last] {
 			u.chars += w.chars
 		}
+		span := t.span(u.first, u.last)
+		u.start, u.end = int32(span.Start), int32(span.End)
 	}
 }
 
