@@ -123,7 +123,7 @@ type stretch struct {
 // equal runs are not looked for: see [Literal].
 func Pair(a, b *Text, o Options) []Passage {
 	o = o.filled()
-	if a.words == nil || b.words == nil {
+	if a.sketch || b.sketch {
 		var out []Passage
 		p := newPairing(a, b, &o)
 		for _, f := range p.reworded() {

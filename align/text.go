@@ -14,6 +14,7 @@ import (
 // Text is one side of a comparison, prepared. It is immutable and safe for concurrent use.
 type Text struct {
 	source string
+	sketch bool // made of a Sketch: there are no words
 	words  []token
 	units  []unit
 	// terms are the hashes of the distinct stems, ascending; an entry names a stem by its rank here.
@@ -157,6 +158,9 @@ func (t *Text) weigh(folded func(int) []byte) {
 		}
 		span := t.span(u.first, u.last)
 		u.start, u.end = int32(span.Start), int32(span.End)
+		if i > 0 { // one mark may cling to the word before and to the one behind
+			u.start = max(u.start, t.units[i-1].end)
+		}
 	}
 }
 
