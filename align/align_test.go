@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"concordat"
 )
@@ -131,7 +132,7 @@ func TestDeterministicAndInBounds(t *testing.T) {
 }
 
 func split(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return !wordRune(r) })
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // Texts made to explode must cost about what a plain text of the size costs.

@@ -88,14 +88,15 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 		}
 		return sum / max(chars, 1)
 	}
-	a = side(p.a.units[c.a0:c.a1], c.a0, func(c *cell) int32 { return c.row })
-	b = side(p.b.units[c.b0:c.b1], c.b0, func(c *cell) int32 { return c.col })
+	a = side(p.a[c.a0:c.a1], c.a0, func(c *cell) int32 { return c.row })
+	b = side(p.b[c.b0:c.b1], c.b0, func(c *cell) int32 { return c.col })
 	return a, b
 }
 
 // accepted divides seeds with a gap of gap units; a group whose mean similarity is too low is
 // divided again with one less, down to none, and then given up.
-func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64, least int) []cluster {
+func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64) []cluster {
+	least := p.o.LeastSeeds
 	var out []cluster
 	todo := joined(seeds, gap, least, nil)
 	for ; gap[0] >= 0 && len(todo) > 0; gap[0], gap[1] = gap[0]-1, gap[1]-1 {
@@ -126,7 +127,7 @@ func byRow(x, y cell) int {
 // disjoint removes what clusters share on side A: the one with the higher level keeps the units
 // (Sanchez-Perez et al. 2014, section 3.3), the other keeps the longest rest. The result is in order
 // of A.
-func (p *pairing) disjoint(cs []cluster, least int) []cluster {
+func (p *pairing) disjoint(cs []cluster) []cluster {
 	slices.SortFunc(cs, func(x, y cluster) int {
 		switch {
 		case x.level > y.level:
@@ -138,7 +139,7 @@ func (p *pairing) disjoint(cs []cluster, least int) []cluster {
 		}
 		return int(x.b0 - y.b0)
 	})
-	taken := make([]bool, len(p.a.units))
+	taken := make([]bool, len(p.a))
 	kept := cs[:0]
 	for _, c := range cs {
 		from, to, best := c.a0, c.a0, c.a0
@@ -159,7 +160,7 @@ func (p *pairing) disjoint(cs []cluster, least int) []cluster {
 					rest = append(rest, s)
 				}
 			}
-			if len(rest) < least {
+			if len(rest) < p.o.LeastSeeds {
 				continue
 			}
 			level, evidence := c.level, c.evidence

@@ -23,6 +23,9 @@ type Channel string
 const (
 	// ChannelText aligns the texts themselves.
 	ChannelText Channel = "text"
+	// ChannelSketches aligns keyed word sets, then the order of words where they suggest a literal
+	// copy: what a site hands over of a nominated document instead of its text.
+	ChannelSketches Channel = "sketches"
 )
 
 // AsPAN returns the options with PAN's habits of annotation, which are not those of people: one
@@ -37,8 +40,9 @@ func AsPAN(o align.Options) align.Options {
 // It works on all cores and stops at the first error or when ctx ends. The texts are read as UTF-8;
 // every byte that is not counts as one code point, as PAN's reader has it.
 func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, channel Channel) error {
-	if channel != ChannelText {
-		return fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
+	find, err := finder(channel)
+	if err != nil {
+		return err
 	}
 	f, err := os.Open(pairsFile)
 	if err != nil {
@@ -53,7 +57,11 @@ func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, chann
 		return err
 	}
 	return overPairs(ctx, pairs, srcDir, suspDir, func(p DocumentPair, susp, source *Side) error {
-		found := detections(p, susp, source, AsPAN(align.Options{}))
+		passages, err := find(susp, source)
+		if err != nil {
+			return err
+		}
+		found := annotated(p, susp, source, passages)
 		return writeFile(filepath.Join(outDir, stem(p.Susp)+"-"+stem(p.Source)+".xml"), p.Susp, found)
 	})
 }
@@ -120,9 +128,69 @@ func onePair(p DocumentPair, srcs, susps *shelf, do func(DocumentPair, *Side, *S
 	return do(p, susp, source)
 }
 
-func detections(p DocumentPair, susp, source *Side, o align.Options) []Annotation {
-	var out []Annotation
-	for _, x := range align.Pair(susp.Text, source.Text, o) {
+// finder returns what aligns a pair over a channel.
+func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error), error) {
+	switch channel {
+	case ChannelText:
+		return func(susp, source *Side) ([]align.Passage, error) {
+			return align.Pair(susp.Text, source.Text, AsPAN(align.Options{})), nil
+		}, nil
+	case ChannelSketches:
+		return func(susp, source *Side) ([]align.Passage, error) {
+			return overSketches(susp.Text, source.Text, AsPAN(align.Options{}))
+		}, nil
+	}
+	return nil, fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
+}
+
+// sketchKey stands for the key of a federation.
+var sketchKey = []byte("evaluation")
+
+// overSketches does what two sites do: sketches of both documents, and then, for passages that are
+// probably literal, the order of their words.
+func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, error) {
+	a, err := sketched(susp)
+	if err != nil {
+		return nil, err
+	}
+	b, err := sketched(source)
+	if err != nil {
+		return nil, err
+	}
+	var copies []align.Passage
+	for _, p := range align.Literal(a, b, o) {
+		x, err := susp.Order(sketchKey, p.A)
+		if err != nil {
+			return nil, err
+		}
+		y, err := source.Order(sketchKey, p.B)
+		if err != nil {
+			return nil, err
+		}
+		found, err := align.Copies(x, y, o)
+		if err != nil {
+			return nil, err
+		}
+		copies = append(copies, found...)
+	}
+	if o.VerbatimReplaces && len(copies) > 0 {
+		return copies, nil
+	}
+	return append(copies, align.Pair(a, b, o)...), nil
+}
+
+func sketched(t *align.Text) (*align.Text, error) {
+	s, err := t.Sketch(sketchKey, align.DefaultSketchBits)
+	if err != nil {
+		return nil, err
+	}
+	return s.Text()
+}
+
+// annotated returns passages in code points, as PAN counts.
+func annotated(p DocumentPair, susp, source *Side, passages []align.Passage) []Annotation {
+	out := make([]Annotation, 0, len(passages))
+	for _, x := range passages {
 		a0, a1 := susp.runes.at(x.A.Start), susp.runes.at(x.A.End)
 		b0, b1 := source.runes.at(x.B.Start), source.runes.at(x.B.End)
 		out = append(out, Annotation{p.Susp, p.Source, a0, a1 - a0, b0, b1 - b0})
