@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 		{"text", report.WriteText},
 		{"html", html.Write},
 	}
-	for _, name := range []string{"english", "chinese"} {
+	for _, name := range []string{"english", "chinese", "arabic"} {
 		f := load(t, name)
 		for rules, r := range map[string]report.Rules{"": {}, "-strict": strict(f)} {
 			rep := report.Build(f, r)

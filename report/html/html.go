@@ -80,7 +80,11 @@ func (d *doc) head() {
 	d.text(d.title())
 	d.raw("</h1><dl class=\"meta\">")
 	d.fact("Document", string(d.r.Submission.ID))
-	d.fact("Made", d.r.Made.UTC().Format("2 January 2006, 15:04 UTC"))
+	made := ""
+	if !d.r.Made.IsZero() {
+		made = d.r.Made.UTC().Format("2 January 2006, 15:04 UTC")
+	}
+	d.fact("Made", made)
 	d.fact("Length", report.Thousands(d.r.Scores.Characters)+" letters and digits")
 	d.fact("Passages", report.Thousands(len(d.r.Evidence)))
 	d.fact("Sources", report.Thousands(len(d.r.Sources)))

@@ -169,7 +169,7 @@ func checkPage(t *testing.T, page string) []*xhtml.Node {
 }
 
 func TestPage(t *testing.T) {
-	for _, name := range []string{"english", "chinese"} {
+	for _, name := range []string{"english", "chinese", "arabic"} {
 		t.Run(name, func(t *testing.T) {
 			f := load(t, name)
 			r := report.Build(f, report.Rules{})

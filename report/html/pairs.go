@@ -139,6 +139,9 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 		d.raw("</p>")
 	}
 	d.raw("</div></div>")
+	if p.Text != "" && p.Words == nil && p.Kind != concordat.KindVerbatim {
+		d.raw(`<p class="note">The two were not compared word by word.</p>`)
+	}
 }
 
 func (d *doc) context(s string) {
