@@ -42,7 +42,7 @@ func randomFindings(rnd *rand.Rand) *Findings {
 		f.Passages = append(f.Passages, concordat.Passage{
 			Span:   s,
 			Source: concordat.Ref{Site: "a", Library: concordat.LibraryID(fmt.Sprint("l", rnd.IntN(2))), Document: concordat.DocumentID(fmt.Sprint("d", rnd.IntN(4)))},
-			Title:  "T", SourceSpan: concordat.Span{Start: src, End: src + s.Len()},
+			Title:  fmt.Sprint("T", rnd.IntN(9)), SourceSpan: concordat.Span{Start: src, End: src + s.Len()},
 			Kind: kinds[rnd.IntN(len(kinds))], Similarity: rnd.Float64(), Documents: rnd.IntN(40),
 			Text: strings.Repeat("x", s.Len()),
 		})
@@ -330,6 +330,9 @@ func TestCounterAgainstScan(t *testing.T) {
 			want := concordat.Span{Start: utf8.RuneCountInString(text[:s.Start]), End: utf8.RuneCountInString(text[:s.End])}
 			if got := c.Points(s); got != want {
 				t.Fatalf("code points of %v: got %v, want %v", s, got, want)
+			}
+			if got := c.Bytes(want); got != s {
+				t.Fatalf("bytes of code points %v: got %v, want %v", want, got, s)
 			}
 			n := 0
 			for _, r := range s.In(text) {

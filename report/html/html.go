@@ -140,13 +140,15 @@ func (d *doc) verdict() string {
 	if !d.r.Scores.Measured() {
 		return "A blank is not a zero: nothing was measured."
 	}
+	const judge = "The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge."
 	reached := "below"
-	if d.r.Reached() {
+	switch {
+	case d.r.Threshold <= 0:
+		return judge
+	case d.r.Reached():
 		reached = "at or above"
 	}
-	return fmt.Sprintf("This is %s the threshold of %s from which a report asks to be read closely. "+
-		"The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.",
-		reached, report.Percent(d.r.Threshold))
+	return fmt.Sprintf("This is %s the threshold of %s from which a report asks to be read closely. %s", reached, report.Percent(d.r.Threshold), judge)
 }
 
 // bar is the text as one bar of all that was found and all that was not.

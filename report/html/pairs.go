@@ -88,6 +88,13 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	} else {
 		d.text(fmt.Sprintf("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
 	}
+	if s.Here != e.Span {
+		at := d.count.Points(s.Here)
+		d.text(fmt.Sprintf("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
+	}
+	if n := s.Documents(); n > 1 {
+		d.text(fmt.Sprintf("; a sentence of it stands in %s documents", report.Thousands(n)))
+	}
 	d.raw("</p>")
 	for _, p := range s.Parts {
 		d.part(s, p)
