@@ -103,7 +103,7 @@ func newBuilder(f *Findings, r Rules) *builder {
 func (b *builder) place() {
 	b.passages = make([]concordat.Passage, 0, len(b.f.Passages))
 	for _, p := range b.f.Passages {
-		p.Span = clip(b.text, p.Span)
+		p.Span = trim(b.text, clip(b.text, p.Span))
 		if p.Span.Len() == 0 || b.count.Characters(p.Span) == 0 {
 			b.unplaced++
 			continue

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -99,6 +100,14 @@ func clip(text string, s concordat.Span) concordat.Span {
 	if s.Start >= s.End {
 		return concordat.Span{}
 	}
+	return s
+}
+
+// trim returns s without the white space at its ends, which no reader sees as part of a passage.
+func trim(text string, s concordat.Span) concordat.Span {
+	in := s.In(text)
+	s.Start += len(in) - len(strings.TrimLeftFunc(in, unicode.IsSpace))
+	s.End = s.Start + len(strings.TrimSpace(in))
 	return s
 }
 
