@@ -336,6 +336,24 @@ func TestPageGrowsWithTheText(t *testing.T) {
 	}
 }
 
+// A hundred sources for each passage make no page that nobody can open, and every one is named.
+func TestPageOfManySources(t *testing.T) {
+	f := large(rand.New(rand.NewPCG(1, 5)), 200_000, 300, 100)
+	page := write(t, report.Build(f, report.Rules{}))
+	if len(page) > 20<<20 {
+		t.Errorf("page of %d bytes", len(page))
+	}
+	named := map[string]bool{}
+	for _, n := range checkPage(t, page) {
+		if n.Data == "a" && strings.HasPrefix(attr(n, "href"), "#s") {
+			named[textOf(n)] = true
+		}
+	}
+	if len(named) < 200 {
+		t.Errorf("%d of 200 sources are named beside a passage", len(named))
+	}
+}
+
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
