@@ -158,7 +158,7 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 		var err error
 		switch {
 		case f.band >= 0:
-			addresses[i], err = w.inverted(sortTerms(w.terms[f.band]), false)
+			addresses[i], err = w.inverted(sortTerms(w.terms[f.band], make([]termDoc, len(w.terms[f.band])), 8*termBytes), false)
 		case f.options.IsIndexed():
 			var ts []termDoc
 			if ts, err = w.idTerms(); err == nil {
@@ -181,25 +181,30 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 // for its identity.
 type termDoc struct{ term, doc uint32 }
 
-// sortTerms sorts by term, keeping the order of documents: two passes of a radix sort over 24 bits.
-func sortTerms(ts []termDoc) []termDoc {
-	out := make([]termDoc, len(ts))
-	for shift := 0; shift < 24; shift += 12 {
-		var count [1<<12 + 1]uint32
-		for _, t := range ts {
-			count[t.term>>shift&0xfff+1]++
+// sortTerms sorts pairs by a term of the given even number of bits, 24 at most, keeping the order
+// of equal ones: two passes of a radix sort. The result is in one of the two slices, which are
+// equally long.
+func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
+	var counts [1<<12 + 1]uint32
+	half := bits / 2
+	mask := uint32(1)<<half - 1
+	for shift := 0; shift < bits; shift += half {
+		count := counts[:mask+2]
+		clear(count)
+		for _, p := range pairs {
+			count[p.term>>shift&mask+1]++
 		}
 		for i := 1; i < len(count); i++ {
 			count[i] += count[i-1]
 		}
-		for _, t := range ts {
-			p := &count[t.term>>shift&0xfff]
-			out[*p] = t
-			*p++
+		for _, p := range pairs {
+			at := &count[p.term>>shift&mask]
+			scratch[*at] = p
+			*at++
 		}
-		ts, out = out, ts
+		pairs, scratch = scratch, pairs
 	}
-	return ts
+	return pairs
 }
 
 // idTerms returns the documents in order of identity; two of one identity are an error.

@@ -86,9 +86,9 @@ type state struct {
 const (
 	// maxFresh sentences are compared one by one, at 1 ns each.
 	maxFresh = 4096
-	// levelCost is the number of such comparisons that take as long as building a small level:
-	// five arrays of 2^20 counters to clear and sum.
-	levelCost = 5 << 20
+	// levelCost is the number of such comparisons that take about as long as building a small
+	// level, which has five times 65,536 groups to fill whatever its size.
+	levelCost = 2 << 20
 	// fanout is how many times bigger a level is than the next, at least. Every sentence is
 	// rebuilt about fanout times for each factor of fanout in size.
 	fanout = 4
