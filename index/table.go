@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -27,8 +28,7 @@ type level struct {
 type band struct {
 	groups []group      // one for each value of the upper 16 bits
 	big    [][17]uint32 // start of each bucket, and the end of the last, of groups that need it
-	sigs   []uint64     // 64 of the other 80 bits
-	exts   []uint16     // 16 more
+	recs   []byte       // recBytes an entry: the other 80 bits, little-endian
 	ids    []uint32     // index into entries; nil in band 0, where it would be the position
 }
 
@@ -41,6 +41,7 @@ type group struct {
 }
 
 const (
+	recBytes = 10
 	escape   = 255
 	bigGroup = 254
 	groups   = 1 << (concordat.BandBits - 4)
@@ -126,13 +127,13 @@ func compareFingerprints(a, b concordat.Fingerprint) int {
 func (b *band) build(i int, entries []concordat.Fingerprint, pairs, scratch []termDoc) {
 	order := byBand(entries, i, pairs, scratch)
 	b.index(order)
-	b.sigs = make([]uint64, len(entries))
-	b.exts = make([]uint16, len(entries))
+	b.recs = make([]byte, 0, recBytes*len(entries))
 	if i > 0 {
 		b.ids = make([]uint32, len(entries))
 	}
 	for p, o := range order {
-		b.sigs[p], b.exts[p] = rest(entries[o.doc], i)
+		sig, ext := rest(entries[o.doc], i)
+		b.recs = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint64(b.recs, sig), ext)
 		if i > 0 {
 			b.ids[p] = o.doc
 		}
@@ -209,7 +210,7 @@ func (l *level) bytes() int64 {
 	n := cap(l.entries)*16 + cap(l.starts)*4 + cap(l.occs)*8
 	for i := range l.bands {
 		b := &l.bands[i]
-		n += len(b.groups)*int(unsafe.Sizeof(group{})) + len(b.big)*68 + cap(b.sigs)*8 + cap(b.exts)*2 + cap(b.ids)*4
+		n += len(b.groups)*int(unsafe.Sizeof(group{})) + len(b.big)*68 + cap(b.recs) + cap(b.ids)*4
 	}
 	return int64(n)
 }
