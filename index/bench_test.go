@@ -213,11 +213,11 @@ func BenchmarkMatch(b *testing.B) {
 					if s == nil {
 						s = benchShard(b, n)
 					}
-					qs := nearQueries(s.view.levels[0], 20*size+2000)
+					qs := nearQueries(s.view.levels[0], 20*size+4000)
 					b.ReportAllocs()
 					i, start := 0, cpuTime()
 					for b.Loop() {
-						o := i % 20 * size
+						o := i % (len(qs) / size) * size
 						q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[o : o+size], MaxDistance: 27, Probe: p}
 						if _, err := s.Match(context.Background(), &q); err != nil {
 							b.Fatal(err)

@@ -329,6 +329,45 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
+// TestVerify: one changed byte anywhere in a segment is found.
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, testOptions)
+	if err := s.Put(t.Context(), indextest.NewGenerator(1, 3).Profile("l", "d", 400)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Verify(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := filepath.Glob(filepath.Join(dir, storeName, "*.zap"))
+	if err != nil || len(m) != 1 {
+		t.Fatal(m, err)
+	}
+	f, err := os.OpenFile(m[0], os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, at := range []int64{0, 1000, 3000} {
+		b := make([]byte, 1)
+		if _, err := f.ReadAt(b, at); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte{b[0] ^ 1}, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Verify(t.Context()); !errors.Is(err, concordat.ErrCorrupt) || !strings.Contains(err.Error(), m[0]) {
+			t.Errorf("byte %d changed: %v, want ErrCorrupt naming the file", at, err)
+		}
+		if _, err := f.WriteAt(b, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFoolishFolder(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "letter.txt"), []byte("dear"), 0o600); err != nil {
