@@ -167,6 +167,11 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 	}
 	switch f {
 	case EML:
+		if bytes.HasPrefix(data, []byte("From ")) && depth < w.o.MaxNesting {
+			if rest := nextMessage(data); rest != nil && !w.done {
+				w.mailbox(at, rest, depth)
+			}
+		}
 		msg, err := readMessage(data)
 		if err != nil {
 			return // told already by the message itself
@@ -196,6 +201,37 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 				w.attachment(at, name, i, body, depth)
 			}
 		}
+	}
+}
+
+// nextMessage is what follows the first message of a mailbox, from its line "From " on, or nil.
+func nextMessage(data []byte) []byte {
+	if i := bytes.Index(data, []byte("\n\nFrom ")); i >= 0 {
+		return data[i+2:]
+	}
+	if i := bytes.Index(data, []byte("\r\n\r\nFrom ")); i >= 0 {
+		return data[i+4:]
+	}
+	return nil
+}
+
+// mailbox gives the further messages of a mailbox as members.
+func (w *walker) mailbox(at string, data []byte, depth int) {
+	for n := 2; data != nil && !w.done; n++ {
+		if w.lim.entries--; w.lim.entries < 0 {
+			w.give(at, nil, limitError("messages", "MaxEntries", fmt.Sprintf("more than %d", w.o.MaxEntries)))
+			return
+		}
+		one, rest := data, nextMessage(data)
+		if rest != nil {
+			one = data[:len(data)-len(rest)]
+		}
+		name := fmt.Sprintf("message %d", n)
+		// Without its line "From " it is a message like any other, attachments and all.
+		if i := bytes.IndexByte(one, '\n'); i >= 0 {
+			w.walk(memberPath(at, name), name+".eml", one[i+1:], depth+1)
+		}
+		data = rest
 	}
 }
 
