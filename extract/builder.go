@@ -21,6 +21,7 @@ type builder struct {
 	include func(name string) ([]byte, bool)
 	spans   spanFlags   // stretches of para that need a flag
 	places  []paraPlace // places that begin inside para
+	scans   []Scan
 }
 
 // paraPlace is a place that begins inside the paragraph being written.

@@ -3,6 +3,7 @@ package extract
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -145,6 +146,9 @@ func (d *pdfDoc) write() {
 		prev = d.writePage(p, prev, words)
 	}
 	d.b.end()
+	for _, n := range append(slices.Clone(noText), drawn...) {
+		d.renderScan(n - 1)
+	}
 	if len(noText) > 0 {
 		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: pictures only", pageList(noText), len(d.pages)))
 	}

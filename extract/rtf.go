@@ -81,7 +81,7 @@ func (r *rtfReader) read() error {
 			}
 			r.st = r.stack[len(r.stack)-1]
 			r.stack = r.stack[:len(r.stack)-1]
-			if len(r.stack) == 0 {
+			if len(r.stack) == 0 && isRTF(r.data) { // a piece of RTF may be several groups
 				return nil
 			}
 		case '\\':

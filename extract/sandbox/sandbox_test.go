@@ -14,6 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
+		misbehave(filepath.Base(os.Args[0]))
 		sandbox.Main()
 	}
 	if len(os.Args) == 2 {
