@@ -122,8 +122,8 @@ type stretch struct {
 // Spans are then those of whole units, Words is nil, Similarity is estimated from the sketches, and
 // equal runs are not looked for: see [Literal].
 func Pair(a, b *Text, o Options) []Passage {
-	o = o.filled()
 	if a.sketch || b.sketch {
+		o = o.forSketches().filled()
 		var out []Passage
 		p := newPairing(a, b, &o)
 		for _, f := range p.reworded() {
@@ -131,6 +131,7 @@ func Pair(a, b *Text, o Options) []Passage {
 		}
 		return out
 	}
+	o = o.filled()
 	found := stretches(a, b, &o)
 	out := make([]Passage, 0, len(found))
 	for _, s := range found {

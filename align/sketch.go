@@ -179,6 +179,14 @@ func (s Sketch) validate() error {
 	return nil
 }
 
+// forSketches fills in the default that differs: stop words are no evidence where none are kept.
+func (o Options) forSketches() Options {
+	if o.Evidence == 0 {
+		o.Evidence = 8
+	}
+	return o
+}
+
 // rough returns a passage of sketches: whole units, nothing of words.
 func (p *pairing) rough(f found) Passage {
 	out := Passage{
@@ -207,8 +215,11 @@ func (p *pairing) rough(f found) Passage {
 // other that they are probably copied word for word, widened by two units at each end: those for
 // which it is worth comparing [Order], in order of a.
 func Literal(a, b *Text, o Options) []Passage {
-	o = o.filled()
-	p := newPairing(a, b, &o)
+	o = o.forSketches().filled()
+	return newPairing(a, b, &o).literal()
+}
+
+func (p *pairing) literal() []Passage {
 	const (
 		like   = 0.6 // least cosine, gap and mean: Federated alignment measurements, doc/evaluation-align.md
 		gap    = 2
