@@ -220,15 +220,15 @@ func Literal(a, b *Text, o Options) []Passage {
 }
 
 func (p *pairing) literal() []Passage {
-	const (
-		like   = 0.6 // least cosine, gap and mean: Federated alignment measurements, doc/evaluation-align.md
-		gap    = 2
-		level  = 0.45
-		around = 2
+	var (
+		like   = L1 // least cosine, gap and mean: Federated alignment measurements, doc/evaluation-align.md
+		gap    = L2
+		level  = L3
+		around = int32(2)
 	)
 	var seeds []cell
 	for _, c := range p.cells {
-		if c.sim >= like {
+		if c.sim >= float32(like) {
 			seeds = append(seeds, c)
 		}
 	}
@@ -305,3 +305,7 @@ func (o Order) tokens() ([]token, error) {
 	}
 	return out, nil
 }
+
+var L1 float64 = 0.5
+var L2 int32 = 2
+var L3 float64 = 0.3
