@@ -22,9 +22,7 @@ import (
 // Config is the configuration of a site. All values are in range.
 type Config struct {
 	Site      Site
-	Scheme    string // natural, packed, natural-simhash or packed-simhash
-	Shards    int    // of the index, 1 to 256; fixed when the site is made
-	Data      string // folder of the site, absolute; empty: the caller's choice
+	Scheme    string // name of a recipe of package profile
 	Check     Check
 	Report    Report
 	Templates []Template // by name, each name once
@@ -45,7 +43,6 @@ type Check struct {
 	Threshold float64 // share of a document, 0 to 1, from which it is called reused
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
-	MinMatch  int    // normalised characters of the shortest passage kept; 0: the aligner's own bound
 }
 
 // Report holds the defaults of the rules through which findings are seen.
@@ -136,25 +133,7 @@ func (p *parser) environment(env Lookup) {
 			p.faults = append(p.faults, Fault{File: "$" + k.Env(), Key: k.Name, Problem: err.Error()})
 			continue
 		}
-		if k.path && value != "" {
-			p.absolute(k, "")
-		}
 		p.config.origins[k.Name] = Origin{Env: k.Env()}
-	}
-}
-
-// absolute makes the path in k absolute, from dir or from the working folder if dir is empty.
-func (p *parser) absolute(k Key, dir string) {
-	path := k.get(p.config)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	path, err := filepath.Abs(path)
-	if err == nil {
-		err = k.set(p.config, path)
-	}
-	if err != nil {
-		p.faults = append(p.faults, Fault{File: p.file, Key: k.Name, Problem: err.Error()})
 	}
 }
 

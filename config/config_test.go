@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/segment"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of doc/config.md")
@@ -48,8 +52,8 @@ func lookup(env map[string]string) Lookup {
 func TestDefaults(t *testing.T) {
 	c := mustLoad(t, "", nil)
 	if c.Check.Threshold != 0.3 || c.Check.Probe != concordat.ProbeOne || c.Check.Forward != "unmatched" ||
-		c.Scheme != "natural" || c.Shards != 1 || c.Log.Level != slog.LevelInfo || c.Extract.MaxInput != 256<<20 ||
-		c.Extract.Wall != 2*time.Minute || c.Report.ExcludeKinds != nil || c.Data != "" {
+		c.Scheme != "natural" || c.Log.Level != slog.LevelInfo || c.Extract.MaxInput != 256<<20 ||
+		c.Extract.Wall != 2*time.Minute || c.Report.ExcludeKinds != nil {
 		t.Errorf("got %+v", c)
 	}
 	for _, r := range c.Rows() {
@@ -80,16 +84,33 @@ func TestKeysRoundTrip(t *testing.T) {
 	}
 }
 
+// What stands here and in the packages that use it is the same.
+func TestAgreement(t *testing.T) {
+	if got := Default().Report.CommonAbove; got != report.DefaultCommonAbove {
+		t.Errorf("report.common_above is %d by default, in report it is %d", got, report.DefaultCommonAbove)
+	}
+	for _, k := range keys {
+		if k.Name != "scheme" {
+			continue
+		}
+		for _, name := range []string{profile.Natural, profile.Packed, profile.NaturalSimhash, profile.PackedSimhash} {
+			if err := k.set(Default(), name); err != nil {
+				t.Errorf("scheme: %v", err)
+			}
+		}
+		if _, err := profile.New(profile.Options{Recipe: k.Default}); err != nil {
+			t.Errorf("scheme: %v", err)
+		}
+	}
+}
+
 const full = `
 site: {id: north, title: "北方 University"}
 scheme: packed-simhash
-shards: 8
-data: ../data
 check:
   threshold: 0.25
   probe: exact
   forward: none
-  min_match: 40
 report:
   exclude_quotes: true
   exclude_bibliography: true
@@ -113,7 +134,7 @@ extract:
 log: {level: debug}
 templates:
   - name: thesis
-    path: sub/thesis.yaml
+    path: sub/thesis.txt
   - name: proposal
     sections:
       - {name: rationale, heading: '^1\.'}
@@ -126,8 +147,8 @@ func TestFull(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	thesis := "sections:\n- {name: abstract, heading: ^Abstract$, skip: false}\n"
-	if err := os.WriteFile(filepath.Join(dir, "sub", "thesis.yaml"), []byte(thesis), 0o600); err != nil {
+	thesis := "# a comment\n\nabstract = ^Abstract$\r\nreferences! = ^References$"
+	if err := os.WriteFile(filepath.Join(dir, "sub", "thesis.txt"), []byte(thesis), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := mustLoad(t, path, nil)
@@ -139,37 +160,33 @@ func TestFull(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash", "shards": "8",
-		"data": filepath.Join(filepath.Dir(dir), "data"), "check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
-		"check.min_match": "40", "report.exclude_quotes": "true", "report.exclude_bibliography": "true",
+		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
+		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
+		"report.exclude_quotes": "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
 		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "log.level": "debug",
-		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/",
+		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	if c.Check.Probe != concordat.ProbeExact || c.Extract.CPU != time.Hour || c.Log.Level != slog.LevelDebug ||
-		!c.Templates[0].Sections[1].Skip || c.Templates[1].Sections[0].Skip {
+		!c.Templates[0].Sections[1].Skip || c.Templates[1].Sections[0].Skip || !c.Templates[1].Sections[1].Skip {
 		t.Errorf("got %+v", c)
 	}
 }
 
 func TestOrigins(t *testing.T) {
 	path := write(t, "check:\n  threshold: 0.5\n  forward: all\n")
-	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := mustLoad(t, path, map[string]string{
-		"CONCORDAT_CHECK_THRESHOLD": "0.7", "CONCORDAT_REPORT_EXCLUDE_KINDS": "common,summary", "CONCORDAT_DATA": "d", "CONCORDAT_SITE_TITLE": ""})
+		"CONCORDAT_CHECK_THRESHOLD": "0.7", "CONCORDAT_REPORT_EXCLUDE_KINDS": "common,summary", "CONCORDAT_SITE_TITLE": ""})
 	want := map[string][2]string{
 		"check.threshold": {"0.7", "$CONCORDAT_CHECK_THRESHOLD"}, "check.forward": {"all", path + ":3"},
 		"check.probe": {"one", "default"}, "report.exclude_kinds": {"common, summary", "$CONCORDAT_REPORT_EXCLUDE_KINDS"},
-		"data": {filepath.Join(wd, "d"), "$CONCORDAT_DATA"}, "site.title": {"", "$CONCORDAT_SITE_TITLE"},
+		"site.title": {"", "$CONCORDAT_SITE_TITLE"},
 	}
 	for _, r := range c.Rows() {
 		if w, ok := want[r.Key]; ok && w != [2]string{r.Value, r.Origin.String()} {
@@ -186,7 +203,7 @@ func TestOrigins(t *testing.T) {
 	}
 	for _, want := range [][]string{
 		{"check.threshold", "0.7", "$CONCORDAT_CHECK_THRESHOLD", "live"},
-		{"shards", "1", "default", "restart"},
+		{"scheme", "natural", "default", "restart"},
 		{"site.title", "-", "$CONCORDAT_SITE_TITLE", "live"},
 	} {
 		found := false
@@ -218,9 +235,9 @@ extract:
   wall: 2
 log: &anchor
   level: loud
-shards: 0
+scheme: best
 report.exclude_quotes: true
-data: "a\tb"
+site.title: "a\tb"
 templates:
   - name: one
     sections: [{name: a, heading: '('}, {name: b}, {name: c, heading: 'x*'}]
@@ -228,14 +245,14 @@ templates:
   - name: two
     path: missing.yaml
   - name: three
-    sections: [{name: a, heading: b}, {name: a, heading: c}]
+    sections: [{name: a, heading: b}, {name: a, heading: }]
   - {name: four, sections: [{name: a, heading: b, skp: true}]}
   - {name: five, path: x, sections: [{name: a, heading: b}]}
   - {name: six, sections: [{name: a, heading: b}]}
   - {name: six, sections: [{name: a, heading: b, skip: yes}]}
   - {name: six, sections: [{name: a, heading: b}]}
 `)
-	_, err := Load(path, lookup(map[string]string{"CONCORDAT_SHARDS": "many", "CONCORDAT_SCHEME": "natural"}))
+	_, err := Load(path, lookup(map[string]string{"CONCORDAT_SCHEME": "many"}))
 	var faults Faults
 	if !errors.As(err, &faults) || !errors.Is(err, concordat.ErrInvalid) {
 		t.Fatalf("got %v, want Faults that are concordat.ErrInvalid", err)
@@ -250,14 +267,57 @@ templates:
 	want := []string{
 		"2 site.id", "3 site.name", "4 chekc", "6 check.threshold", "7 check.probe", "8 check", "9 check.forward",
 		"10 check.min_match", "11 report", "13 extract.max_input", "14 extract.max_text", "15 extract.wall",
-		"17 log.level", "18 shards", "19 report.exclude_quotes", "20 data",
+		"17 log.level", "18 scheme", "19 report.exclude_quotes", "20 site.title",
 		"23 templates[0].sections[0].heading", "23 templates[0].sections[1]", "23 templates[0].sections[2].heading",
-		"24 templates[1]", "26 templates[2].path", "28 templates[3].sections[1]", "29 templates[4].sections[0].skp",
-		"30 templates[5]", "32 templates[7].sections[0].skip", "33 templates[8]", "$CONCORDAT_SHARDS:0 shards",
+		"24 templates[1]", "26 templates[2].path", "28 templates[3].sections[1].heading", "29 templates[4].sections[0].skp",
+		"30 templates[5]", "32 templates[7].sections[0].skip", "33 templates[8]", "$CONCORDAT_SCHEME:0 scheme",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 		t.Log(err)
+	}
+}
+
+// The templates that ship with the program can be given as files, and mean the same there.
+func TestShippedTemplates(t *testing.T) {
+	files, err := filepath.Glob("../segment/data/templates/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no templates: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		path, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := mustLoad(t, write(t, fmt.Sprintf("templates: [{name: %s, path: %q}]", name, path)), nil)
+		var got []segment.Heading
+		for _, s := range c.Templates[0].Sections {
+			got = append(got, segment.Heading{Section: s.Name, Pattern: s.Heading, Skip: s.Skip})
+		}
+		byText := cmp.Comparer(func(a, b *regexp.Regexp) bool { return a.String() == b.String() })
+		if d := cmp.Diff(segment.Templates()[name].Headings, got, byText); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestTemplateFileFaults(t *testing.T) {
+	file := write(t, "# comment\na = b\nno equals sign\n = c\nd = (\ne =\n")
+	_, err := Load(write(t, fmt.Sprintf("templates: [{name: x, path: %q}]", file)), nil)
+	var faults Faults
+	if !errors.As(err, &faults) {
+		t.Fatalf("got %v, want Faults", err)
+	}
+	var got []int
+	for _, f := range faults {
+		if f.File != file {
+			t.Errorf("got file %s, want %s", f.File, file)
+		}
+		got = append(got, f.Line)
+	}
+	if d := cmp.Diff([]int{3, 4, 5, 6}, got); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -267,7 +327,7 @@ func TestNotYAML(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
 	}
 	for name, text := range map[string]string{
-		"syntax": "check: [", "two documents": "shards: 1\n---\nshards: 2\n", "list": "- a\n", "scalar": "hello",
+		"syntax": "check: [", "two documents": "scheme: packed\n---\nscheme: natural\n", "list": "- a\n", "scalar": "hello",
 		"tab": "check:\n\tthreshold: 1", "alias": "site: &x {id: a}\nlog: *x\n", "merge": "site:\n  <<: {id: a}\n",
 		"bomb": bomb, "bytes": "\xff\xfe\x00", "large": "#" + strings.Repeat("x", MaxFile),
 	} {
@@ -284,12 +344,12 @@ func TestNotYAML(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	a := mustLoad(t, write(t, "check: {threshold: 0.5}\ntemplates:\n- {name: x, sections: [{name: a, heading: b}]}\n- {name: y, sections: [{name: a, heading: b}]}\n"), nil)
-	b := mustLoad(t, write(t, "shards: 2\ncheck:\n  threshold: 5e-1\ntemplates:\n- {name: y, sections: [{name: a, heading: b, skip: true}]}\n- {name: z, sections: [{name: a, heading: b}]}\n"), nil)
+	b := mustLoad(t, write(t, "scheme: packed\ncheck:\n  threshold: 5e-1\ntemplates:\n- {name: y, sections: [{name: a, heading: b, skip: true}]}\n- {name: z, sections: [{name: a, heading: b}]}\n"), nil)
 	if d := Diff(a, a); d != nil {
 		t.Errorf("got %v, want none", d)
 	}
 	want := []Change{
-		{Key: "shards", Old: "1", New: "2"},
+		{Key: "scheme", Old: "natural", New: "packed"},
 		{Key: "templates.y", Old: "a /b/", New: "a /b/ skip", Live: true},
 		{Key: "templates.z", New: "a /b/", Live: true},
 		{Key: "templates.x", Old: "a /b/", Live: true},
@@ -333,8 +393,8 @@ func TestDocument(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(filepath.Dir(file), "templates"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	thesis := "sections: [{name: abstract, heading: ^Abstract}]"
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "templates", "thesis.yaml"), []byte(thesis), 0o600); err != nil {
+	thesis := "abstract = ^Abstract$"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "templates", "thesis.txt"), []byte(thesis), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	mustLoad(t, file, nil)

@@ -25,9 +25,8 @@ type Key struct {
 	Live    bool // takes effect while the site runs; else at its next start
 	Doc     string
 
-	path bool // a path, which may be relative
-	set  func(*Config, string) error
-	get  func(*Config) string
+	set func(*Config, string) error
+	get func(*Config) string
 }
 
 // Env returns the variable that overlays the key.
@@ -56,11 +55,7 @@ var keys = []Key{
 		"Name of the site for people, as partners and reports show it."),
 	word("scheme", "natural", restart, func(c *Config) *string { return &c.Scheme },
 		"Recipe of the fingerprints. An index keeps that with which it was made; reindex changes it.",
-		"natural", "packed", "natural-simhash", "packed-simhash"),
-	number("shards", "1", restart, "shards", 1, 256, func(c *Config) *int { return &c.Shards },
-		"Number of shards of a new index; reindex changes it."),
-	folder("data", "", restart, func(c *Config) *string { return &c.Data },
-		"Folder of the site. Empty: that of --data, else the user's data folder."),
+		"natural", "packed", "natural-b1", "natural-b2", "natural-simhash", "packed-simhash"),
 
 	share("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
 		"Share of a document that must be covered for it to be called reused."),
@@ -69,8 +64,6 @@ var keys = []Key{
 	word("check.forward", "unmatched", live, func(c *Config) *string { return &c.Check.Forward },
 		"Which sentences go out to partner sites: those that found nothing here, all, or none.",
 		"unmatched", "all", "none"),
-	number("check.min_match", "0", live, "normalised characters", 0, 1_000_000, func(c *Config) *int { return &c.Check.MinMatch },
-		"Shortest passage that a check keeps. 0: the bound of the alignment."),
 
 	yesNo("report.exclude_quotes", "false", live, func(c *Config) *bool { return &c.Report.ExcludeQuotes },
 		"Leave quoted passages out of the scores."),
@@ -127,12 +120,6 @@ func text(name, def string, live bool, field func(*Config) *string, doc string) 
 			return nil
 		},
 		get: func(c *Config) string { return *field(c) }}
-}
-
-func folder(name, def string, live bool, field func(*Config) *string, doc string) Key {
-	k := text(name, def, live, field, doc)
-	k.Type, k.path = "path", true
-	return k
 }
 
 func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*Config) *concordat.SiteID, doc string) Key {

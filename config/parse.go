@@ -126,9 +126,6 @@ func (p *parser) value(k Key, n *yaml.Node) {
 		p.fault(n, k.Name, "%s", err)
 		return
 	}
-	if k.path && text != "" {
-		p.absolute(k, p.dir)
-	}
 	p.config.origins[k.Name] = Origin{File: p.file, Line: n.Line}
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -14,7 +16,7 @@ import (
 type Template struct {
 	Name     string
 	Path     string    // of the file that held the sections, absolute; empty: the configuration did
-	Sections []Section // at least one, each name once
+	Sections []Section // at least one; a name may stand several times, with several headings
 }
 
 // Section is one kind of section of a template: from a line that Heading matches to the next
@@ -103,29 +105,52 @@ func (p *parser) templatePath(n *yaml.Node, at, path string) string {
 	return path
 }
 
-// templateFile reads the sections that stand in a file of their own; faults within name that file.
+// templateFile reads the sections that stand in a file of their own, in the form of the templates that
+// ship with the program (package segment): a line "section = pattern" each, with an exclamation mark
+// after the name of a section that is not checked; # begins a comment. Faults name that file.
 func (p *parser) templateFile(n *yaml.Node, at, path string) []Section {
 	text, err := readFile(path)
 	if err != nil {
 		p.fault(n, at+".path", "%s", err)
 		return nil
 	}
-	in := parser{config: p.config, file: path, dir: filepath.Dir(path)}
-	var sections []Section
-	if root := in.document(text); root != nil {
-		in.mapping(root, "", func(key, value *yaml.Node) {
-			if key.Value != "sections" {
-				in.fault(key, key.Value, "unknown key")
-				return
+	var all []Section
+	number, before := 0, len(p.faults)
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		s, problem := parseLine(line)
+		if problem == "" && len(all) == maxSections {
+			problem = fmt.Sprintf("more than %d sections", maxSections)
+		}
+		if problem != "" {
+			p.faults = append(p.faults, Fault{File: path, Line: number, Key: s.Name, Problem: problem})
+			if len(p.faults) > before+maxSections {
+				break
 			}
-			sections = in.sections(value, "sections")
-		})
+			continue
+		}
+		all = append(all, s)
 	}
-	if len(in.faults) == 0 && len(sections) == 0 {
-		in.faults = Faults{{File: path, Problem: "no sections"}}
+	if len(p.faults) == before && len(all) == 0 {
+		p.faults = append(p.faults, Fault{File: path, Problem: "no sections"})
 	}
-	p.faults = append(p.faults, in.faults...)
-	return sections
+	return all
+}
+
+// parseLine reads "section = pattern"; problem is empty or says what is wrong.
+func parseLine(line string) (s Section, problem string) {
+	name, pattern, ok := strings.Cut(line, "=")
+	name, s.Skip = strings.CutSuffix(strings.TrimSpace(name), "!")
+	s.Name = strings.TrimSpace(name)
+	if !ok || s.Name == "" || !utf8.ValidString(s.Name) {
+		return s, "want section = pattern"
+	}
+	s.Heading, problem = compile(strings.TrimSpace(pattern))
+	return s, problem
 }
 
 func (p *parser) sections(n *yaml.Node, at string) []Section {
@@ -139,10 +164,6 @@ func (p *parser) sections(n *yaml.Node, at string) []Section {
 		before := len(p.faults)
 		s := p.section(item, at)
 		if len(p.faults) > before {
-			continue
-		}
-		if slices.ContainsFunc(all, func(u Section) bool { return u.Name == s.Name }) {
-			p.fault(item, at, "section %s stands here twice", s.Name)
 			continue
 		}
 		all = append(all, s)
@@ -181,18 +202,24 @@ func (p *parser) section(n *yaml.Node, at string) Section {
 }
 
 func (p *parser) heading(n *yaml.Node, at, text string) *regexp.Regexp {
+	re, problem := compile(text)
+	if problem != "" {
+		p.fault(n, at, "%s", problem)
+	}
+	return re
+}
+
+// compile returns the pattern of a heading, or nil and what is wrong with it.
+func compile(text string) (re *regexp.Regexp, problem string) {
 	if text == "" || len(text) > maxHeading {
-		p.fault(n, at, "want a regular expression of 1 to %d bytes", maxHeading)
-		return nil
+		return nil, fmt.Sprintf("want a regular expression of 1 to %d bytes", maxHeading)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		p.fault(n, at, "%s", err)
-		return nil
+		return nil, err.Error()
 	}
 	if re.MatchString("") {
-		p.fault(n, at, "%q matches an empty line", text)
-		return nil
+		return nil, fmt.Sprintf("%q matches an empty line", text)
 	}
-	return re
+	return re, ""
 }

@@ -17,8 +17,10 @@ type builder struct {
 	label  string // place to be recorded with the next paragraph
 	full   bool   // MaxText was met
 	counts map[string]int
-	spans  spanFlags   // stretches of para that need a flag
-	places []paraPlace // places that begin inside para
+	// include gives the file that a LaTeX text includes; nil: there are no others.
+	include func(name string) ([]byte, bool)
+	spans   spanFlags   // stretches of para that need a flag
+	places  []paraPlace // places that begin inside para
 }
 
 // paraPlace is a place that begins inside the paragraph being written.
@@ -204,6 +206,8 @@ func (b *builder) emptyError() *Error {
 			return &Error{Code: f.Code, Detail: f.Detail}
 		case FlagPictures:
 			return &Error{Code: NoTextLayer, Detail: f.Detail}
+		case FlagPart:
+			return &Error{Code: Empty, Detail: "no character of text in it; " + f.Detail}
 		}
 	}
 	return &Error{Code: Empty, Detail: "no character of text in it"}

@@ -152,7 +152,11 @@ func checkInput(name string, data []byte, o Options) (Format, error) {
 }
 
 // read runs the reader of one format and settles what it left.
-func read(f Format, data []byte, o Options, lim *budget) (res *Result, err error) {
+func read(f Format, data []byte, o Options, lim *budget) (*Result, error) {
+	return readWith(f, readers(f), data, o, lim)
+}
+
+func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Options, lim *budget) (res *Result, err error) {
 	b := newBuilder(f, o, lim)
 	// Parsers of other authors are used on hostile bytes; a panic of theirs is damage to this one
 	// file. Our own parsers are fuzzed and do not rely on it.
@@ -161,7 +165,7 @@ func read(f Format, data []byte, o Options, lim *budget) (res *Result, err error
 			res, err = nil, &Error{Code: Damaged, Detail: fmt.Sprintf("%s: the reader stopped: %v", f, p)}
 		}
 	}()
-	if rerr := readers(f)(b, data); rerr != nil {
+	if rerr := reader(b, data); rerr != nil {
 		var e *Error
 		if !errors.As(rerr, &e) {
 			e = &Error{Code: Damaged, Detail: fmt.Sprintf("%s: %v", f, rerr)}
@@ -191,9 +195,29 @@ func readers(f Format) func(*builder, []byte) error {
 		return readPDF
 	case XML:
 		return readXML
+	case PPTX:
+		return readPPTX
+	case EPUB:
+		return readEPUB
+	case FB2:
+		return readFB2
+	case RTF:
+		return readRTF
+	case DOC:
+		return readDOC
+	case EML:
+		return readMail
+	case MHTML:
+		return readMHTML
+	case MSG:
+		return readMSG
+	case LaTeX:
+		return readLaTeX
 	}
 	return func(*builder, []byte) error {
 		switch f {
+		case ZIP, TAR, GZIP:
+			return &Error{Code: Archive, Detail: "an archive of files"}
 		case Image:
 			return &Error{Code: NoTextLayer, Detail: "the file is a picture"}
 		case Other:

@@ -75,16 +75,18 @@ var lettersFile string
 type language struct {
 	name  string
 	pairs map[[2]rune]float64 // bits of surprise
+	knows map[rune]bool       // letters in its pairs
 }
 
 var languages = sync.OnceValue(func() []language {
 	var all []language
 	for line := range strings.Lines(lettersFile) {
 		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		l := language{name, map[[2]rune]float64{}}
+		l := language{name, map[[2]rune]float64{}, map[rune]bool{}}
 		r := []rune(rest)
 		for i := 0; i+2 < len(r); i += 3 {
 			l.pairs[[2]rune{spaceFor(r[i]), spaceFor(r[i+1])}] = float64(r[i+2]-'a') + 1
+			l.knows[r[i]], l.knows[r[i+1]] = true, true
 		}
 		all = append(all, l)
 	}
@@ -100,10 +102,12 @@ func spaceFor(r rune) rune {
 
 // Bits of surprise of what the model has not seen.
 const (
-	unseenPair   = 16.0 // two letters that the language's sample never puts together
-	unseenSymbol = 18.0 // a sign that text seldom holds
-	commonSign   = 8.0  // quotation marks, dashes and the like
+	unseenPair   = 13.0 // two letters that the language's sample never puts together
+	unseenLetter = 20.0 // a letter that the language does not have
+	unseenSymbol = 14.0 // a sign that text seldom holds
+	commonSign   = 9.0  // quotation marks, dashes and the like
 	wrongCase    = 6.0  // a capital after a small letter, on top
+	unlike       = 12.0 // per pair, from which a reading is no language
 	rareEncoding = 30.0 // a whole text in an encoding of DOS or the old Macintosh
 )
 
@@ -122,17 +126,32 @@ func bytePairs(data []byte) map[[2]byte]int {
 
 func singleByte(data []byte) (charset, bool) {
 	pairs := bytePairs(data)
+	high, letters := 0, 0
+	for _, c := range data[:min(len(data), detectWindow)] {
+		if c >= 0x80 {
+			high++
+		} else if c|0x20 >= 'a' && c|0x20 <= 'z' {
+			letters++
+		}
+	}
+	latin := high*50 < letters // a text in another script has more than 2 % of its own letters
 	best, at := 0.0, -1
 	for i, s := range singleBytes {
 		cost, ok := readingCost(pairs, s.enc)
-		if strings.HasPrefix(s.name, "ibm") || strings.Contains(s.name, "mac") {
+		if strings.HasPrefix(s.name, "ibm") || strings.Contains(s.name, "mac") || latin && !unicode.Is(unicode.Latin, s.enc.DecodeByte(0xe4)) {
 			cost += rareEncoding
 		}
 		if ok && (at < 0 || cost < best-1e-9) {
 			best, at = cost, i
 		}
 	}
-	if at < 0 {
+	total := 0
+	for _, n := range pairs {
+		total += n
+	}
+	// A Latin text of a language we have no letters of has few bytes that are not ASCII; where they
+	// are many and no language reads them, the encoding is one we do not know.
+	if at < 0 || best > unlike*float64(max(total, 20)) && high*4 > letters {
 		return charset{}, false
 	}
 	return charset{name: singleBytes[at].name, enc: singleBytes[at].enc}, true
@@ -153,7 +172,7 @@ func readingCost(pairs map[[2]byte]int, c *charmap.Charmap) (float64, bool) {
 		total += n
 		if a == utf8.RuneError || b == utf8.RuneError {
 			undefined += n
-			fixed += 2 * unseenSymbol * float64(n)
+			fixed += 3 * unseenSymbol * float64(n)
 			continue
 		}
 		if unicode.IsLower(a) && unicode.IsUpper(b) {
@@ -161,7 +180,7 @@ func readingCost(pairs map[[2]byte]int, c *charmap.Charmap) (float64, bool) {
 		}
 		x, xCost := pairRune(a)
 		y, yCost := pairRune(b)
-		fixed += (xCost + yCost) / 2 * float64(n)
+		fixed += (xCost + yCost) * float64(n)
 		if x != ' ' && x >= 0x80 || y != ' ' && y >= 0x80 {
 			letters = append(letters, pair{[2]rune{x, y}, float64(n)})
 		}
@@ -173,11 +192,7 @@ func readingCost(pairs map[[2]byte]int, c *charmap.Charmap) (float64, bool) {
 	for _, l := range languages() {
 		cost := fixed
 		for _, p := range letters {
-			bits, ok := l.pairs[p.key]
-			if !ok {
-				bits = unseenPair
-			}
-			cost += bits * p.n
+			cost += l.cost(p.key) * p.n
 			if best >= 0 && cost > best {
 				break
 			}
@@ -189,6 +204,16 @@ func readingCost(pairs map[[2]byte]int, c *charmap.Charmap) (float64, bool) {
 	return best, true
 }
 
+func (l *language) cost(pair [2]rune) float64 {
+	if bits, ok := l.pairs[pair]; ok {
+		return bits
+	}
+	if pair[0] != ' ' && !l.knows[pair[0]] || pair[1] != ' ' && !l.knows[pair[1]] {
+		return unseenLetter
+	}
+	return unseenPair
+}
+
 // pairRune is r as the model knows it: a small letter, or a space for every sign, with the sign's cost.
 func pairRune(r rune) (rune, float64) {
 	switch {
@@ -196,7 +221,7 @@ func pairRune(r rune) (rune, float64) {
 		return unicode.ToLower(r), 0
 	case r < 0x80:
 		return ' ', 0
-	case strings.ContainsRune("\u00a0“”„‘’‚«»‹›–—…°§©®™€•·№", r):
+	case strings.ContainsRune("\u00a0“”„‘’‚«»‹›–—…°§©®™€£¥•·№", r):
 		return ' ', commonSign
 	}
 	return ' ', unseenSymbol

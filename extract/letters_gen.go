@@ -30,14 +30,28 @@ var sources = []struct {
 	{"ca", "udhr2/cat.txt", nil}, {"de", "udhr/German_Deutsch-Latin1", charmap.ISO8859_1}, {"eu", "udhr2/eus.txt", nil},
 	{"fi", "udhr2/fin.txt", nil}, {"fo", "udhr2/fao.txt", nil}, {"fr", "udhr2/fra.txt", nil},
 	{"ga", "udhr/IrishGaelic_Gaeilge-Latin1", charmap.ISO8859_1}, {"gl", "udhr2/glg.txt", nil},
-	{"he", "udhr/Hebrew_Ivrit-UTF8", nil}, {"hr", "udhr/Hrvatski_Croatian-Latin2", charmap.ISO8859_2},
+	{"he", "udhr/Hebrew_Ivrit-UTF8", nil}, {"hr", "udhr/Hrvatski_Croatian-Latin2", charmap.Windows1250},
 	{"hu", "udhr2/hun.txt", nil}, {"lt", "udhr2/lit.txt", nil}, {"mk", "udhr2/mkd.txt", nil}, {"mt", "udhr2/mlt.txt", nil},
 	{"nl", "udhr2/nld.txt", nil}, {"no", "udhr/Norwegian_Norsk-Bokmal-Latin1", charmap.ISO8859_1}, {"pl", "udhr2/pol.txt", nil},
 	{"pt", "udhr2/por_BR.txt", nil}, {"ro", "udhr2/ron.txt", nil}, {"ru", "udhr/Russian_Russky-UTF8~", nil},
-	{"sk", "udhr/Slovak_Slovencina-Latin2", charmap.ISO8859_2}, {"sl", "udhr2/slv.txt", nil},
+	{"sk", "udhr/Slovak_Slovencina-Latin2", charmap.Windows1250}, {"sl", "udhr2/slv.txt", nil},
 	{"sq", "udhr2/als.txt", nil}, {"sr", "udhr/Serbian_Srpski-UTF8", nil}, {"sv", "udhr/Swedish_Svenska-Latin1", charmap.ISO8859_1},
 	{"th", "udhr2/tha.txt", nil}, {"tr", "udhr/Turkish_Turkce-UTF8", nil}, {"uk", "udhr2/ukr.txt", nil},
 	{"ar", "udhr2/arb.txt", nil}, {"fa", "udhr2/pes_1.txt", nil},
+}
+
+// samples are everyday words of languages that the folder lacks.
+var samples = []struct{ lang, text string }{
+	{"it", `è perché già più può così là lì giù sarà farà città libertà verità età società qualità possibilità università
+		metà novità realtà attività volontà papà caffè però ciò andò parlò disse che è vero, non è così, c'è, cioè, né lui né lei,
+		finché benché poiché affinché ventitré lunedì martedì mercoledì giovedì venerdì sì dì tè virtù gioventù laggiù quaggiù
+		sarò farò dirò potrò verrà dovrà avrà dirà potrà comincerà è stato è stata perciò tornò guardò arrivò chissà qua là metà`},
+	{"da", `på så når også får går står år år før være været både første større største måde måske nå således område årsag
+		også på én éen øje ønske øst dør gøre gør høre høj kød køber smør søn søster sød tør været hvornår ændre ændring æble
+		ære æske læse lære sætte være vær væk nær nærmest træ frø børn bør først følge følelse før små lå så spørge spørgsmål`},
+	{"is", `það þá þegar þess þeir þú að með við sem á í úr út frá hún hann því það er ekki ég mér þér þeim sér sína síðan síðar
+		maður góður góð gott stór stærsta fær færa hér þar né nú svo mjög öll önnur íslensk íslenska þjóð þing verð verður á móti
+		áður ári ár árum ferð börn börnum gæti hafði hafa sagði sögðu tíma tími fólk fólki svæði því þó þótt móðir faðir bróðir`},
 }
 
 func main() {
@@ -48,6 +62,9 @@ func main() {
 	defer out.Close()
 	w := bufio.NewWriter(out)
 	defer w.Flush()
+	for _, s := range samples {
+		fmt.Fprintf(w, "%s\t%s\n", s.lang, model(s.text))
+	}
 	for _, s := range sources {
 		data, err := os.ReadFile(filepath.Join(os.Args[1], s.file))
 		if err != nil {

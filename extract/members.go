@@ -63,6 +63,10 @@ func (w *walker) walk(path, name string, data []byte, depth int) {
 		w.give(path, nil, err)
 		return
 	}
+	if w.open(f, path, name, data, depth) {
+		return
+	}
 	r, err := read(f, data, w.o, w.lim)
 	w.give(path, r, err)
+	w.attachments(f, path, data, depth)
 }

@@ -66,6 +66,8 @@ func Sniff(name string, data []byte) (Format, error) {
 		}
 	}
 	switch {
+	case isRTF(head):
+		return RTF, nil
 	case bytes.Contains(head, []byte("%PDF-")):
 		return PDFFormat, nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
@@ -172,6 +174,8 @@ func sniffText(name string, data []byte) (Format, error) {
 		return HTML, nil
 	case strings.HasPrefix(head, "<?xml") && (f != HTML):
 		return XML, nil
+	case f == RTF && strings.HasPrefix(head, "{\\"):
+		return RTF, nil // a piece of RTF without its head
 	case known && (f == Text || f == Markdown || f == HTML || f == LaTeX || f == XML || f == MHTML || f == EML || f == FB2):
 		return f, nil
 	case strings.Contains(head, "\\documentclass"), strings.Contains(head, "\\begin{document}"):

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"unicode/utf8"
 
 	"concordat"
 )
@@ -39,7 +40,7 @@ func Build(f *Findings, r Rules) *Report {
 	var of [][]int // chains of each evidence
 	rep.Evidence, of = b.evidence(chains)
 	covered := coveredBy(chains)
-	rep.Covered = covered
+	rep.Covered = b.stretches(chains, covered)
 	rep.Scores = b.scores(chains, covered)
 	rep.Sources = b.ranked(chains, of)
 	if len(rep.Sources) > 0 && rep.Sources[0].Excluded == "" {
@@ -102,6 +103,12 @@ func (b *builder) place() {
 		if p.SourceSpan.Start < 0 || p.SourceSpan.End < p.SourceSpan.Start {
 			p.SourceSpan, p.SourcePoints, p.Words = concordat.Span{}, concordat.Span{}, nil
 		}
+		if strength(p.Kind) == unknownStrength {
+			p.Kind = concordat.KindParaphrase // of those that count, the one that claims least
+		}
+		if p.SourcePoints.Len() <= 0 && p.SourceSpan.Start == 0 && len(p.Text) == p.SourceSpan.Len() {
+			p.SourcePoints = concordat.Span{End: utf8.RuneCountInString(p.Text)} // the source begins here
+		}
 		p.Similarity = min(max(p.Similarity, 0), 1)
 		if p.Similarity != p.Similarity { // NaN
 			p.Similarity = 0
@@ -136,7 +143,10 @@ func compareRefs(x, y concordat.Ref) int {
 	return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library), cmp.Compare(x.Document, y.Document))
 }
 
-// strength orders kinds, strongest first; unknown kinds come last.
+// unknownStrength is the strength of a kind that this version does not know.
+const unknownStrength = 5
+
+// strength orders kinds, strongest first.
 func strength(k concordat.Kind) int {
 	switch k {
 	case concordat.KindVerbatim:
@@ -148,9 +158,9 @@ func strength(k concordat.Kind) int {
 	case concordat.KindSummary:
 		return 3
 	case concordat.KindCommon:
-		return 5
+		return 4
 	}
-	return 4
+	return unknownStrength
 }
 
 // setChecked works out what was compared: what the findings name, and every passage, since it was

@@ -15,7 +15,7 @@ type chain struct {
 	raw      []concordat.Passage // as found, by span
 	all      spans               // union of raw
 	counted  spans               // of all: what gives score; nil where excluded
-	exact    spans               // of counted: in the same words
+	exact    spans               // of all: in the same words
 	excluded concordat.Exclusion
 }
 
@@ -76,18 +76,17 @@ func (b *builder) judgeOne(c *chain) {
 	for _, p := range c.raw {
 		all = append(all, p.Span)
 		common = common && b.isCommon(p)
-		if b.kinds[p.Kind] {
-			continue
-		}
-		counted = append(counted, p.Span)
 		if p.Kind == concordat.KindVerbatim {
 			exact = append(exact, p.Span)
+		}
+		if !b.kinds[p.Kind] {
+			counted = append(counted, p.Span)
 		}
 	}
 	c.all = union(all)
 	c.counted = union(counted)
 	unmasked := c.counted.without(b.masked)
-	c.exact = union(exact).without(b.masked)
+	c.exact = union(exact)
 	n := b.count.sum(unmasked)
 	switch {
 	case b.sources.has(c.ref):

@@ -52,6 +52,9 @@ func (a *piece) join(b concordat.Passage) bool {
 	if b.SourceSpan.Start < a.SourceSpan.Start || b.SourceSpan.Start-a.SourceSpan.End > partGap {
 		return false
 	}
+	if a.Kind != b.Kind && b.Span.Start >= a.Span.End {
+		return false // what was done differently is shown apart
+	}
 	if !a.joinText(b) {
 		return false
 	}

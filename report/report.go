@@ -121,7 +121,7 @@ type Report struct {
 	Evidence   []concordat.Evidence // in text order, disjoint
 	Sources    []RankedSource       // largest share first, those excluded by a rule last
 	Sections   []SectionScore
-	Covered    []concordat.Span    // what gives the covered share, in text order, disjoint
+	Covered    []Stretch           // what gives the covered share, in text order, disjoint
 	Checked    []concordat.Span    // what was compared, in text order, disjoint
 	Skipped    []concordat.Skipped // what was not, in text order, disjoint
 	Quotes     []concordat.Span    // quotations, in text order, disjoint
@@ -131,6 +131,12 @@ type Report struct {
 	Signatures []Signature
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
+}
+
+// Stretch is text that counts with the strongest kind of any passage that holds it.
+type Stretch struct {
+	concordat.Span
+	Kind concordat.Kind
 }
 
 // Scores are shares of the checked letters, marks and digits, 0 to 1, all of one set of evidence:
@@ -162,7 +168,8 @@ type RankedSource struct {
 	Verbatim   float64 // of Share: in the same words
 	Alone      float64 // of Share: in no other source that counts
 	Characters int
-	Evidence   []int // indices into Report.Evidence, ascending
+	Held       []concordat.Span // where it holds them, in text order, disjoint
+	Evidence   []int            // indices into Report.Evidence, ascending; none of a source taken out
 	Excluded   concordat.Exclusion
 }
 

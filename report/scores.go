@@ -15,7 +15,9 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 		found = append(found, c.all...)
 		switch c.excluded {
 		case "":
-			exact = append(exact, c.exact...)
+			if !b.kinds[concordat.KindVerbatim] {
+				exact = append(exact, c.exact...)
+			}
 		case concordat.ExcludedCommon:
 			common = append(common, c.all...)
 		}
@@ -28,7 +30,7 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	}
 	s.Found = b.share(all)
 	s.Covered = b.share(covered)
-	s.Verbatim = b.share(union(exact))
+	s.Verbatim = b.share(union(exact).and(covered))
 	s.Changed = max(s.Covered-s.Verbatim, 0)
 	s.Common = b.share(onlyCommon)
 	s.Excluded = b.share(all.without(covered).without(onlyCommon))
@@ -48,60 +50,85 @@ func (b *builder) share(s spans) float64 {
 // literalness returns the mean over the covered characters of the highest similarity of any
 // passage that holds them.
 func (b *builder) literalness(chains []*chain, covered spans) float64 {
-	var ps bySimilarity
+	total := b.count.sum(covered)
+	if total == 0 {
+		return 0
+	}
+	sum := 0.0
+	sweep(b.claims(chains, func(p concordat.Passage) float64 { return p.Similarity }), func(s concordat.Span, best claim) {
+		sum += best.rank * float64(b.count.sum(spans{s}.and(covered)))
+	})
+	return min(sum/float64(total), 1)
+}
+
+// stretches cuts what is covered by the strongest kind that holds each byte.
+func (b *builder) stretches(chains []*chain, covered spans) []Stretch {
+	var out []Stretch
+	sweep(b.claims(chains, func(p concordat.Passage) float64 { return -float64(strength(p.Kind)) }), func(s concordat.Span, best claim) {
+		for _, x := range (spans{s}).and(covered) {
+			if n := len(out); n > 0 && out[n-1].End == x.Start && out[n-1].Kind == best.kind {
+				out[n-1].End = x.End
+				continue
+			}
+			out = append(out, Stretch{x, best.kind})
+		}
+	})
+	return out
+}
+
+// claim is a passage that counts, as far as one question needs it.
+type claim struct {
+	concordat.Span
+	kind concordat.Kind
+	rank float64 // the highest of those that hold a byte answers for it
+}
+
+// claims returns the passages that count, in order of their beginning.
+func (b *builder) claims(chains []*chain, rank func(concordat.Passage) float64) []claim {
+	var out []claim
 	for _, c := range chains {
 		if c.excluded != "" {
 			continue
 		}
 		for _, p := range c.raw {
 			if !b.kinds[p.Kind] {
-				ps = append(ps, similar{p.Span, p.Similarity})
+				out = append(out, claim{p.Span, p.Kind, rank(p)})
 			}
 		}
 	}
-	slices.SortFunc(ps, func(x, y similar) int { return bySpan(x.Span, y.Span) })
-	total := b.count.sum(covered)
-	if total == 0 {
-		return 0
-	}
-	sum := 0.0
-	sweep(ps, func(s concordat.Span, best float64) {
-		sum += best * float64(b.count.sum(spans{s}.and(covered)))
+	slices.SortFunc(out, func(x, y claim) int {
+		return cmp.Or(bySpan(x.Span, y.Span), -cmp.Compare(x.rank, y.rank), cmp.Compare(x.kind, y.kind))
 	})
-	return min(sum/float64(total), 1)
+	return out
 }
 
-// similar is a span and the similarity found there.
-type similar struct {
-	concordat.Span
-	similarity float64
+// claimHeap has the claim of highest rank on top; kinds break ties, so that order never matters.
+type claimHeap []claim
+
+func (h claimHeap) Len() int { return len(h) }
+func (h claimHeap) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[j].rank, h[i].rank), cmp.Compare(h[i].kind, h[j].kind)) < 0
 }
-
-// bySimilarity is a heap, most similar first.
-type bySimilarity []similar
-
-func (h bySimilarity) Len() int           { return len(h) }
-func (h bySimilarity) Less(i, j int) bool { return h[i].similarity > h[j].similarity }
-func (h bySimilarity) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *bySimilarity) Push(x any)        { *h = append(*h, x.(similar)) }
-func (h *bySimilarity) Pop() any {
+func (h claimHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *claimHeap) Push(x any)   { *h = append(*h, x.(claim)) }
+func (h *claimHeap) Pop() any {
 	old := *h
 	x := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return x
 }
 
-// sweep calls f for disjoint stretches in order, each with the highest similarity that holds all
-// of it. ps is in order of start.
-func sweep(ps []similar, f func(concordat.Span, float64)) {
-	var open bySimilarity
+// sweep calls f for disjoint spans in order, each with the claim of highest rank that holds all of
+// it. cs is in order of beginning. It takes n log n steps.
+func sweep(cs []claim, f func(concordat.Span, claim)) {
+	var open claimHeap
 	at, i := 0, 0
-	for i < len(ps) || len(open) > 0 {
+	for i < len(cs) || len(open) > 0 {
 		if len(open) == 0 {
-			at = max(at, ps[i].Start)
+			at = max(at, cs[i].Start)
 		}
-		for i < len(ps) && ps[i].Start <= at {
-			heap.Push(&open, ps[i])
+		for i < len(cs) && cs[i].Start <= at {
+			heap.Push(&open, cs[i])
 			i++
 		}
 		for len(open) > 0 && open[0].End <= at {
@@ -111,10 +138,10 @@ func sweep(ps []similar, f func(concordat.Span, float64)) {
 			continue
 		}
 		next := open[0].End
-		if i < len(ps) && ps[i].Start < next {
-			next = ps[i].Start
+		if i < len(cs) && cs[i].Start < next {
+			next = cs[i].Start
 		}
-		f(concordat.Span{Start: at, End: next}, open[0].similarity)
+		f(concordat.Span{Start: at, End: next}, open[0])
 		at = next
 	}
 }
@@ -178,12 +205,13 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 		switch {
 		case s.Excluded == "" && c.excluded != "":
 		case s.Excluded != "" && len(c.counted) == 0:
-			held = append(held, c.all...)
+			held, exact = append(held, c.all...), append(exact, c.exact...)
 		default:
 			held, exact = append(held, c.counted...), append(exact, c.exact...)
 		}
 	}
 	all := union(held)
+	s.Held = all
 	s.Characters = b.count.sum(all)
 	s.Share = b.share(all)
 	s.Verbatim = b.share(union(exact).and(all))

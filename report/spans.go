@@ -111,7 +111,7 @@ func counts(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
-const tableStep = 256 // bytes between two entries of a table
+const tableStep = 64 // bytes between two entries of a table
 
 // A Counter converts byte positions of one text to Unicode code points and to characters.
 type Counter struct {

@@ -48,13 +48,13 @@ const (
 )
 
 // Ingest takes documents into a library, replacing those whose ID is there, and calls done, in
-// order, for each one that is in the library durably. It stops at the first error, of docs or its
-// own; everything told to done before stays. Documents with the same text, title and scheme as
+// order, for each one that is in the library durably. It stops at the first error, of docs,
+// done or its own; everything told to done before stays. Documents with the same text, title and scheme as
 // stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
 // it between two batches.
 //
 // Fingerprinting one batch goes on while the one before it is written.
-func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested)) error {
+func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
 	if _, err := s.o.Store.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)
 	}
@@ -70,7 +70,9 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 				return err
 			}
 			for _, d := range b.ingested {
-				done(d)
+				if err := done(d); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

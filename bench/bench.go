@@ -1,0 +1,346 @@
+// Package bench measures the speed of the product's own code paths: building an index, asking it,
+// and fingerprinting text. Times are processor time of the process, so that neighbours on the
+// machine do not count; ratios are to a plain table in memory in the same run.
+//
+// Start from [Index], [Query] or [Fingerprint].
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"syscall"
+	"time"
+
+	"concordat"
+	"concordat/index"
+	"concordat/profile"
+)
+
+const scheme = concordat.Scheme("bench@0000000000000000")
+
+// perDocument is how many sentences make one document of the bench: a short article.
+const perDocument = 200
+
+// cpu returns the processor time the process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // cannot fail with this argument
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// peak returns the largest resident size of the process so far, in megabytes.
+func peak() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Maxrss) / 1024
+}
+
+// profiles gives out the fingerprints as documents without text.
+func profiles(prints []concordat.Fingerprint) iter.Seq[*concordat.Profile] {
+	return func(yield func(*concordat.Profile) bool) {
+		for from := 0; from < len(prints); from += perDocument {
+			part := prints[from:min(from+perDocument, len(prints))]
+			p := &concordat.Profile{Scheme: scheme, Document: concordat.Document{Library: "bench", ID: concordat.DocumentID(fmt.Sprint(from / perDocument))}}
+			for _, f := range part {
+				p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: f})
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// IndexResult is one way of building an index.
+type IndexResult struct {
+	Build     string  `json:"build"` // live or bulk
+	Sentences int     `json:"sentences"`
+	Rate      float64 `json:"sentences_per_cpu_second"`
+	Bytes     float64 `json:"bytes_per_sentence"`
+	Peak      float64 `json:"peak_mb"`
+}
+
+// Index builds an index of the prints below dir in both ways, acknowledged batches with a merge at
+// the end, then the bulk builder, and reports each. Folders are removed again.
+func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, report func(IndexResult) error) error {
+	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
+	for _, way := range []struct {
+		name  string
+		build func(string) error
+	}{
+		{"live", func(d string) error { return live(ctx, d, o, prints) }},
+		{"bulk", func(d string) error { return index.Build(d, o, profiles(prints)) }},
+	} {
+		d := filepath.Join(dir, way.name)
+		runtime.GC()
+		start := cpu()
+		if err := way.build(d); err != nil {
+			return errors.Join(fmt.Errorf("build %s: %w", way.name, err), os.RemoveAll(d))
+		}
+		took := cpu() - start
+		bytes, err := size(d)
+		if err != nil {
+			return err
+		}
+		if err := report(IndexResult{way.name, len(prints), float64(len(prints)) / took.Seconds(), float64(bytes) / float64(len(prints)), peak()}); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live puts the prints in batches of about 2,000 sentences, then merges.
+func live(ctx context.Context, dir string, o index.Options, prints []concordat.Fingerprint) error {
+	s, err := index.Open(dir, o)
+	if err != nil {
+		return err
+	}
+	var batch []*concordat.Profile
+	for p := range profiles(prints) {
+		if batch = append(batch, p); len(batch) == 10 {
+			if err = s.Put(ctx, batch...); err != nil {
+				break
+			}
+			batch = nil
+		}
+	}
+	if err == nil {
+		err = s.Put(ctx, batch...)
+	}
+	if err == nil {
+		err = s.Merge(ctx)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// size returns the bytes of the files below dir.
+func size(dir string) (int64, error) {
+	var n int64
+	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}
+
+// Question is a query of the exchange format: a fingerprint with, if it was planted, the index of
+// its original (else -1) and the number of its changed bits.
+type Question struct {
+	Print  concordat.Fingerprint
+	Target int
+	Bits   int
+}
+
+// Prints returns n random fingerprints and questions questions, of which half are planted with 0 to
+// 12 changed bits.
+func Prints(n, questions int, seed uint64) ([]concordat.Fingerprint, []Question) {
+	rng := rand.New(rand.NewPCG(seed, 100))
+	prints := make([]concordat.Fingerprint, n)
+	for i := range prints {
+		prints[i] = concordat.FingerprintFromHalves(rng.Uint64(), rng.Uint64())
+	}
+	qs := make([]Question, questions)
+	for i := range qs {
+		qs[i] = Question{concordat.FingerprintFromHalves(rng.Uint64(), rng.Uint64()), -1, 0}
+		if i%2 == 0 && n > 0 {
+			t, k := rng.IntN(n), rng.IntN(13)
+			f := prints[t]
+			for _, b := range rng.Perm(concordat.Bits)[:k] {
+				f[b/60] ^= 1 << (b % 60)
+			}
+			qs[i] = Question{f, t, k}
+		}
+	}
+	return prints, qs
+}
+
+// QueryResult is one way of asking an index.
+type QueryResult struct {
+	Path       string  `json:"path"`  // table or bleve
+	Probe      string  `json:"probe"` // exact or one
+	Sentences  int     `json:"sentences"`
+	P50        float64 `json:"p50_us"`       // wall time of a query of one sentence
+	P99        float64 `json:"p99_us"`       // the same, slowest hundredth
+	CPU        float64 `json:"cpu_us"`       // for a sentence, asked as documents of 200
+	Document   float64 `json:"document_ms"`  // processor time of a document of 200 sentences
+	Candidates float64 `json:"candidates"`   // entries looked at for a sentence, of the plain table
+	Missed     int     `json:"missed"`       // planted pairs within the guarantee that were not found
+	TableCPU   float64 `json:"table_cpu_us"` // of the plain table in memory, the same look-ups
+	Ratio      float64 `json:"ratio"`        // CPU / TableCPU
+}
+
+// reportDistance is the Hamming distance up to which the bench wants matches.
+const reportDistance = 12
+
+// Query builds an index of the prints below dir and asks it every question: through the derived
+// table and straight from Bleve, with exact bands and with probes.
+func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, report func(QueryResult) error) (err error) {
+	d := filepath.Join(dir, "query")
+	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
+	if err := index.Build(d, o, profiles(prints)); err != nil {
+		return err
+	}
+	s, err := index.Open(d, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close(), os.RemoveAll(d)) }()
+	flat := newFlat(prints)
+	for _, path := range []string{"table", "bleve"} {
+		for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
+			match := s.Match
+			asked := qs
+			if path == "bleve" {
+				match = s.MatchStored
+				if probe == concordat.ProbeOne && len(qs) > 2000 {
+					asked = qs[:2000] // a hundred times slower, and as telling
+				}
+			}
+			r, err := ask(ctx, match, flat, prints, asked, probe)
+			if err != nil {
+				return err
+			}
+			r.Path, r.Probe = path, probe.String()
+			if err := report(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ask measures one way.
+func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), flat *flat, prints []concordat.Fingerprint, qs []Question, probe concordat.Probe) (QueryResult, error) {
+	r := QueryResult{Sentences: len(prints)}
+	query := func(qs []Question) *concordat.Query {
+		q := &concordat.Query{Scheme: scheme, MaxDistance: reportDistance, Probe: probe}
+		for _, x := range qs {
+			q.Fingerprints = append(q.Fingerprints, x.Print)
+		}
+		return q
+	}
+	if _, err := match(ctx, query(qs[:min(len(qs), perDocument)])); err != nil { // builds the table, if there is one
+		return r, err
+	}
+	var asked []*concordat.Query
+	var answers []*concordat.Answer
+	for from := 0; from < len(qs); from += perDocument {
+		asked = append(asked, query(qs[from:min(from+perDocument, len(qs))]))
+	}
+	runtime.GC()
+	start := cpu()
+	for _, q := range asked {
+		a, err := match(ctx, q)
+		if err != nil {
+			return r, err
+		}
+		answers = append(answers, a)
+	}
+	took := cpu() - start
+	for i, a := range answers {
+		r.Missed += missed(a, qs[i*perDocument:], probe)
+	}
+	r.CPU = micro(took) / float64(len(qs))
+	r.Document = r.CPU * perDocument / 1000
+	r.P50, r.P99 = latency(ctx, match, query, qs)
+	start = cpu()
+	candidates := 0
+	for _, q := range qs {
+		candidates += flat.ask(q.Print, probe)
+	}
+	r.TableCPU = micro(cpu()-start) / float64(len(qs))
+	r.Candidates = float64(candidates) / float64(len(qs))
+	r.Ratio = r.CPU / r.TableCPU
+	return r, nil
+}
+
+func micro(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+// latency returns the median and the 99th percentile of queries of one sentence, in microseconds.
+func latency(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), query func([]Question) *concordat.Query, qs []Question) (p50, p99 float64) {
+	times := make([]float64, 0, min(len(qs), 2000))
+	for i := range cap(times) {
+		q := query(qs[i : i+1])
+		start := time.Now()
+		if _, err := match(ctx, q); err != nil {
+			return 0, 0 // the same query has just succeeded among others
+		}
+		times = append(times, micro(time.Since(start)))
+	}
+	sort.Float64s(times)
+	return times[len(times)/2], times[len(times)*99/100]
+}
+
+// missed counts, among the questions of one document at the head of qs, the planted ones within the
+// probe's guarantee whose original is not among the matches.
+func missed(a *concordat.Answer, qs []Question, probe concordat.Probe) int {
+	guarantee := concordat.Complete
+	if probe == concordat.ProbeOne {
+		guarantee = concordat.CompleteNibbles
+	}
+	found := map[[2]int]bool{}
+	for _, m := range a.Matches {
+		var d int
+		if _, err := fmt.Sscan(string(m.Source.Document), &d); err == nil {
+			found[[2]int{m.Sentence, d*perDocument + m.Ordinal}] = true
+		}
+	}
+	n := 0
+	for i, q := range qs[:min(perDocument, len(qs))] {
+		if q.Target >= 0 && q.Bits <= guarantee && !found[[2]int{i, q.Target}] {
+			n++
+		}
+	}
+	return n
+}
+
+// FingerprintResult is the speed of fingerprinting one text.
+type FingerprintResult struct {
+	File      string  `json:"file"`
+	Scheme    string  `json:"scheme"`
+	Bytes     int     `json:"bytes"`
+	Sentences int     `json:"sentences"`
+	Rate      float64 `json:"mb_per_cpu_second"` // 10^6 bytes of text
+	Prints    float64 `json:"sentences_per_cpu_second"`
+	Peak      float64 `json:"peak_mb"`
+}
+
+// Fingerprint measures the index side, text to fingerprints, on one core: it repeats the text until
+// at least two seconds of processor time have gone. Dictionaries are loaded before.
+func Fingerprint(p *profile.Profiler, file, text string) (FingerprintResult, error) {
+	r := FingerprintResult{File: file, Scheme: string(p.Scheme()), Bytes: len(text)}
+	d := concordat.Document{ID: "bench", Text: text}
+	prof, err := p.ForIndex(d)
+	if err != nil {
+		return r, err
+	}
+	r.Sentences = len(prof.Indexed)
+	start, rounds := cpu(), 0
+	for rounds == 0 || cpu()-start < 2*time.Second {
+		if _, err := p.ForIndex(d); err != nil {
+			return r, err
+		}
+		rounds++
+	}
+	took := (cpu() - start).Seconds()
+	r.Rate = float64(rounds) * float64(len(text)) / 1e6 / took
+	r.Prints = float64(rounds) * float64(r.Sentences) / took
+	r.Peak = peak()
+	return r, nil
+}

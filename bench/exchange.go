@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"concordat"
+)
+
+// mostPrints bounds what ReadPrints takes: 100 million fingerprints or questions.
+const mostPrints = 100_000_000
+
+// ReadPrints reads the exchange format, all integers 64 bits big-endian: the number of fingerprints
+// and of questions; each fingerprint as hi and lo of the 100-bit number hi·2^64 + lo; each question
+// as hi, lo, target (-1: not planted) and the number of changed bits. A number beyond 100 million, a
+// target out of range and a short file are errors; nothing is allocated before bytes are there.
+func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
+	in := bufio.NewReaderSize(r, 1<<20)
+	var head [2]uint64
+	if err := read(in, head[:]); err != nil {
+		return nil, nil, fmt.Errorf("read prints: %w", err)
+	}
+	if head[0] > mostPrints || head[1] > mostPrints {
+		return nil, nil, fmt.Errorf("read prints: %w: %d fingerprints and %d questions, at most %d", concordat.ErrInvalid, head[0], head[1], mostPrints)
+	}
+	var prints []concordat.Fingerprint
+	for i := range head[0] {
+		var v [2]uint64
+		if err := read(in, v[:]); err != nil {
+			return nil, nil, fmt.Errorf("read fingerprint %d of %d: %w", i, head[0], err)
+		}
+		prints = append(prints, concordat.FingerprintFromHalves(v[0], v[1]))
+	}
+	var qs []Question
+	for i := range head[1] {
+		var v [4]uint64
+		if err := read(in, v[:]); err != nil {
+			return nil, nil, fmt.Errorf("read question %d of %d: %w", i, head[1], err)
+		}
+		q := Question{concordat.FingerprintFromHalves(v[0], v[1]), int(int64(v[2])), int(int64(v[3]))}
+		if q.Target < -1 || q.Target >= len(prints) || q.Bits < 0 || q.Bits > concordat.Bits {
+			return nil, nil, fmt.Errorf("read question %d: %w: target %d, %d bits", i, concordat.ErrInvalid, q.Target, q.Bits)
+		}
+		qs = append(qs, q)
+	}
+	return prints, qs, nil
+}
+
+func read(r io.Reader, v []uint64) error {
+	buf := make([]byte, 8*len(v))
+	if _, err := io.ReadFull(r, buf); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	for i := range v {
+		v[i] = binary.BigEndian.Uint64(buf[8*i:])
+	}
+	return nil
+}
+
+// WritePrints writes the exchange format.
+func WritePrints(w io.Writer, prints []concordat.Fingerprint, qs []Question) error {
+	out := bufio.NewWriterSize(w, 1<<20)
+	put := func(vs ...uint64) error {
+		var b []byte
+		for _, v := range vs {
+			b = binary.BigEndian.AppendUint64(b, v)
+		}
+		_, err := out.Write(b)
+		return err
+	}
+	if err := put(uint64(len(prints)), uint64(len(qs))); err != nil {
+		return err
+	}
+	for _, f := range prints {
+		hi, lo := f.Halves()
+		if err := put(hi, lo); err != nil {
+			return err
+		}
+	}
+	for _, q := range qs {
+		hi, lo := q.Print.Halves()
+		if err := put(hi, lo, uint64(int64(q.Target)), uint64(q.Bits)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/extract/sandbox"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (a *app) addCommand() *cobra.Command {
+	var library string
+	var dryRun bool
+	c := &cobra.Command{
+		Use:   "add --library L PATH...",
+		Short: "Take files, folders and tables into a library",
+		Long: `Add takes documents into a library: files and folders of them (a document's id is its path below
+the given folder, or the file's name), and tables: .tsv with the columns id, title, text or id, text
+and no header, .jsonl with the keys id, title, text; tables may end in .gz or .zst.
+
+A file that cannot be read is reported with a reason, and the rest goes on (exit code 3). Adding the
+same again changes nothing; a changed file replaces its document. An interrupted run goes on where
+it was when repeated.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if library == "" {
+				return usagef("--library names no library")
+			}
+			w := withIndex
+			if dryRun {
+				w = storeOnly
+			}
+			return a.with(cmd.Context(), w, func(o *opened) error {
+				l, err := o.library(cmd.Context(), library)
+				if err != nil {
+					return err
+				}
+				files, err := walk(args)
+				if err != nil {
+					return err
+				}
+				ad := &adder{a: a, o: o, library: l.ID, failures: failures{a: a}}
+				if dryRun {
+					return ad.dryRun(cmd.Context(), files)
+				}
+				return ad.run(cmd.Context(), files)
+			})
+		},
+	}
+	c.Flags().StringVarP(&library, "library", "l", "", "library to add to")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say which files would be read")
+	return c
+}
+
+// adder is one run of add.
+type adder struct {
+	a        *app
+	o        *opened
+	library  concordat.LibraryID
+	failures failures
+	bar      bar
+
+	added, replaced, unchanged, skipped, sentences int
+	owner                                          map[concordat.DocumentID]string // the file that gave an id in this run
+
+	mu sync.Mutex // guards pending: files are read while batches are written
+	// pending maps a document that is not yet durable to what is to be noted of its file then.
+	pending map[concordat.DocumentID]store.SourceState
+}
+
+func (ad *adder) dryRun(ctx context.Context, files []input) error {
+	n := 0
+	for _, f := range files {
+		if ad.unchangedFile(ctx, f) {
+			continue
+		}
+		n++
+		if ad.a.json {
+			if err := ad.a.line(map[string]any{"type": "file", "path": f.path, "bytes": f.size}); err != nil {
+				return err
+			}
+		} else {
+			ad.a.say("would read %s", f.path)
+		}
+	}
+	if ad.a.json {
+		return ad.a.line(map[string]any{"type": "summary", "files": n, "unchanged": len(files) - n, "dry_run": true})
+	}
+	ad.a.say("%d files to read, %d unchanged", n, len(files)-n)
+	return nil
+}
+
+// unchangedFile reports whether an earlier run has handled the file as it is now.
+func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
+	s, err := ad.o.store.SourceState(ctx, ad.library, absolute(f.path))
+	return err == nil && s.Unchanged(f.size, f.modified)
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// extracted is a file with what was read from it.
+type extracted struct {
+	input
+	items []sandbox.Item
+	err   error
+}
+
+func (ad *adder) run(ctx context.Context, files []input) error {
+	began := time.Now()
+	ad.pending = map[concordat.DocumentID]store.SourceState{}
+	ad.owner = map[concordat.DocumentID]string{}
+	ad.bar = ad.a.bar(int64(len(files)), "adding")
+	r := ad.a.reader(extraction(ad.o.config))
+	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
+	ad.bar.done()
+	if err = errors.Join(err, r.close()); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if ad.a.json {
+		err = ad.a.line(map[string]any{"type": "summary", "library": ad.library, "added": ad.added, "replaced": ad.replaced, "unchanged": ad.unchanged,
+			"files_unchanged": ad.skipped, "failed": ad.failures.n, "sentences": ad.sentences, "seconds": took.Seconds()})
+	} else {
+		ad.a.say("%s: %d added, %d replaced, %d unchanged, %d unreadable; %d sentences in %.1f s",
+			ad.library, ad.added, ad.replaced, ad.unchanged+ad.skipped, ad.failures.n, ad.sentences, took.Seconds())
+	}
+	return cmp.Or(err, ad.failures.err())
+}
+
+// documents gives out the documents of all files, in order; files are read ahead on all cores.
+func (ad *adder) documents(ctx context.Context, r *reader, files []input) func(yield func(site.Incoming, error) bool) {
+	return func(yield func(site.Incoming, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		results := make(chan chan extracted, 2*runtime.GOMAXPROCS(0))
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return ad.readAhead(ctx, r, files, results) })
+		more := true
+		for slot := range results {
+			e := <-slot
+			if more {
+				more = ad.give(ctx, e, yield)
+			}
+			if !more {
+				cancel()
+			}
+		}
+		if err := g.Wait(); err != nil && more {
+			yield(site.Incoming{}, err)
+		}
+	}
+}
+
+// readAhead extracts files and sends a slot for each, in order; tables and unchanged files are left
+// to the receiver.
+func (ad *adder) readAhead(ctx context.Context, r *reader, files []input, results chan<- chan extracted) error {
+	defer close(results)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, f := range files {
+		slot := make(chan extracted, 1)
+		select {
+		case results <- slot:
+		case <-ctx.Done():
+			slot <- extracted{}
+			return cmp.Or(g.Wait(), ctx.Err())
+		}
+		if tableKind(f.name) != "" || ad.unchangedFile(ctx, f) {
+			slot <- extracted{input: f}
+			continue
+		}
+		g.Go(func() error {
+			items, err := r.read(ctx, f.path)
+			slot <- extracted{f, items, err}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// give hands the documents of one file to yield and reports whether to go on.
+func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming, error) bool) bool {
+	defer ad.bar.add(1)
+	state := store.SourceState{Library: ad.library, Path: absolute(e.path), Size: e.size, Modified: e.modified}
+	switch {
+	case tableKind(e.name) != "":
+		return ad.giveTable(ctx, e.input, state, yield)
+	case ctx.Err() != nil:
+		yield(site.Incoming{}, ctx.Err())
+		return false
+	case e.err != nil:
+		yield(site.Incoming{}, e.err)
+		return false
+	case e.items == nil:
+		ad.skipped++
+		return true
+	}
+	for i, item := range e.items {
+		if item.Err != nil {
+			if err := ad.fail(ctx, e.input, item.Path, item.Err); err != nil {
+				yield(site.Incoming{}, err)
+				return false
+			}
+			continue
+		}
+		id := e.name
+		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
+			id += "!/" + member
+		}
+		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Text: item.Result.Text, Source: absolute(e.path)}
+		if i == len(e.items)-1 {
+			ad.note(d.ID, state)
+		}
+		if !ad.own(d, e.path, yield) || !yield(d, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// giveTable hands out the documents of a table. A table is noted as handled with its last document.
+func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState, yield func(site.Incoming, error) bool) bool {
+	if ad.unchangedFile(ctx, f) {
+		ad.skipped++
+		return true
+	}
+	stopped := errors.New("stopped")
+	var held *site.Incoming
+	pass := func(d site.Incoming) error {
+		if !ad.own(d, f.path, yield) || !yield(d, nil) {
+			return stopped
+		}
+		return nil
+	}
+	err := readTable(f.path, func(d site.Incoming) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		state.Documents++
+		previous := held
+		held = &d
+		if previous == nil {
+			return nil
+		}
+		return pass(*previous)
+	})
+	if err == nil && held != nil {
+		ad.note(held.ID, state)
+	}
+	if held != nil && !errors.Is(err, stopped) {
+		err = errors.Join(err, pass(*held))
+	}
+	switch {
+	case errors.Is(err, stopped):
+		return false
+	case errors.Is(err, concordat.ErrInvalid):
+		err = ad.fail(ctx, f, f.path, err)
+	}
+	if err != nil {
+		yield(site.Incoming{}, err)
+		return false
+	}
+	return true
+}
+
+// own refuses an id that two files of this run give: the second would replace the first in silence.
+func (ad *adder) own(d site.Incoming, path string, yield func(site.Incoming, error) bool) bool {
+	if other, ok := ad.owner[d.ID]; ok && other != path {
+		yield(site.Incoming{}, usagef("document id %q comes from %s and from %s: add them to different libraries or from a common folder", d.ID, other, path))
+		return false
+	}
+	ad.owner[d.ID] = path
+	return true
+}
+
+// note remembers that id is the last document of a file.
+func (ad *adder) note(id concordat.DocumentID, s store.SourceState) {
+	ad.mu.Lock()
+	defer ad.mu.Unlock()
+	ad.pending[id] = s
+}
+
+func titleOf(id string) string {
+	name := path.Base(strings.ReplaceAll(id, "!/", "/"))
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+func (ad *adder) fail(ctx context.Context, f input, path string, err error) error {
+	e := failed(path, err)
+	state := store.SourceState{Library: ad.library, Path: absolute(path), Size: f.size, Modified: f.modified, Code: e.Code, Detail: e.Detail, Handled: time.Now()}
+	return errors.Join(ad.failures.add(e), ad.o.store.PutSourceState(ctx, state))
+}
+
+// ingested notes one document that is in the library.
+func (ad *adder) ingested(d site.Ingested) error {
+	switch d.Outcome {
+	case site.Added:
+		ad.added++
+	case site.Replaced:
+		ad.replaced++
+	case site.Unchanged:
+		ad.unchanged++
+	}
+	ad.sentences += d.Sentences
+	ad.mu.Lock()
+	state, last := ad.pending[d.ID]
+	delete(ad.pending, d.ID)
+	ad.mu.Unlock()
+	if last {
+		state.Documents, state.Handled = max(state.Documents, 1), time.Now()
+		if err := ad.o.store.PutSourceState(context.Background(), state); err != nil {
+			return err
+		}
+	}
+	if ad.a.json {
+		return ad.a.line(struct {
+			Type string `json:"type"`
+			site.Ingested
+		}{"document", d})
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"concordat/profile"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Look at the configuration", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(&cobra.Command{
+		Use: "check [FILE]", Short: "Check a configuration file and show every key with its value and origin", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var path string
+			if len(args) == 1 {
+				path = args[0]
+			} else {
+				dir, err := a.dir()
+				if err != nil {
+					return err
+				}
+				path = filepath.Join(dir, configName)
+			}
+			c, err := loadConfig(path)
+			if err != nil {
+				return err
+			}
+			if !a.json {
+				return c.WriteTable(a.stdout)
+			}
+			for _, r := range c.Rows() {
+				if err := a.line(map[string]any{"key": r.Key, "value": r.Value, "origin": r.Origin.String(), "live": r.Live}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	return c
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version and the schemes this program makes", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			version, revision := "unknown", ""
+			if info, ok := debug.ReadBuildInfo(); ok {
+				version = info.Main.Version
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						revision = s.Value
+					}
+				}
+			}
+			schemes := []string{}
+			for _, name := range profile.Names() {
+				p, err := profile.New(profile.Options{Recipe: name})
+				if err != nil {
+					return err
+				}
+				schemes = append(schemes, string(p.Scheme()))
+			}
+			if a.json {
+				return a.line(map[string]any{"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "schemes": schemes})
+			}
+			a.say("concordat %s %s (%s, %s/%s)", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			for _, s := range schemes {
+				fmt.Fprintln(a.stdout, "scheme", s)
+			}
+			return nil
+		},
+	}
+}

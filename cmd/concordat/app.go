@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"concordat/config"
+	"concordat/index"
+	"concordat/profile"
+	"concordat/site"
+	"concordat/store"
+)
+
+// app is what all commands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	data           string
+	json, quiet    bool
+
+	mu sync.Mutex // guards stdout
+}
+
+// Names within the folder of a site.
+const (
+	configName = "concordat.yaml"
+	storeName  = "site.db"
+	indexName  = "index"
+)
+
+// dir returns the folder of the site.
+func (a *app) dir() (string, error) {
+	switch {
+	case a.data != "":
+		return filepath.Abs(a.data)
+	case os.Getenv("CONCORDAT_DATA") != "":
+		return filepath.Abs(os.Getenv("CONCORDAT_DATA"))
+	}
+	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
+		return filepath.Join(d, "concordat"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", usagef("no --data and no home folder: %w", err)
+	}
+	return filepath.Join(home, ".local", "share", "concordat"), nil
+}
+
+// opened is a site with all its parts. Close closes them.
+type opened struct {
+	*site.Site
+	dir      string
+	config   *config.Config
+	store    *store.DB
+	profiler *profile.Profiler
+	shard    *index.Shard // nil unless opened with withIndex
+}
+
+// what says which parts of a site a command needs.
+type what int
+
+const (
+	storeOnly what = iota
+	withIndex
+)
+
+// open opens the site of --data, which init has made.
+func (a *app) open(ctx context.Context, w what) (*opened, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, storeName)); errors.Is(err, os.ErrNotExist) {
+		return nil, usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
+	}
+	c, err := loadConfig(filepath.Join(dir, configName))
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{dir: dir, config: c}
+	if err := o.openParts(ctx, w); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+func (o *opened) openParts(ctx context.Context, w what) error {
+	var err error
+	if o.profiler, err = profile.New(profile.Options{Recipe: o.config.Scheme}); err != nil {
+		return usage(err)
+	}
+	if o.store, err = store.Open(ctx, filepath.Join(o.dir, storeName)); err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
+	if w == withIndex {
+		if err := finishReindex(o.dir); err != nil {
+			return err
+		}
+		if o.shard, err = index.Open(filepath.Join(o.dir, indexName, "00"), o.shardOptions()); err != nil {
+			return fmt.Errorf("open the index: %w", err)
+		}
+		options.Index = o.shard
+	}
+	o.Site = site.New(options)
+	return nil
+}
+
+func (o *opened) shardOptions() index.Options {
+	return index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Shard: "00"}
+}
+
+// Close closes what is open.
+func (o *opened) Close() error {
+	var errs []error
+	if o.shard != nil {
+		errs = append(errs, o.shard.Close())
+	}
+	if o.store != nil {
+		errs = append(errs, o.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// with opens the site, runs f, and closes it.
+func (a *app) with(ctx context.Context, w what, f func(*opened) error) error {
+	o, err := a.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(o), o.Close())
+}
+
+// line prints v as one JSON line on stdout.
+func (a *app) line(v any) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// say prints a line for people on stdout, unless --json asks for JSON alone.
+func (a *app) say(format string, args ...any) {
+	if !a.json {
+		fmt.Fprintf(a.stdout, format+"\n", args...)
+	}
+}
+
+// warn prints a line on stderr.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "concordat: "+format+"\n", args...)
+}
+
+// bar is a progress bar on a terminal, and nothing elsewhere.
+type bar struct{ p *progressbar.ProgressBar }
+
+// bar starts a progress bar over total steps, -1 where the number is not known.
+func (a *app) bar(total int64, title string) bar {
+	f, ok := a.stderr.(*os.File)
+	if a.quiet || !ok || !term.IsTerminal(int(f.Fd())) {
+		return bar{}
+	}
+	return bar{progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(title),
+		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(total > 0), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth())}
+}
+
+// The errors of a bar are those of a terminal that went away: nobody is left to tell.
+
+func (b bar) add(n int) {
+	if b.p != nil {
+		_ = b.p.Add(n)
+	}
+}
+
+func (b bar) set(n int) {
+	if b.p != nil {
+		_ = b.p.Set(n)
+	}
+}
+
+func (b bar) max(n int) {
+	if b.p != nil {
+		b.p.ChangeMax(n)
+	}
+}
+
+func (b bar) done() {
+	if b.p != nil {
+		_ = b.p.Finish()
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/bench"
+	"concordat/profile"
+)
+
+func (a *app) benchCommand() *cobra.Command {
+	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint())
+	return c
+}
+
+// printFlags say which fingerprints are measured.
+type printFlags struct {
+	n, questions int
+	seed         uint64
+	in, dump     string
+}
+
+func (f *printFlags) add(c *cobra.Command) {
+	c.Flags().IntVarP(&f.n, "n", "n", 1_000_000, "number of random fingerprints")
+	c.Flags().IntVar(&f.questions, "queries", 10_000, "number of queries, half of them planted")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the random fingerprints")
+	c.Flags().StringVar(&f.in, "prints", "", "read fingerprints and queries from this file (exchange format, doc/format.md)")
+	c.Flags().StringVar(&f.dump, "dump", "", "also write them to this file")
+}
+
+func (f *printFlags) load() ([]concordat.Fingerprint, []bench.Question, error) {
+	if f.n < 1 || f.questions < 1 {
+		return nil, nil, usagef("--n %d, --queries %d: must be at least 1", f.n, f.questions)
+	}
+	prints, qs := []concordat.Fingerprint(nil), []bench.Question(nil)
+	if f.in == "" {
+		prints, qs = bench.Prints(f.n, f.questions, f.seed)
+	} else {
+		file, err := os.Open(f.in)
+		if err != nil {
+			return nil, nil, usage(err)
+		}
+		defer file.Close()
+		if prints, qs, err = bench.ReadPrints(file); err != nil {
+			return nil, nil, usage(err)
+		}
+		if len(prints) == 0 || len(qs) == 0 {
+			return nil, nil, usagef("%s holds %d fingerprints and %d queries: want at least one of each", f.in, len(prints), len(qs))
+		}
+	}
+	if f.dump == "" {
+		return prints, qs, nil
+	}
+	out, err := os.Create(f.dump)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	return prints, qs, errors.Join(bench.WritePrints(out, prints, qs), out.Close())
+}
+
+// scratch calls f with a temporary folder.
+func scratch(f func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "concordat-bench-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(dir), os.RemoveAll(dir))
+}
+
+func (a *app) benchIndex() *cobra.Command {
+	var f printFlags
+	c := &cobra.Command{Use: "index", Short: "Build an index of fingerprints: speed and size", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			prints, _, err := f.load()
+			if err != nil {
+				return err
+			}
+			return scratch(func(dir string) error {
+				return bench.Index(cmd.Context(), dir, prints, func(r bench.IndexResult) error {
+					if a.json {
+						return a.line(r)
+					}
+					a.say("%-4s %d sentences: %.0f sentences per CPU second, %.1f bytes per sentence, peak %.0f MB", r.Build, r.Sentences, r.Rate, r.Bytes, r.Peak)
+					return nil
+				})
+			})
+		}}
+	f.add(c)
+	return c
+}
+
+func (a *app) benchQuery() *cobra.Command {
+	var f printFlags
+	c := &cobra.Command{Use: "query", Short: "Ask an index: the derived table and Bleve itself, exact and with probes", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			prints, qs, err := f.load()
+			if err != nil {
+				return err
+			}
+			return scratch(func(dir string) error {
+				return bench.Query(cmd.Context(), dir, prints, qs, func(r bench.QueryResult) error {
+					if a.json {
+						return a.line(r)
+					}
+					a.say("%-5s %-5s %d sentences: %.2f us CPU a sentence (plain table %.2f, ratio %.2f), document of 200 %.2f ms, p50 %.1f us, p99 %.1f us, %.1f candidates, %d missed",
+						r.Path, r.Probe, r.Sentences, r.CPU, r.TableCPU, r.Ratio, r.Document, r.P50, r.P99, r.Candidates, r.Missed)
+					return nil
+				})
+			})
+		}}
+	f.add(c)
+	return c
+}
+
+// mostBenchText bounds the text of one file that bench fingerprint reads, in bytes.
+const mostBenchText = 32 << 20
+
+func (a *app) benchFingerprint() *cobra.Command {
+	var scheme string
+	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes a CPU second on one core", Args: cobra.MinimumNArgs(1),
+		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures the way from
+text to fingerprints as ingest goes it, on one core.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := profile.New(profile.Options{Recipe: scheme})
+			if err != nil {
+				return usage(err)
+			}
+			for _, path := range args {
+				text, err := readText(path)
+				if err != nil {
+					return usage(err)
+				}
+				r, err := bench.Fingerprint(p, filepath.Base(path), text)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					err = a.line(r)
+				} else {
+					a.say("%s: %.1f MB per CPU second, %.0f sentences per CPU second (%d bytes, %d sentences), peak %.0f MB", r.File, r.Rate, r.Prints, r.Bytes, r.Sentences, r.Peak)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
+	return c
+}
+
+func readText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostBenchText))
+	if err != nil {
+		return "", err
+	}
+	for i := 0; i < utf8.UTFMax && len(b) == mostBenchText-i && !utf8.Valid(b); i++ {
+		b = b[:len(b)-1] // a rune that the limit cut
+	}
+	if !utf8.Valid(b) {
+		return "", fmt.Errorf("%s is not UTF-8", path)
+	}
+	return string(b), nil
+}

@@ -1,0 +1,384 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+	"concordat/segment"
+	"concordat/site"
+)
+
+// The forms of a report.
+var formats = []string{"html", "json", "csv", "text"}
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	libraries, exclude []string
+	template, forward  string
+	exact, complete    bool
+	threshold, failOn  float64
+	candidates         int
+	out                outFlags
+	rules              ruleFlags
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Check submissions and write evidence reports",
+		Long: `Check compares each file with the libraries of this site and keeps what it found as a report (see
+concordat report). Without --out a summary is printed; with it the report goes to the file, or, for
+several submissions, to files in that folder.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.validate(cmd.Flags()); err != nil {
+				return err
+			}
+			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+				return a.check(cmd.Context(), o, args, &f)
+			})
+		},
+	}
+	fl := c.Flags()
+	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search (repeatable; default all)")
+	fl.StringArrayVar(&f.exclude, "exclude", nil, "document not to be shown, as LIBRARY/ID (repeatable): an earlier version of the submission")
+	fl.StringVar(&f.template, "template", "", "section template of the submission")
+	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
+	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
+	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report asks to be read (default: configuration, 0.3)")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a submission is covered to this share or more")
+	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if something asked did not answer")
+	fl.IntVar(&f.candidates, "candidates", 0, "most source documents compared word by word (default 200)")
+	f.out.add(fl)
+	f.rules.add(fl)
+	return c
+}
+
+func (f *checkFlags) validate(fl *pflag.FlagSet) error {
+	share := func(name string, v float64) error {
+		if fl.Changed(name) && (v <= 0 || v > 1) {
+			return usagef("--%s %v: want a share above 0, at most 1", name, v)
+		}
+		return nil
+	}
+	forward := error(nil)
+	if f.forward != "" && !slices.Contains([]string{"unmatched", "all", "none"}, f.forward) {
+		forward = usagef("--forward %s: want unmatched, all or none", f.forward)
+	}
+	return cmp.Or(share("threshold", f.threshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
+}
+
+// outFlags say where a report goes, and in which form.
+type outFlags struct{ out, format string }
+
+func (f *outFlags) add(fl *pflag.FlagSet) {
+	fl.StringVarP(&f.out, "out", "o", "", "file for the report, - for stdout; a folder for several")
+	fl.StringVarP(&f.format, "format", "f", "", "form of the report: "+strings.Join(formats, ", ")+" (default: by --out's ending, else html)")
+}
+
+func (f *outFlags) validate() error {
+	if f.format == "" {
+		f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(f.out)), ".")
+		switch f.format {
+		case "htm", "":
+			f.format = "html"
+		case "txt":
+			f.format = "text"
+		}
+		if !slices.Contains(formats, f.format) {
+			f.format = "html"
+		}
+		return nil
+	}
+	if !slices.Contains(formats, f.format) {
+		return usagef("--format %s: want one of %s", f.format, strings.Join(formats, ", "))
+	}
+	return nil
+}
+
+// ruleFlags say what of the findings counts.
+type ruleFlags struct {
+	quotes, bibliography     bool
+	minMatch, commonAbove    int
+	minSource                float64
+	sources, sections, kinds []string
+	templates                []string
+}
+
+func (f *ruleFlags) add(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.quotes, "exclude-quotes", false, "quotations do not count")
+	fl.BoolVar(&f.bibliography, "exclude-bibliography", false, "the list of references does not count")
+	fl.IntVar(&f.minMatch, "min-match", 0, "matches below this many letters do not count")
+	fl.Float64Var(&f.minSource, "min-source", 0, "sources below this share of the submission do not count")
+	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")
+	fl.StringArrayVar(&f.sections, "exclude-section", nil, "section of the template that does not count (repeatable)")
+	fl.StringArrayVar(&f.kinds, "exclude-kind", nil, "kind of evidence that does not count: verbatim, near, paraphrase, summary (repeatable)")
+	fl.StringArrayVar(&f.templates, "exclude-template", nil, "text file whose wording does not count: a form, a task sheet (repeatable)")
+	fl.IntVar(&f.commonAbove, "common-above", 0, "wording in more documents than this is common and does not count (default 20, negative: never)")
+}
+
+func (f *ruleFlags) validate() error {
+	if f.minMatch < 0 {
+		return usagef("--min-match %d: must not be negative", f.minMatch)
+	}
+	if f.minSource < 0 || f.minSource > 1 {
+		return usagef("--min-source %v: want a share, 0 to 1", f.minSource)
+	}
+	for _, k := range f.kinds {
+		if !slices.Contains([]string{"verbatim", "near", "paraphrase", "summary"}, k) {
+			return usagef("--exclude-kind %s: want verbatim, near, paraphrase or summary", k)
+		}
+	}
+	return nil
+}
+
+// rules returns the rules of the flags over those of the configuration.
+func (f *ruleFlags) rules(o *opened) (report.Rules, error) {
+	r := defaultRules(o.config)
+	r.ExcludeQuotes = r.ExcludeQuotes || f.quotes
+	r.ExcludeBibliography = r.ExcludeBibliography || f.bibliography
+	r.MinCharacters = cmp.Or(f.minMatch, r.MinCharacters)
+	r.MinSourceShare = cmp.Or(f.minSource, r.MinSourceShare)
+	r.CommonAbove = cmp.Or(f.commonAbove, r.CommonAbove)
+	r.ExcludeSections = append(r.ExcludeSections, f.sections...)
+	for _, k := range f.kinds {
+		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))
+	}
+	for _, s := range f.sources {
+		lib, id, _ := strings.Cut(s, "/")
+		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
+	}
+	for _, path := range f.templates {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return r, usage(err)
+		}
+		r.ExcludeTemplate = append(r.ExcludeTemplate, string(bytes.ToValidUTF8(b, []byte("\ufffd"))))
+	}
+	return r, nil
+}
+
+// template returns the named section template: one of the configuration, or one that ships.
+func (o *opened) template(name string) (*segment.Template, error) {
+	if name == "" {
+		return nil, nil
+	}
+	all := templates(o.config)
+	if t, ok := all[name]; ok {
+		return t, nil
+	}
+	names := make([]string, 0, len(all))
+	for n := range all {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return nil, usagef("no template %s: there are %s", name, nameList(names))
+}
+
+// check runs the command.
+func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlags) error {
+	files, err := walk(paths)
+	if err != nil {
+		return err
+	}
+	options, err := f.options(ctx, o)
+	if err != nil {
+		return err
+	}
+	rules, err := f.rules.rules(o)
+	if err != nil {
+		return err
+	}
+	r := a.reader(extraction(o.config))
+	c := checker{a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1, failures: failures{a: a}}
+	for _, file := range files {
+		if err = c.file(ctx, r, file); err != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, r.close()); err != nil {
+		return err
+	}
+	switch {
+	case c.reached:
+		return &exitError{code: exitThreshold}
+	case c.incomplete && f.complete:
+		return &exitError{exitIncomplete, errors.New("something asked did not answer")}
+	}
+	return c.failures.err()
+}
+
+func (f *checkFlags) options(ctx context.Context, o *opened) (site.CheckOptions, error) {
+	out := site.CheckOptions{Exact: f.exact || o.config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
+		Threshold: cmp.Or(f.threshold, o.config.Check.Threshold), Forward: cmp.Or(f.forward, o.config.Check.Forward)}
+	for _, name := range f.libraries {
+		l, err := o.library(ctx, name)
+		if err != nil {
+			return out, err
+		}
+		out.Libraries = append(out.Libraries, l.ID)
+	}
+	for _, e := range f.exclude {
+		lib, id, ok := strings.Cut(e, "/")
+		if !ok {
+			return out, usagef("--exclude %s: want LIBRARY/ID", e)
+		}
+		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
+	}
+	var err error
+	out.Template, err = o.template(f.template)
+	return out, err
+}
+
+// checker is one run of check.
+type checker struct {
+	a        *app
+	o        *opened
+	f        *checkFlags
+	options  site.CheckOptions
+	rules    report.Rules
+	several  bool
+	failures failures
+
+	reached, incomplete bool
+}
+
+// file checks one file, or every member of an archive.
+func (c *checker) file(ctx context.Context, r *reader, file input) error {
+	items, err := r.read(ctx, file.path)
+	if err != nil {
+		return err
+	}
+	c.several = c.several || len(items) > 1
+	for _, item := range items {
+		if item.Err != nil {
+			if err := c.failures.add(failed(item.Path, item.Err)); err != nil {
+				return err
+			}
+			continue
+		}
+		sub := site.Submission{ID: concordat.DocumentID(filepath.ToSlash(item.Path)), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
+			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
+		if err := c.one(ctx, sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) one(ctx context.Context, sub site.Submission) error {
+	b := c.a.bar(1, "checking")
+	options := c.options
+	options.Progress = func(p site.Progress) {
+		if p.Stage == "align" {
+			b.max(p.Total)
+			b.set(p.Done)
+		}
+	}
+	f, err := c.o.Check(ctx, sub, options)
+	b.done()
+	if errors.Is(err, concordat.ErrInvalid) {
+		return c.failures.add(failed(string(sub.ID), err))
+	}
+	if err != nil {
+		return err
+	}
+	rep := report.Build(f, c.rules)
+	c.reached = c.reached || c.f.failOn > 0 && rep.Scores.Covered >= c.f.failOn
+	for _, asked := range f.Consulted {
+		c.incomplete = c.incomplete || asked.Answered < asked.Asked
+	}
+	return c.a.give(rep, c.f.out, c.several)
+}
+
+// give writes a report where the flags say.
+func (a *app) give(rep *report.Report, f outFlags, several bool) error {
+	if a.json {
+		if err := report.WriteJSON(a.stdout, rep); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.out == "" && a.json:
+		return nil
+	case f.out == "":
+		return report.WriteSummary(a.stdout, rep)
+	case f.out == "-":
+		if a.json {
+			return nil
+		}
+		return writeReport(a.stdout, rep, f.format)
+	}
+	path := f.out
+	if several {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return err
+		}
+		path = filepath.Join(f.out, fileName(string(rep.Submission.ID))+"."+f.format)
+	}
+	if err := writeFile(path, rep, f.format); err != nil {
+		return err
+	}
+	if a.json {
+		return nil
+	}
+	if err := report.WriteSummary(a.stdout, rep); err != nil {
+		return err
+	}
+	a.say("report: %s", absolute(path))
+	return nil
+}
+
+// fileName makes a name for a file of a submission's id.
+func fileName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, strings.TrimLeft(id, "./"))
+}
+
+// writeFile writes a report beside path and renames it, so that path never holds half of one.
+func writeFile(path string, rep *report.Report, format string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	if err != nil {
+		return err
+	}
+	err = writeReport(tmp, rep, format)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(tmp.Name()))
+	}
+	return nil
+}
+
+func writeReport(w io.Writer, rep *report.Report, format string) error {
+	switch format {
+	case "json":
+		return report.WriteJSON(w, rep)
+	case "csv":
+		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
+	case "text":
+		return report.WriteText(w, rep)
+	}
+	return html.Write(w, rep)
+}

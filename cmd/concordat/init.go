@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (a *app) initCommand() *cobra.Command {
+	var id, title, scheme string
+	c := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Create a site in an empty or absent folder",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if a.data != "" && a.data != args[0] {
+					return usagef("init %s contradicts --data %s", args[0], a.data)
+				}
+				a.data = args[0]
+			}
+			return a.initSite(cmd.Context(), id, title, scheme)
+		},
+	}
+	c.Flags().StringVar(&id, "site", "", "identity of the site (default: random)")
+	c.Flags().StringVar(&title, "title", "", "name of the site for people")
+	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme: "+strings.Join(profile.Names(), ", "))
+	return c
+}
+
+func (a *app) initSite(ctx context.Context, id, title, scheme string) error {
+	dir, err := a.dir()
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = "site-" + strings.ToLower(rand.Text()[:8])
+	}
+	if err := site.CheckName(id); err != nil {
+		return usage(err)
+	}
+	p, err := profile.New(profile.Options{Recipe: scheme})
+	if err != nil {
+		return usage(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		return usagef("%s is not empty: a site needs a folder of its own", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, configName), initialConfig(id, title, scheme), 0o600); err != nil {
+		return err
+	}
+	if _, err := loadConfig(filepath.Join(dir, configName)); err != nil {
+		return errors.Join(err, os.RemoveAll(dir)) // such as an identity that configuration refuses
+	}
+	db, err := store.Open(ctx, filepath.Join(dir, storeName))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(db.SetSetting(ctx, "site", id), db.SetSetting(ctx, "scheme", string(p.Scheme())), db.Close()); err != nil {
+		return err
+	}
+	if a.json {
+		return a.line(map[string]any{"site": id, "dir": dir, "scheme": p.Scheme()})
+	}
+	a.say("site %s is in %s", id, dir)
+	return nil
+}
+
+func (a *app) libraryCommand() *cobra.Command {
+	c := &cobra.Command{Use: "library", Short: "Create, list, change and delete collections of documents", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var title string
+	create := &cobra.Command{
+		Use: "create NAME", Short: "Create a library", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := site.CheckName(args[0]); err != nil {
+				return usage(err)
+			}
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
+				if err := o.store.CreateLibrary(cmd.Context(), l); err != nil {
+					if errors.Is(err, concordat.ErrExists) {
+						return usagef("library %s exists already", args[0])
+					}
+					return err
+				}
+				return a.showLibrary(cmd.Context(), o, l.ID)
+			})
+		},
+	}
+	create.Flags().StringVar(&title, "title", "", "name for people")
+	list := &cobra.Command{
+		Use: "list", Short: "List the libraries", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+				ls, err := o.store.Libraries(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, l := range ls {
+					if err := a.printLibrary(o, l); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.AddCommand(create, list, a.librarySet(), a.libraryDelete())
+	return c
+}
+
+func (a *app) librarySet() *cobra.Command {
+	var title, template, expires string
+	c := &cobra.Command{
+		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+				l, err := o.library(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				flags := cmd.Flags()
+				if flags.Changed("title") {
+					l.Title = title
+				}
+				if flags.Changed("template") {
+					if _, err := o.template(template); err != nil {
+						return err
+					}
+					l.Policy.Template = template
+				}
+				if flags.Changed("expires") {
+					if l.Policy.Expires, err = parseDate(expires); err != nil {
+						return err
+					}
+				}
+				if err := o.store.UpdateLibrary(cmd.Context(), l); err != nil {
+					return err
+				}
+				return a.showLibrary(cmd.Context(), o, l.ID)
+			})
+		},
+	}
+	c.Flags().StringVar(&title, "title", "", "name for people")
+	c.Flags().StringVar(&template, "template", "", "section template of its documents; empty: none")
+	c.Flags().StringVar(&expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
+	return c
+}
+
+func parseDate(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
+	if err != nil {
+		return t, usagef("date %q: want YYYY-MM-DD", s)
+	}
+	return t, nil
+}
+
+func (a *app) libraryDelete() *cobra.Command {
+	var dryRun bool
+	c := &cobra.Command{
+		Use: "delete NAME", Short: "Delete a library with all its documents", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+				l, err := o.library(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if dryRun {
+					if a.json {
+						return a.line(map[string]any{"library": l.ID, "documents": l.Documents, "dry_run": true})
+					}
+					a.say("would delete library %s with %d documents", l.ID, l.Documents)
+					return nil
+				}
+				b := a.bar(int64(l.Documents), "deleting")
+				err = o.DeleteLibrary(cmd.Context(), l.ID, b.set)
+				b.done()
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.line(map[string]any{"library": l.ID, "documents": l.Documents, "deleted": true})
+				}
+				a.say("deleted library %s with %d documents", l.ID, l.Documents)
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be deleted")
+	return c
+}
+
+// library returns the named library; an unknown one is a usage error that lists those there are.
+func (o *opened) library(ctx context.Context, name string) (store.Library, error) {
+	l, err := o.store.Library(ctx, concordat.LibraryID(name))
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return l, err
+	}
+	all, err := o.store.Libraries(ctx)
+	if err != nil {
+		return l, err
+	}
+	names := make([]concordat.LibraryID, len(all))
+	for i, l := range all {
+		names[i] = l.ID
+	}
+	if len(names) == 0 {
+		return l, usagef("no library %s: there is none yet; make it with concordat library create %s", name, name)
+	}
+	return l, usagef("no library %s: there are %s", name, nameList(names))
+}
+
+func (a *app) showLibrary(ctx context.Context, o *opened, id concordat.LibraryID) error {
+	l, err := o.store.Library(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.printLibrary(o, l)
+}
+
+func (a *app) printLibrary(o *opened, l store.Library) error {
+	if a.json {
+		return a.line(map[string]any{"library": l.ID, "title": l.Title, "documents": l.Documents, "created": l.Created, "policy": l.Policy})
+	}
+	extra := ""
+	if l.Policy.Template != "" {
+		extra += "  template " + l.Policy.Template
+	}
+	if !l.Policy.Expires.IsZero() {
+		extra += "  expires " + l.Policy.Expires.Local().Format(time.DateOnly)
+	}
+	a.say("%s", fmt.Sprintf("%-20s %8d documents  %s%s", l.ID, l.Documents, l.Title, extra))
+	return nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/extract/sandbox"
+)
+
+// input is a file to be read: its place on disk and its name below the path that was given.
+type input struct {
+	path     string
+	name     string // slash-separated, relative to a given folder; the base name of a given file
+	size     int64
+	modified time.Time
+}
+
+// walk returns the regular files of paths, folders read recursively in order of name; names that
+// begin with a dot are left out below folders. Symbolic links below folders are not followed. A
+// path that is not there is a usage error.
+func walk(paths []string) ([]input, error) {
+	var out []input
+	for _, root := range paths {
+		info, err := os.Stat(root)
+		if err != nil {
+			return nil, usage(err)
+		}
+		if !info.IsDir() {
+			if !info.Mode().IsRegular() {
+				return nil, usagef("%s is neither a file nor a folder", root)
+			}
+			out = append(out, input{root, filepath.Base(root), info.Size(), info.ModTime()})
+			continue
+		}
+		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if path != root && strings.HasPrefix(d.Name(), ".") {
+				if d.IsDir() {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			if !d.Type().IsRegular() {
+				return nil
+			}
+			info, err := d.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // gone meanwhile
+			}
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			out = append(out, input{path, filepath.ToSlash(name), info.Size(), info.ModTime()})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// failure is one input that gave no text.
+type failure struct {
+	Type   string `json:"type"` // error
+	Path   string `json:"path"`
+	Code   string `json:"code"`
+	Detail string `json:"detail,omitempty"`
+	Advice string `json:"advice,omitempty"`
+}
+
+func failed(path string, err error) failure {
+	var e *extract.Error
+	if errors.As(err, &e) {
+		e = e.WithAdvice()
+		return failure{"error", path, e.Code, e.Detail, e.Advice}
+	}
+	if errors.Is(err, concordat.ErrInvalid) {
+		return failure{Type: "error", Path: path, Code: "invalid", Detail: err.Error()}
+	}
+	return failure{Type: "error", Path: path, Code: extract.Unreadable, Detail: err.Error()}
+}
+
+func (f failure) String() string {
+	s := f.Path + ": " + f.Code
+	if f.Detail != "" {
+		s += ": " + f.Detail
+	}
+	if f.Advice != "" {
+		s += " (" + f.Advice + ")"
+	}
+	return s
+}
+
+// failures counts and prints what could not be read.
+type failures struct {
+	a *app
+	n int
+}
+
+func (f *failures) add(e failure) error {
+	f.n++
+	if f.a.json {
+		return f.a.line(e)
+	}
+	f.a.warn("%s", e)
+	return nil
+}
+
+// err is the exit of a command that has done the rest.
+func (f *failures) err() error {
+	if f.n == 0 {
+		return nil
+	}
+	return &exitError{code: exitUnreadable}
+}
+
+// reader extracts files, in children that are started when the first file comes.
+type reader struct {
+	options sandbox.Options
+	once    sync.Once
+	runner  *sandbox.Runner
+	err     error
+}
+
+// reader returns the extractor of the program: compiled parts are kept in the user's cache folder.
+func (a *app) reader(limits sandbox.Options) *reader {
+	r := &reader{options: limits}
+	if cache, err := os.UserCacheDir(); err == nil {
+		r.options.CacheDir = filepath.Join(cache, "concordat")
+	}
+	return r
+}
+
+// read returns the texts of one file: one, or those of an archive's members, or its failure.
+func (r *reader) read(ctx context.Context, path string) ([]sandbox.Item, error) {
+	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
+	if r.err != nil {
+		return nil, fmt.Errorf("start extraction: %w", r.err)
+	}
+	return r.runner.File(ctx, path)
+}
+
+func (r *reader) close() error {
+	if r.runner == nil {
+		return nil
+	}
+	return r.runner.Close()
+}
+
+// flags converts what extraction noticed.
+func flags(in []extract.Flag) []concordat.Flag {
+	var out []concordat.Flag
+	for _, f := range in {
+		g := concordat.Flag{Code: f.Code, Detail: f.Detail, Count: f.Count}
+		if f.End > f.Start {
+			g.Span = &concordat.Span{Start: f.Start, End: f.End}
+		}
+		out = append(out, g)
+	}
+	return out
+}

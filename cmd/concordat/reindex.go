@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/index"
+	"concordat/store"
+)
+
+// A reindex builds the new index beside the old one, marks it complete, and exchanges the two by
+// renaming. Whatever moment it is cut short at, the old index or the complete new one is there:
+// finishReindex ends an exchange that was begun, and everything before the mark starts anew.
+const (
+	newIndexName = "index.new"
+	oldIndexName = "index.old"
+	completeName = "complete"
+)
+
+func (a *app) reindexCommand() *cobra.Command {
+	var dryRun bool
+	c := &cobra.Command{
+		Use: "reindex", Short: "Make all fingerprints anew from the stored texts", Args: cobra.NoArgs,
+		Long: `Reindex makes the fingerprints of every document anew, by the scheme of the configuration: after the
+scheme was changed there, or after an upgrade that changed it. The old index serves until the new one is complete; there must be room on the disk
+for both. An interrupted reindex leaves the old index as it was.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.reindex(cmd.Context(), o, dryRun) })
+		},
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done")
+	return c
+}
+
+// finishReindex completes the exchange of an index whose successor is complete.
+func finishReindex(dir string) error {
+	next, now, old := filepath.Join(dir, newIndexName), filepath.Join(dir, indexName), filepath.Join(dir, oldIndexName)
+	if _, err := os.Stat(filepath.Join(next, completeName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(old); err != nil {
+		return err
+	}
+	if err := os.Rename(now, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(next, now); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(filepath.Join(now, completeName)), os.RemoveAll(old))
+}
+
+func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
+	if err := finishReindex(o.dir); err != nil {
+		return err
+	}
+	from, err := index.Open(filepath.Join(o.dir, indexName, "00"), index.Options{ReadOnly: true})
+	if errors.Is(err, concordat.ErrNotFound) {
+		return o.store.SetSetting(ctx, "scheme", string(o.Scheme())) // nothing was ever added
+	}
+	if err != nil {
+		return err
+	}
+	stats := from.Stats()
+	if dryRun {
+		a.say("would make %d documents of scheme %s anew in scheme %s", stats.Documents, from.Scheme(), o.Scheme())
+		if a.json {
+			err = a.line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Scheme(), "dry_run": true})
+		}
+		return errors.Join(err, from.Close())
+	}
+	n, err := a.rebuild(ctx, o, from)
+	if err = errors.Join(err, from.Close()); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(o.dir, newIndexName, completeName), nil, 0o600); err != nil {
+		return err
+	}
+	if err := errors.Join(finishReindex(o.dir), o.store.SetSetting(ctx, "scheme", string(o.Scheme()))); err != nil {
+		return err
+	}
+	if a.json {
+		return a.line(map[string]any{"documents": n, "scheme": o.Scheme()})
+	}
+	a.say("%d documents are indexed by scheme %s", n, o.Scheme())
+	return nil
+}
+
+// reindexBatch is how many documents are fingerprinted at a time.
+const reindexBatch = 100
+
+// rebuild writes the successor of an index and returns its number of documents. The catalogue is
+// brought up to date with it, after each batch: rows of an unfinished reindex carry the new scheme
+// too early, which only means that adding those documents again reads them again.
+func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int, err error) {
+	next := filepath.Join(o.dir, newIndexName)
+	if err := os.RemoveAll(next); err != nil {
+		return 0, err
+	}
+	to, err := index.Open(filepath.Join(next, "00"), o.shardOptions())
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	b := a.bar(int64(from.Stats().Documents), "reindexing")
+	defer b.done()
+	for docs, err := range batches(from.Documents(ctx), reindexBatch) {
+		if err != nil {
+			return n, err
+		}
+		if err := o.reindexBatch(ctx, to, docs); err != nil {
+			return n, err
+		}
+		n += len(docs)
+		b.add(len(docs))
+	}
+	return n, to.Merge(ctx)
+}
+
+func (o *opened) reindexBatch(ctx context.Context, to *index.Shard, docs []*concordat.Document) error {
+	profiles := make([]*concordat.Profile, len(docs))
+	rows := make([]store.DocumentRow, len(docs))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, d := range docs {
+		g.Go(func() error {
+			p, err := o.profiler.ForIndex(*d)
+			if err != nil {
+				return err
+			}
+			row, err := o.store.DocumentRow(ctx, d.Library, d.ID)
+			if err != nil {
+				return fmt.Errorf("catalogue row of %s/%s: %w", d.Library, d.ID, err)
+			}
+			row.Sentences, row.Characters, row.Scheme = len(p.Indexed), p.Characters, p.Scheme
+			profiles[i], rows[i] = p, row
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := to.Put(context.WithoutCancel(ctx), profiles...); err != nil {
+		return err
+	}
+	return o.store.PutDocuments(context.WithoutCancel(ctx), rows)
+}
+
+// batches groups a sequence into slices of n; an error comes after what was before it.
+func batches[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		var batch []T
+		for v, err := range seq {
+			if err != nil {
+				if len(batch) == 0 || yield(batch, nil) {
+					yield(nil, err)
+				}
+				return
+			}
+			if batch = append(batch, v); len(batch) == n {
+				if !yield(slices.Clip(batch), nil) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}

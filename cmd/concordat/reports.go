@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/report"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	c := &cobra.Command{Use: "report", Short: "List, show and export the reports of earlier checks", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var limit int
+	list := &cobra.Command{
+		Use: "list", Short: "List checks, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listReports(cmd.Context(), o, limit) })
+		},
+	}
+	list.Flags().IntVar(&limit, "limit", 50, "most checks listed")
+	var showRules ruleFlags
+	show := &cobra.Command{
+		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withReport(cmd.Context(), args[0], &showRules, func(rep *report.Report) error {
+				if a.json {
+					return report.WriteJSON(a.stdout, rep)
+				}
+				return report.WriteText(a.stdout, rep)
+			})
+		},
+	}
+	showRules.add(show.Flags())
+	var exportRules ruleFlags
+	var out outFlags
+	export := &cobra.Command{
+		Use: "export TASK --out FILE", Short: "Write a report to a file, by any rules", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out.out == "" {
+				return usagef("--out names no file")
+			}
+			if err := out.validate(); err != nil {
+				return err
+			}
+			return a.withReport(cmd.Context(), args[0], &exportRules, func(rep *report.Report) error { return a.give(rep, out, false) })
+		},
+	}
+	out.add(export.Flags())
+	exportRules.add(export.Flags())
+	c.AddCommand(list, show, export)
+	return c
+}
+
+func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
+	tasks, err := o.store.Tasks(ctx, 0, limit)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if a.json {
+			err = a.line(t.Task)
+		} else {
+			a.say("%s  %s  %-7s  %s %s", t.ID, t.Made.Local().Format(time.DateTime), t.State, t.Title, t.Cause)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withReport calls f with the report of a task by the given rules.
+func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, f func(*report.Report) error) error {
+	if err := rules.validate(); err != nil {
+		return err
+	}
+	return a.with(ctx, storeOnly, func(o *opened) error {
+		found, err := o.Findings(ctx, concordat.TaskID(id))
+		if errors.Is(err, concordat.ErrNotFound) {
+			return usagef("no report %s; see concordat report list", id)
+		}
+		if err != nil {
+			return err
+		}
+		r, err := rules.rules(o)
+		if err != nil {
+			return err
+		}
+		return f(report.Build(found, r))
+	})
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"concordat"
+	"concordat/config"
+	"concordat/extract"
+	"concordat/extract/sandbox"
+	"concordat/report"
+	"concordat/segment"
+)
+
+// loadConfig reads the configuration at path, overlaid by the environment.
+func loadConfig(path string) (*config.Config, error) {
+	c, err := config.Load(path, os.LookupEnv)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// initialConfig is the file that init writes: the keys that make the site what it is, and where to
+// find the others.
+func initialConfig(id, title, scheme string) []byte {
+	return fmt.Appendf(nil, `# Configuration of a Concordat site. concordat config check shows every key with its value and
+# where it came from; doc/config.md explains them.
+site:
+  id: %s
+  title: %q
+scheme: %s
+`, id, title, scheme)
+}
+
+// extraction returns the limits of extraction.
+func extraction(c *config.Config) sandbox.Options {
+	e := c.Extract
+	return sandbox.Options{
+		Extract: extract.Options{MaxInput: e.MaxInput, MaxText: e.MaxText, MaxUnpacked: e.MaxUnpacked, MaxPages: e.MaxPages,
+			MaxEntries: e.MaxEntries, MaxRatio: e.MaxRatio, MaxDepth: e.MaxDepth, MaxNesting: e.MaxNesting},
+		Wall: e.Wall, CPU: e.CPU, Memory: e.Memory,
+	}
+}
+
+// defaultRules returns the rules of the configuration.
+func defaultRules(c *config.Config) report.Rules {
+	r := report.Rules{ExcludeQuotes: c.Report.ExcludeQuotes, ExcludeBibliography: c.Report.ExcludeBibliography,
+		MinCharacters: c.Report.MinCharacters, MinSourceShare: c.Report.MinSourceShare, CommonAbove: c.Report.CommonAbove,
+		ExcludeSections: c.Report.ExcludeSections}
+	for _, k := range c.Report.ExcludeKinds {
+		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))
+	}
+	return r
+}
+
+// templates returns the section templates that ship, with those of the configuration over them.
+func templates(c *config.Config) map[string]*segment.Template {
+	all := segment.Templates()
+	for _, t := range c.Templates {
+		out := &segment.Template{Name: t.Name}
+		for _, s := range t.Sections {
+			out.Headings = append(out.Headings, segment.Heading{Section: s.Name, Pattern: s.Heading, Skip: s.Skip})
+		}
+		all[t.Name] = out
+	}
+	return all
+}
+
+// nameList joins names for a message.
+func nameList[K ~string](names []K) string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = string(n)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	"concordat"
+	"concordat/site"
+)
+
+const (
+	// longestLine bounds a line of a table, in bytes: one document.
+	longestLine = 64 << 20
+	// mostUnpacked bounds a compressed table, in bytes.
+	mostUnpacked = 64 << 30
+)
+
+// tableKind returns tsv or jsonl for a table of documents by its name, compressed or not, else "".
+func tableKind(name string) string {
+	name = strings.ToLower(name)
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	switch filepath.Ext(name) {
+	case ".tsv":
+		return "tsv"
+	case ".jsonl":
+		return "jsonl"
+	}
+	return ""
+}
+
+// readTable calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
+// title, text) without header, or .jsonl with the keys id, title, text; .gz and .zst are unpacked.
+// A faulty line or an id that stands twice is an error of kind concordat.ErrInvalid naming the
+// lines; documents before it have been given out.
+func readTable(path string, each func(site.Incoming) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in, closer, err := unpack(path, f)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %v", path, concordat.ErrInvalid, err)
+	}
+	defer closer()
+	parse := parseTSV
+	if tableKind(path) == "jsonl" {
+		parse = parseJSONL
+	}
+	sc := bufio.NewScanner(io.LimitReader(in, mostUnpacked))
+	sc.Buffer(make([]byte, 0, 1<<20), longestLine)
+	seen := map[concordat.DocumentID]int{}
+	n := 0
+	for sc.Scan() {
+		n++
+		line := sc.Bytes()
+		if n == 1 {
+			line = []byte(strings.TrimPrefix(string(line), "\ufeff"))
+		}
+		if len(line) == 0 {
+			continue
+		}
+		if !utf8.Valid(line) {
+			return fmt.Errorf("%s line %d: %w: not UTF-8", path, n, concordat.ErrInvalid)
+		}
+		d, err := parse(line)
+		if err != nil {
+			return fmt.Errorf("%s line %d: %w: %v", path, n, concordat.ErrInvalid, err)
+		}
+		if first, twice := seen[d.ID]; twice {
+			return fmt.Errorf("%s: %w: id %q stands on line %d and on line %d", path, concordat.ErrInvalid, d.ID, first, n)
+		}
+		seen[d.ID] = n
+		d.Source = path
+		if err := each(d); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return fmt.Errorf("%s after line %d: %w: %v", path, n, concordat.ErrInvalid, err)
+	}
+	return nil
+}
+
+func unpack(path string, f io.Reader) (io.Reader, func(), error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".gz":
+		z, err := gzip.NewReader(f)
+		return z, func() {}, err
+	case ".zst":
+		z, err := zstd.NewReader(f, zstd.WithDecoderMaxMemory(256<<20))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return f, func() {}, nil
+}
+
+func parseTSV(line []byte) (site.Incoming, error) {
+	field := strings.Split(string(line), "\t")
+	var d site.Incoming
+	switch len(field) {
+	case 2:
+		d = site.Incoming{ID: concordat.DocumentID(field[0]), Text: field[1]}
+	case 3:
+		d = site.Incoming{ID: concordat.DocumentID(field[0]), Title: field[1], Text: field[2]}
+	default:
+		return d, fmt.Errorf("%d columns, want id, title, text or id, text", len(field))
+	}
+	return d, site.CheckName(field[0])
+}
+
+func parseJSONL(line []byte) (site.Incoming, error) {
+	var row struct {
+		ID    *string `json:"id"`
+		Title string  `json:"title"`
+		Text  *string `json:"text"`
+	}
+	if err := json.Unmarshal(line, &row); err != nil {
+		return site.Incoming{}, err
+	}
+	if row.ID == nil || row.Text == nil {
+		return site.Incoming{}, fmt.Errorf("want the keys id and text")
+	}
+	return site.Incoming{ID: concordat.DocumentID(*row.ID), Title: row.Title, Text: *row.Text}, site.CheckName(*row.ID)
+}

@@ -1,0 +1,160 @@
+package demo_test
+
+import (
+	"io/fs"
+	"iter"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"concordat"
+	"concordat/demo"
+	"concordat/extract"
+	"concordat/index"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// leastBlock is the least number of letters, marks and digits that are fingerprinted (package
+// profile, recipe natural): what is shorter is not for this channel to find when it stands alone.
+const leastBlock = 40
+
+// newSite returns a site that holds the library in one collection.
+func newSite(t *testing.T) *site.Site {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := store.Open(t.Context(), filepath.Join(dir, "store.db"))
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	profiler, err := profile.New(profile.Options{})
+	must(t, err)
+	shard, err := index.Open(filepath.Join(dir, "shard"), index.Options{Site: "demo", Shard: "00", Scheme: profiler.Scheme()})
+	must(t, err)
+	t.Cleanup(func() { shard.Close() })
+	must(t, db.CreateLibrary(t.Context(), store.Library{ID: "all", Title: "Demonstration"}))
+	s := site.New(site.Options{ID: "demo", Index: shard, Store: db, Profiler: profiler})
+	n := 0
+	must(t, s.Ingest(t.Context(), "all", documents(), func(site.Ingested) error { n++; return nil }))
+	if n != 93 {
+		t.Errorf("%d documents were taken in, want 93", n)
+	}
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// documents returns the library under the names that truth.json uses.
+func documents() iter.Seq2[site.Incoming, error] {
+	return func(yield func(site.Incoming, error) bool) {
+		err := fs.WalkDir(demo.Files, "library", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := read(name)
+			if err != nil {
+				return err
+			}
+			id := strings.TrimPrefix(name, "library/")
+			docs := []site.Incoming{{ID: concordat.DocumentID(id), Title: id, Text: text}}
+			if path.Ext(name) == ".tsv" {
+				docs = nil
+				for line := range strings.Lines(text) {
+					if cells := strings.Split(strings.TrimSpace(line), "\t"); len(cells) == 3 {
+						docs = append(docs, site.Incoming{ID: concordat.DocumentID(id + "#" + cells[0]), Title: cells[1], Text: cells[2]})
+					}
+				}
+			}
+			for _, doc := range docs {
+				if !yield(doc, nil) {
+					return fs.SkipAll
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			yield(site.Incoming{}, err)
+		}
+	}
+}
+
+// read returns the text of a file as extraction finds it.
+func read(name string) (string, error) {
+	b, err := demo.Files.ReadFile(name)
+	if err != nil || path.Ext(name) == ".tsv" {
+		return string(b), err
+	}
+	r, err := extract.Bytes(name, b, extract.Options{})
+	if err != nil {
+		return "", err
+	}
+	return r.Text, nil
+}
+
+// A check finds each planted passage in the document it was taken from, or in one that holds the
+// same words.
+func TestCheckFindsPassages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes in the whole library")
+	}
+	truth, err := demo.ReadTruth()
+	must(t, err)
+	text, err := read(truth.Submission)
+	must(t, err)
+	found, err := newSite(t).Check(t.Context(), site.Submission{ID: "submission", Title: truth.Title, Text: text}, site.CheckOptions{})
+	must(t, err)
+	for _, p := range truth.Passages {
+		at := strings.Index(text, p.Text)
+		if at < 0 {
+			t.Errorf("the submission does not hold %q", p.Text)
+			continue
+		}
+		share := covered(concordat.Span{Start: at, End: at + len(p.Text)}, found, append(p.Also, p.Document))
+		switch n := characters(p.Text); {
+		case n < leastBlock:
+			t.Logf("%s: a passage of %d characters, covered to %.2f", p.Document, n, share)
+		case share < 0.9:
+			t.Errorf("%s: a %s passage is covered to %.2f, want 0.9: %q", p.Document, p.Kind, share, p.Text)
+		}
+	}
+}
+
+// covered returns the share of the bytes of span that passages of the given documents cover.
+func covered(span concordat.Span, f *report.Findings, documents []string) float64 {
+	hit := make([]bool, span.Len())
+	for _, p := range f.Passages {
+		for _, d := range documents {
+			if string(p.Source.Document) != d {
+				continue
+			}
+			for i := max(span.Start, p.Span.Start); i < min(span.End, p.Span.End); i++ {
+				hit[i-span.Start] = true
+			}
+		}
+	}
+	n := 0
+	for _, h := range hit {
+		if h {
+			n++
+		}
+	}
+	return float64(n) / float64(len(hit))
+}
+
+func characters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,43 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Truth is what a check of the submission against the library has to find.
+type Truth struct {
+	Submission string    `json:"submission"` // in Files
+	Title      string    `json:"title"`
+	Passages   []Passage `json:"passages"` // in the order of the submission
+	Own        []string  `json:"own"`      // what was written for it, in pieces; without the list of references
+}
+
+// Passage is one reused passage. Its texts are those of the documents, white space folded.
+type Passage struct {
+	Kind       string   `json:"kind"` // verbatim, near or paraphrase
+	Quoted     bool     `json:"quoted,omitempty"`
+	Text       string   `json:"text"`           // as the submission has it
+	Document   string   `json:"document"`       // below library/; a row of a table after a #
+	Also       []string `json:"also,omitempty"` // other documents that hold a verbatim passage word by word
+	SourceText string   `json:"source_text"`
+	// Overlap is the share of the passage's pairs of neighbouring words (Chinese: characters) that
+	// the source text has too.
+	Overlap float64 `json:"overlap"`
+}
+
+// ReadTruth returns the content of truth.json.
+func ReadTruth() (Truth, error) {
+	b, err := Files.ReadFile("truth.json")
+	if err != nil {
+		return Truth{}, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	var t Truth
+	if err := dec.Decode(&t); err != nil {
+		return Truth{}, fmt.Errorf("truth.json: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# lint.sh: gofmt, go vet and staticcheck; any finding fails.
+set -eu
+GO=${GO:-go}
+
+unformatted=$(git ls-files '*.go' | xargs gofmt -l)
+if [ -n "$unformatted" ]; then
+	echo "gofmt would change:" >&2
+	echo "$unformatted" >&2
+	exit 1
+fi
+$GO vet ./...
+$GO run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+echo "lint: clean"

@@ -1,0 +1,116 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"concordat"
+	"concordat/index"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Bench is a site in a temporary folder, for evaluation over the product's own code paths.
+type Bench struct {
+	Site     *site.Site
+	Index    *index.Shard
+	Store    *store.DB
+	Profiler *profile.Profiler
+}
+
+// NewBench makes a site below dir with one library named "library" and the given recipe.
+func NewBench(ctx context.Context, dir, recipe string) (*Bench, error) {
+	p, err := profile.New(profile.Options{Recipe: recipe})
+	if err != nil {
+		return nil, err
+	}
+	shard, err := index.Open(dir+"/index", index.Options{Site: "bench", Scheme: p.Scheme(), Shard: "00"})
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, dir+"/site.db")
+	if err != nil {
+		return nil, fmt.Errorf("%w; %v", err, shard.Close())
+	}
+	b := &Bench{Index: shard, Store: db, Profiler: p}
+	b.Site = site.New(site.Options{ID: "bench", Index: shard, Store: db, Profiler: p})
+	return b, db.CreateLibrary(ctx, store.Library{ID: "library"})
+}
+
+// Close closes the site's parts.
+func (b *Bench) Close() error {
+	if err := b.Index.Close(); err != nil {
+		return err
+	}
+	return b.Store.Close()
+}
+
+// Add ingests documents, given as pairs of id and text.
+func (b *Bench) Add(ctx context.Context, docs []Doc) error {
+	return b.Site.Ingest(ctx, "library", func(yield func(site.Incoming, error) bool) {
+		for _, d := range docs {
+			if !yield(site.Incoming{ID: concordat.DocumentID(d.ID), Title: d.ID, Text: d.Text}, nil) {
+				return
+			}
+		}
+	}, func(site.Ingested) error { return nil })
+}
+
+// Doc is a document under evaluation.
+type Doc struct{ ID, Text string }
+
+// Hit is a source document found for a submission by fingerprints alone.
+type Hit struct {
+	Source concordat.DocumentID
+	Blocks int // distinct sentences of the submission within the gate
+}
+
+// Fingerprints returns the sources that have at least two matched sentences each within the gate:
+// the rule by which a source may be reported without seeing its text. Best first.
+func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) ([]Hit, error) {
+	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
+	if err != nil {
+		return nil, err
+	}
+	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: 26, Probe: probe, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
+	for _, s := range p.Indexed {
+		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
+	}
+	a, err := b.Index.Match(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[concordat.DocumentID]map[int]bool{}
+	for _, m := range a.Matches {
+		if m.Distance > p.Indexed[m.Sentence].Gate {
+			continue
+		}
+		if seen[m.Source.Document] == nil {
+			seen[m.Source.Document] = map[int]bool{}
+		}
+		seen[m.Source.Document][m.Sentence] = true
+	}
+	var out []Hit
+	for id, s := range seen {
+		if len(s) >= 2 {
+			out = append(out, Hit{id, len(s)})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		return out[i].Blocks > out[j].Blocks || out[i].Blocks == out[j].Blocks && out[i].Source < out[j].Source
+	})
+	return out, nil
+}
+
+// Report checks a document against the others of the library and returns its report.
+func (b *Bench) Report(ctx context.Context, d Doc) (*report.Report, error) {
+	f, err := b.Site.Check(ctx, site.Submission{ID: concordat.DocumentID(d.ID), Text: d.Text},
+		site.CheckOptions{Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}})
+	if err != nil {
+		return nil, err
+	}
+	return report.Build(f, report.Rules{}), nil
+}

@@ -1,0 +1,85 @@
+package extract
+
+import "strings"
+
+// readFB2 reads a FictionBook: title and author from its description, text from its bodies.
+func readFB2(b *builder, data []byte) error {
+	c, err := detectEncoding(data)
+	if err != nil {
+		return err
+	}
+	s, err := b.decodeAs(data, c)
+	if err != nil {
+		return err
+	}
+	err = walkDecoded(b, s, &fb2Reader{b: b})
+	b.end()
+	return err
+}
+
+type fb2Reader struct {
+	b       *builder
+	path    []string
+	title   bool // inside a section's title
+	section string
+}
+
+func local(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
+
+func (r *fb2Reader) inside(name string) bool {
+	for _, n := range r.path {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *fb2Reader) start(name string, _ attrs) {
+	n := local(name)
+	r.path = append(r.path, n)
+	switch n {
+	case "p", "v", "subtitle", "text-author", "td", "th", "title":
+		r.b.end()
+		if n == "title" {
+			r.title, r.section = true, ""
+		}
+	case "empty-line":
+		r.b.end()
+	}
+}
+
+func (r *fb2Reader) stop(name string) {
+	switch n := local(name); n {
+	case "p", "v", "subtitle", "text-author", "td", "th":
+		if r.title && r.inside("body") {
+			r.section = strings.TrimSpace(r.section + " " + string(r.b.para))
+			r.b.label = "section " + cleanTitle(r.section)
+		}
+		r.b.end()
+	case "title":
+		r.title = false
+		r.b.end()
+	}
+	if k := len(r.path); k > 0 {
+		r.path = r.path[:k-1]
+	}
+}
+
+func (r *fb2Reader) chars(s string) {
+	switch {
+	case r.inside("body"):
+		if len(r.path) > 0 && r.path[len(r.path)-1] != "body" && r.path[len(r.path)-1] != "section" {
+			r.b.flow(s)
+		}
+	case r.inside("title-info") && len(r.path) > 0:
+		switch r.path[len(r.path)-1] {
+		case "book-title":
+			r.b.res.Title += s
+		case "first-name", "middle-name", "last-name", "nickname":
+			if r.inside("author") && strings.TrimSpace(s) != "" {
+				r.b.res.Author = strings.TrimSpace(r.b.res.Author + " " + s)
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package extract
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// readPPTX reads PowerPoint's XML format: slides in the order of the show, each with its notes.
+func readPPTX(b *builder, data []byte) error {
+	p, err := openZip(b, data)
+	if err != nil {
+		return err
+	}
+	_ = p.part("docProps/core.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
+	main := p.mainPart("ppt/presentation.xml")
+	slides := p.slideOrder(main)
+	if len(slides) == 0 {
+		return &Error{Code: Empty, Detail: "no slides in it"}
+	}
+	read := func(d []byte) error {
+		r := &slideReader{b: b}
+		err := walkXML(b, d, r)
+		b.end()
+		return err
+	}
+	for i, s := range slides {
+		b.place(fmt.Sprintf("slide %d", i+1))
+		_ = p.part(s, false, read)
+		p.eachRelation(s, func(kind, target string) {
+			switch {
+			case strings.HasSuffix(kind, "/diagramData"), strings.HasSuffix(kind, "/comments"):
+				_ = p.part(target, true, read)
+			case strings.HasSuffix(kind, "/notesSlide"):
+				b.place(fmt.Sprintf("slide %d, notes", i+1))
+				_ = p.part(target, true, read)
+			}
+		})
+	}
+	if p.has("ppt/vbaProject.bin") {
+		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+	}
+	p.countPictures("ppt/media/")
+	return nil
+}
+
+// eachRelation gives the targets that a part points to, as part names.
+func (p *parts) eachRelation(part string, use func(kind, target string)) {
+	dir := path.Dir(part)
+	data, err := p.read(path.Join(dir, "_rels", path.Base(part)+".rels"))
+	if err != nil {
+		return
+	}
+	r := &relReader{use: func(kind, target string) {
+		if strings.HasPrefix(target, "/") {
+			use(kind, strings.TrimPrefix(path.Clean(target), "/"))
+			return
+		}
+		use(kind, path.Join(dir, target))
+	}}
+	_ = walkXML(p.b, data, r) // a damaged list still gave its first entries
+}
+
+// slideOrder is the slides' part names in the order of the show, or by number where that is damaged.
+func (p *parts) slideOrder(main string) []string {
+	byID := map[string]string{}
+	dir := path.Dir(main)
+	if data, err := p.read(path.Join(dir, "_rels", path.Base(main)+".rels")); err == nil {
+		_ = walkXML(p.b, data, &relIDs{use: func(id, kind, target string) {
+			if strings.HasSuffix(kind, "/slide") {
+				if !strings.HasPrefix(target, "/") {
+					target = path.Join(dir, target)
+				}
+				byID[id] = strings.TrimPrefix(target, "/")
+			}
+		}})
+	}
+	var order []string
+	if data, err := p.read(main); err == nil {
+		_ = walkXML(p.b, data, &slideList{use: func(id string) {
+			if s := byID[id]; s != "" && p.has(s) {
+				order = append(order, s)
+			}
+		}})
+	}
+	if len(order) > 0 {
+		return order
+	}
+	for n := range p.byName {
+		if strings.HasPrefix(n, "ppt/slides/slide") && strings.HasSuffix(n, ".xml") {
+			order = append(order, n)
+		}
+	}
+	sort.Slice(order, func(i, j int) bool { return partNumber(order[i]) < partNumber(order[j]) })
+	return order
+}
+
+// partNumber is the number at the end of a part's base name, such as 12 of slide12.xml.
+func partNumber(name string) int {
+	s := strings.TrimSuffix(path.Base(name), ".xml")
+	n, err := strconv.Atoi(strings.TrimLeftFunc(s, func(r rune) bool { return r < '0' || r > '9' }))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// relIDs reads a relationships part with its identities.
+type relIDs struct {
+	use func(id, kind, target string)
+}
+
+func (r *relIDs) start(name string, a attrs) {
+	if strings.HasSuffix(name, ":Relationship") {
+		r.use(a.get("Id"), a.get("Type"), a.get("Target"))
+	}
+}
+func (r *relIDs) stop(string)  {}
+func (r *relIDs) chars(string) {}
+
+// slideList reads the identities of the slides, in the order of the show.
+type slideList struct {
+	use func(id string)
+}
+
+func (r *slideList) start(name string, a attrs) {
+	if name == "p:sldId" {
+		for _, x := range a.list {
+			if x.Name.Local == "id" && x.Name.Space != "" {
+				r.use(x.Value)
+			}
+		}
+	}
+}
+func (r *slideList) stop(string)  {}
+func (r *slideList) chars(string) {}
+
+// slideReader reads the text of a slide, a notes page or a diagram.
+type slideReader struct {
+	b      *builder
+	skip   int
+	inText int
+	rPr    bool
+	white  bool
+	tiny   bool
+}
+
+func (r *slideReader) start(name string, a attrs) {
+	if r.skip > 0 || name == "mc:Fallback" || name == "a:fld" && strings.HasPrefix(a.get("type"), "slidenum") {
+		r.skip++
+		return
+	}
+	switch name {
+	case "a:p":
+		r.b.end()
+	case "a:r", "a:fld":
+		r.white, r.tiny = false, false
+	case "a:rPr":
+		r.rPr = true
+		n, err := strconv.Atoi(a.get("sz")) // hundredths of a point
+		r.tiny = err == nil && n <= 100*tinyPoints
+	case "a:t", "m:t", "p:text":
+		r.inText++
+		if name == "p:text" {
+			r.b.end()
+		}
+	case "a:br":
+		r.b.line()
+	case "a:tab":
+		r.b.text("\t")
+	}
+}
+
+func (r *slideReader) stop(name string) {
+	if r.skip > 0 {
+		r.skip--
+		return
+	}
+	switch name {
+	case "a:p", "p:text":
+		r.b.end()
+		if name == "p:text" {
+			r.inText = max(0, r.inText-1)
+		}
+	case "a:rPr":
+		r.rPr = false
+	case "a:t", "m:t":
+		r.inText = max(0, r.inText-1)
+	}
+}
+
+func (r *slideReader) chars(s string) {
+	if r.skip > 0 || r.inText == 0 {
+		return
+	}
+	code := ""
+	if r.tiny && strings.TrimSpace(s) != "" {
+		code = FlagTiny
+	}
+	r.b.spans.write(r.b, s, code, hiddenDetail[code])
+}

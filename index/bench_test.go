@@ -1,0 +1,264 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"concordat"
+)
+
+const benchScheme = concordat.Scheme("bench@0000000000000000")
+
+func randomFingerprint(r *rand.Rand) concordat.Fingerprint {
+	return concordat.FingerprintFromHalves(r.Uint64(), r.Uint64())
+}
+
+// cpuTime returns the processor time of the process, which neighbours on the machine do not change.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// reportCPU reports the processor time for each of units since start.
+func reportCPU(b *testing.B, start time.Duration, units int, name string) {
+	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(units)/1e3, "cpu_us/"+name)
+}
+
+// benchTables keeps one table of each size: building is not what most benchmarks measure.
+var benchTables = struct {
+	sync.Mutex
+	m map[int]*level
+}{m: map[int]*level{}}
+
+func randomOccurrences(n int) ([]concordat.Fingerprint, []occurrence) {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	fps, occs := make([]concordat.Fingerprint, n), make([]occurrence, n)
+	for i := range fps {
+		fps[i] = randomFingerprint(r)
+		occs[i] = occurrence{uint32(i / 200), uint32(i % 200)}
+	}
+	return fps, occs
+}
+
+func benchTable(n int) *level {
+	benchTables.Lock()
+	defer benchTables.Unlock()
+	if benchTables.m[n] == nil {
+		fps, occs := randomOccurrences(n)
+		benchTables.m[n] = newLevel(fps, occs)
+	}
+	return benchTables.m[n]
+}
+
+// nearQueries returns fingerprints of which half are entries of l with up to twelve changed bits.
+func nearQueries(l *level, n int) []concordat.Fingerprint {
+	r := rand.New(rand.NewPCG(3, 4))
+	qs := make([]concordat.Fingerprint, n)
+	for i := range qs {
+		if i%2 == 0 {
+			qs[i] = randomFingerprint(r)
+			continue
+		}
+		f := l.entries[r.IntN(len(l.entries))]
+		for range r.IntN(13) {
+			bit := r.IntN(concordat.Bits)
+			f[bit/60] ^= 1 << (bit % 60)
+		}
+		qs[i] = f
+	}
+	return qs
+}
+
+var benchProbes = []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne}
+
+// BenchmarkLookup measures the derived table alone, one goroutine.
+func BenchmarkLookup(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000} {
+		for _, p := range benchProbes {
+			b.Run(fmt.Sprintf("%s/%dk", p, n/1000), func(b *testing.B) {
+				l := benchTable(n)
+				qs := nearQueries(l, 4096)
+				k := &lookup{probe: p, most: 27, cap: defaultBandCap}
+				b.ReportAllocs()
+				i, hits, start := 0, 0, cpuTime()
+				for b.Loop() {
+					k.out = k.out[:0]
+					k.search(l, qs[i%len(qs)], 0)
+					hits += len(k.out)
+					i++
+				}
+				reportCPU(b, start, i, "query")
+				b.ReportMetric(float64(k.candidates)/float64(i), "candidates/query")
+				b.ReportMetric(float64(hits)/float64(i), "found/query")
+			})
+		}
+	}
+}
+
+func BenchmarkTableBuild(b *testing.B) {
+	for _, n := range []int{4096, 100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+			fps, occs := randomOccurrences(n)
+			b.ReportAllocs()
+			rounds, start := 0, cpuTime()
+			var l *level
+			for b.Loop() {
+				l = newLevel(fps, occs)
+				rounds++
+			}
+			reportCPU(b, start, rounds*n, "sentence")
+			b.ReportMetric(float64(l.bytes())/float64(n), "B/sentence")
+		})
+	}
+}
+
+// randomProfiles yields documents of 20 random sentences each, without text, n sentences in all.
+func randomProfiles(seed uint64, n int) iter.Seq[*concordat.Profile] {
+	return func(yield func(*concordat.Profile) bool) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		for i := 0; i < n; i += 20 {
+			p := &concordat.Profile{Scheme: benchScheme, Document: concordat.Document{
+				Library: "bench", ID: concordat.DocumentID(fmt.Sprintf("%d-%d", seed, i/20))}}
+			for range min(20, n-i) {
+				p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: randomFingerprint(r)})
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// BenchmarkBuild measures the bulk path, merge included: one round is n sentences.
+func BenchmarkBuild(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+			b.ReportAllocs()
+			var size int64
+			rounds := 0
+			start := cpuTime()
+			for b.Loop() {
+				dir := b.TempDir()
+				if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+					b.Fatal(err)
+				}
+				size = dirBytes(dir)
+				rounds++
+			}
+			b.ReportMetric(float64(rounds*n)/(cpuTime()-start).Seconds(), "sentences/cpu_s")
+			b.ReportMetric(float64(size)/float64(n), "B/sentence")
+		})
+	}
+}
+
+// BenchmarkPut measures the live path: batches of 1,000 sentences from two writers, then Merge.
+func BenchmarkPut(b *testing.B) {
+	const n = 200_000
+	b.ReportAllocs()
+	rounds := 0
+	var size, merged int64
+	start := cpuTime()
+	for b.Loop() {
+		s, err := Open(b.TempDir(), Options{Scheme: benchScheme})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for w := range uint64(2) {
+			wg.Go(func() {
+				var batch []*concordat.Profile
+				for p := range randomProfiles(w, n/2) {
+					if batch = append(batch, p); len(batch) == 50 {
+						if err := s.Put(context.Background(), batch...); err != nil {
+							b.Error(err)
+							return
+						}
+						batch = batch[:0]
+					}
+				}
+			})
+		}
+		wg.Wait()
+		size = dirBytes(s.dir)
+		if err := s.Merge(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		merged = dirBytes(s.dir)
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		rounds++
+	}
+	b.ReportMetric(float64(rounds*n)/(cpuTime()-start).Seconds(), "sentences/cpu_s")
+	b.ReportMetric(float64(size)/n, "B/sentence_before")
+	b.ReportMetric(float64(merged)/n, "B/sentence_merged")
+}
+
+// BenchmarkMatch measures whole queries of 1 and of 200 sentences against a built shard.
+func BenchmarkMatch(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000} {
+		var s *Shard
+		for _, p := range benchProbes {
+			for _, size := range []int{1, 200} {
+				b.Run(fmt.Sprintf("%s/%dk/%d", p, n/1000, size), func(b *testing.B) {
+					if s == nil {
+						s = benchShard(b, n)
+					}
+					qs := nearQueries(s.view.levels[0], 20*size+2000)
+					b.ReportAllocs()
+					i, start := 0, cpuTime()
+					for b.Loop() {
+						o := i % 20 * size
+						q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[o : o+size], MaxDistance: 27, Probe: p}
+						if _, err := s.Match(context.Background(), &q); err != nil {
+							b.Fatal(err)
+						}
+						i++
+					}
+					reportCPU(b, start, i, "op")
+				})
+			}
+			b.Run(fmt.Sprintf("stored/%s/%dk/1", p, n/1000), func(b *testing.B) {
+				if s == nil {
+					s = benchShard(b, n)
+				}
+				qs := nearQueries(s.view.levels[0], 256)
+				b.ReportAllocs()
+				i, start := 0, cpuTime()
+				for b.Loop() {
+					q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[i%256:][:1], MaxDistance: 27, Probe: p}
+					if _, err := s.MatchStored(context.Background(), &q); err != nil {
+						b.Fatal(err)
+					}
+					i++
+				}
+				reportCPU(b, start, i, "op")
+			})
+		}
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+func benchShard(b *testing.B, n int) *Shard {
+	b.Helper()
+	dir := b.TempDir()
+	if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+		b.Fatal(err)
+	}
+	s, err := Open(dir, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}

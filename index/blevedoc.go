@@ -1,0 +1,128 @@
+package index
+
+import (
+	"slices"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"concordat"
+)
+
+// This file gives Bleve documents whose terms are made already: Analyze does nothing, no mapping
+// is consulted, and buffers serve many documents.
+
+const (
+	// storedOnly fields are read back by document, never looked up.
+	storedOnly = bleve.StoreField
+	// bandOptions leaves frequencies on: Bleve keeps a term of one block inside the dictionary only
+	// if its frequency is exactly 1, and without frequencies it is 0.
+	bandOptions = bleve.IndexField
+	idOptions   = bleve.IndexField | bleve.StoreField
+)
+
+// once is the frequency of every term. Bleve reads it and never writes it, as no field of ours
+// appears twice in a document.
+var once = func() *bleve.TokenFreq {
+	t := new(bleve.TokenFreq)
+	t.SetFrequency(1)
+	return t
+}()
+
+// field is a bleve.Field.
+type field struct {
+	name    string
+	value   []byte
+	options bleve.FieldIndexingOptions
+	tokens  bleve.TokenFrequencies
+}
+
+func (f *field) Name() string                                     { return f.name }
+func (f *field) Value() []byte                                    { return f.value }
+func (f *field) ArrayPositions() []uint64                         { return nil }
+func (f *field) EncodedFieldType() byte                           { return 't' } // text: bytes as they are
+func (f *field) Analyze()                                         {}
+func (f *field) Options() bleve.FieldIndexingOptions              { return f.options }
+func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies { return f.tokens }
+func (f *field) NumPlainTextBytes() uint64                        { return uint64(len(f.value)) }
+
+// AnalyzedLength is 1 for every field, so that all terms have one norm and the dictionary can
+// share the bytes of their values.
+func (f *field) AnalyzedLength() int { return 1 }
+
+// entry is a bleve.Document: a block of sentences or a text.
+type entry struct {
+	id     string
+	fields []field // stored fields
+	// terms of the five bands one after the other, counts of each band; none for a text.
+	terms  []byte
+	counts [concordat.Bands]int
+}
+
+func (e *entry) ID() string                                 { return e.id }
+func (e *entry) Size() int                                  { return 256 + 13*len(e.terms)/3 } // an estimate, for Bleve's statistics
+func (e *entry) VisitComposite(bleve.CompositeFieldVisitor) {}
+func (e *entry) HasComposite() bool                         { return false }
+func (e *entry) NumPlainTextBytes() uint64                  { return 0 }
+func (e *entry) StoredFieldsBytes() uint64                  { return 0 }
+func (e *entry) Indexed() bool                              { return true }
+
+// VisitFields gives all fields to a reader other than our segment writer, which reads entry itself.
+func (e *entry) VisitFields(visit bleve.FieldVisitor) {
+	visit(&field{name: "_id", value: []byte(e.id), options: idOptions, tokens: bleve.TokenFrequencies{e.id: once}})
+	for i := range e.fields {
+		visit(&e.fields[i])
+	}
+	for band, n := range e.counts {
+		if n == 0 {
+			continue
+		}
+		tokens := make(bleve.TokenFrequencies, n)
+		for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {
+			tokens[string(b[:termBytes])] = once
+		}
+		visit(&field{name: bandFields[band], options: bandOptions, tokens: tokens})
+	}
+}
+
+// bandTerms returns the terms of one band, termBytes each, in no order.
+func (e *entry) bandTerms(band int) []byte {
+	start := 0
+	for _, n := range e.counts[:band] {
+		start += n
+	}
+	return e.terms[termBytes*start : termBytes*(start+e.counts[band])]
+}
+
+// AddIDField has nothing to do: VisitFields gives the field.
+func (e *entry) AddIDField() {}
+
+// reset empties e for the Bleve document id.
+func (e *entry) reset(id string) {
+	e.id = id
+	e.fields = e.fields[:0]
+	e.terms = e.terms[:0]
+	e.counts = [concordat.Bands]int{}
+}
+
+// store adds a stored field with the given value, which e keeps.
+func (e *entry) store(name string, value []byte) {
+	e.fields = append(e.fields, field{name: name, value: value, options: storedOnly})
+}
+
+// addBands adds the five band fields of a block of at most longBlockSentences sentences. A value
+// that two sentences of the block share gives one term.
+func (e *entry) addBands(ss []concordat.Sentence, c *counters) {
+	var seen [longBlockSentences]uint32
+	for band := range concordat.Bands {
+		n := 0
+		for i := range ss {
+			v := ss[i].Fingerprint.Band(band)
+			if !slices.Contains(seen[:n], v) {
+				seen[n] = v
+				n++
+				e.terms = appendTerm(e.terms, v, c.next(band, v))
+			}
+		}
+		e.counts[band] = n
+	}
+}

@@ -1,0 +1,154 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"concordat"
+)
+
+// builderBatch is the number of Bleve documents, some 10,000 sentences, that become one segment
+// before all are merged: bigger ones take memory and no less time, smaller ones cost more merging.
+const builderBatch = 65536
+
+// Build makes a new shard in dir, absent or empty, of the profiles, which must each be of another
+// document: the quickest way from nothing, all in one merged segment. Only one processor is used.
+// The shard is durable on return and not open. It grows in the folder dir.building and is renamed
+// when it is complete, so that dir holds all of it or nothing.
+func Build(dir string, o Options, profiles iter.Seq[*concordat.Profile]) (err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if fresh, err := isNew(dir); err != nil {
+		return err
+	} else if !fresh {
+		return fmt.Errorf("build %s: %w", dir, concordat.ErrExists)
+	}
+	if o.Scheme == "" {
+		return fmt.Errorf("build %s: no scheme: %w", dir, concordat.ErrInvalid)
+	}
+	temp := dir + ".building"
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return err
+	}
+	lock, err := lockDir(temp, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	s := &Shard{dir: temp, opt: o}
+	s.init()
+	if err := s.build(profiles); err != nil {
+		return errors.Join(s.diskError("build", err), os.RemoveAll(temp))
+	}
+	return moveIn(temp, dir)
+}
+
+// moveIn renames the finished folder temp to dir, which is absent or holds no shard.
+func moveIn(temp, dir string) error {
+	for _, name := range []string{lockName, headerName + ".tmp", storeName} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	// An empty folder goes; one that another process has begun to fill stays and is an error.
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(temp, dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+// build writes the folder of a shard.
+func (s *Shard) build(profiles iter.Seq[*concordat.Profile]) error {
+	store, parts := filepath.Join(s.dir, storeName), filepath.Join(s.dir, "parts")
+	// What an earlier Build left when it was killed.
+	if err := errors.Join(os.RemoveAll(store), os.RemoveAll(parts), os.Mkdir(parts, 0o700)); err != nil {
+		return err
+	}
+	register()
+	b, err := scorch.NewBuilder(map[string]any{
+		"path": store, "buildPathPrefix": parts, "batchSize": builderBatch, "mergeMax": 1000,
+		"internal": map[string][]byte{string(internalFormat): {formatVersion}},
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.feed(b, profiles); err != nil {
+		return err
+	}
+	if s.nextNumber > 0 {
+		err = guard(b.Close)
+	} else { // the builder cannot make an index of nothing
+		err = makeEmpty(store)
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(parts), syncTree(store)); err != nil {
+		return err
+	}
+	return writeHeader(s.dir, s.header())
+}
+
+// makeEmpty makes a Bleve index without documents.
+func makeEmpty(store string) error {
+	e, err := openEngine(store, true, false, func(string, ...any) {})
+	if err != nil {
+		return err
+	}
+	return e.close()
+}
+
+// feed gives the profiles to the builder.
+func (s *Shard) feed(b *scorch.Builder, profiles iter.Seq[*concordat.Profile]) error {
+	seen := make(map[key]struct{})
+	var a arena
+	given, calls := 0, 0
+	for p := range profiles {
+		if err := s.checkProfile(p); err != nil {
+			return err
+		}
+		k := key{p.Document.Library, p.Document.ID}
+		if _, again := seen[k]; again {
+			return fmt.Errorf("document %s/%s comes twice: %w", k.library, k.id, concordat.ErrInvalid)
+		}
+		seen[k] = struct{}{}
+		number, err := s.number()
+		if err != nil {
+			return err
+		}
+		s.addProfile(&a, number, p)
+		for ; given < a.used; given++ {
+			if err := b.Index(a.entries[given]); err != nil {
+				return err
+			}
+			calls++
+		}
+		// The builder has read all but the entries since it last had builderBatch of them.
+		if waiting := calls % builderBatch; waiting+builderBatch <= a.used {
+			a.keepLast(waiting)
+			given = waiting
+		}
+	}
+	return nil
+}
+
+// keepLast frees all entries but the last n in use, which become the first.
+func (a *arena) keepLast(n int) {
+	free := a.used - n
+	rotated := make([]*entry, 0, len(a.entries))
+	rotated = append(rotated, a.entries[free:a.used]...)
+	rotated = append(rotated, a.entries[:free]...)
+	a.entries = append(rotated, a.entries[a.used:]...)
+	a.used = n
+}

@@ -1,0 +1,15 @@
+// Package index is one shard on one disk: the profiles of many documents, and the answer to "which
+// known sentences lie near these?".
+//
+// Start from [Shard], which [Open] returns and which is a [concordat.Index]. A Bleve index holds
+// everything that must last: for every block of about twenty sentences the five band terms, the
+// fingerprints and the spans, and for every document its title and text. From the stored
+// fingerprints the shard derives a table in memory that answers Match; MatchStored gives the same
+// answers from Bleve's dictionaries alone, for comparison and as a fallback.
+//
+// What Put acknowledged survives the death of the process at any moment. Match sees every
+// acknowledged document whole, and no part of any other. One process holds a shard at a time.
+// The package knows no network; replication and placement belong to others.
+//
+// DESIGN.md describes the life cycle and every stored byte.
+package index

@@ -1,0 +1,107 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"concordat"
+)
+
+// Document returns a stored document with its text, or ErrNotFound.
+func (s *Shard) Document(ctx context.Context, r concordat.Ref) (*concordat.Document, error) {
+	done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if r.Site != s.opt.Site {
+		return nil, fmt.Errorf("document %s: %w", r, concordat.ErrNotFound)
+	}
+	return s.document(ctx, key{r.Library, r.Document})
+}
+
+func (s *Shard) document(ctx context.Context, k key) (*concordat.Document, error) {
+	for {
+		d := s.find(k)
+		if d == nil {
+			return nil, fmt.Errorf("document %s/%s: %w", k.library, k.id, concordat.ErrNotFound)
+		}
+		out, err := s.readDocument(d)
+		if err != nil {
+			return nil, fmt.Errorf("document %s/%s: %w", k.library, k.id, errors.Join(err, concordat.ErrCorrupt))
+		}
+		if out != nil {
+			return out, nil
+		}
+		// Between its removal from disk and from memory: wait for the writer, and look again.
+		if err := s.acquire(ctx, []key{k}); err != nil {
+			return nil, err
+		}
+		same := s.find(k) == d
+		s.release([]key{k})
+		if same {
+			return nil, corrupt(s.dir, fmt.Sprintf("document %s/%s is not in the index", k.library, k.id))
+		}
+	}
+}
+
+// readDocument returns a document as it is on disk; nil if it is no longer there.
+func (s *Shard) readDocument(d *document) (*concordat.Document, error) {
+	snapshot, err := s.engine.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	var out *concordat.Document
+	err = guard(func() error {
+		out, err = readDocument(snapshot, d.number)
+		return err
+	})
+	return out, err
+}
+
+func readDocument(snapshot *scorch.IndexSnapshot, number uint32) (*concordat.Document, error) {
+	b, err := storedField(snapshot, blockID(number, 0), fieldDocument)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	m, err := decodeMeta(b)
+	if err != nil {
+		return nil, err
+	}
+	out := &concordat.Document{Library: m.library, ID: m.id, Title: m.title, Added: m.added}
+	if !m.text {
+		return out, nil
+	}
+	if b, err = storedField(snapshot, textID(number), fieldText); err != nil {
+		return nil, err
+	} else if b == nil {
+		return nil, fmt.Errorf("no text: %w", errStored)
+	}
+	out.Text, err = unpackText(b)
+	return out, err
+}
+
+// Documents yields all documents with their texts, by library and identity. Those put or deleted
+// meanwhile may be in or out. After an error the iteration goes on with the next document.
+func (s *Shard) Documents(ctx context.Context) iter.Seq2[*concordat.Document, error] {
+	return func(yield func(*concordat.Document, error) bool) {
+		for _, k := range s.snapshotKeys() {
+			d, err := s.Document(ctx, concordat.Ref{Site: s.opt.Site, Library: k.library, Document: k.id})
+			if errors.Is(err, concordat.ErrNotFound) {
+				continue
+			}
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}

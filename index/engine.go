@@ -1,0 +1,351 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"concordat"
+)
+
+// This file holds what is peculiar to scorch, Bleve's engine, and leans on types and habits of it
+// that no interface promises: bleve v2.6.1 and zapx v17.2.3 are pinned, and each peculiarity says
+// what breaks without it. (v2.6.0 corrupts frequency streams on merge: bleve issue 2393.)
+
+// engine is one open scorch index.
+type engine struct {
+	dir     string // of Bleve's files
+	scorch  *scorch.Scorch
+	queue   *bleve.AnalysisQueue
+	cause   atomic.Pointer[string] // why failed is closed
+	failed  chan struct{}          // closed when a background goroutine of scorch has died
+	failing sync.Once
+	full    atomic.Bool // the last thing a background goroutine said is that the disk is full
+	log     func(msg string, args ...any)
+}
+
+// Scorch reports errors of its background goroutines through a callback that it finds by name in a
+// package variable when an index is made, and that is told the index's folder: engines finds the
+// engine. Without the callback such errors are lost.
+var (
+	engines       sync.Map // folder → *engine
+	registerOnce  sync.Once
+	asyncCallback = "concordat/index"
+)
+
+func register() {
+	registerOnce.Do(func() {
+		scorch.RegistryAsyncErrorCallbacks[asyncCallback] = asyncError
+		registerPlugin()
+	})
+}
+
+func asyncError(err error, path string) {
+	v, ok := engines.Load(path)
+	if !ok {
+		return
+	}
+	e := v.(*engine)
+	e.log("background error of the index", "error", err)
+	if errors.Is(err, scorch.ErrAsyncPanic) {
+		// The goroutine has ended and will not come back; a Batch would wait for it for ever.
+		e.fail(err)
+		return
+	}
+	e.full.Store(isDiskFull(err))
+	// The persister and the merger retry at once and for ever. They call this function
+	// themselves, so that waiting here is what keeps them from filling a processor and the log.
+	time.Sleep(50 * time.Millisecond)
+}
+
+func (e *engine) fail(err error) {
+	e.failing.Do(func() {
+		s := err.Error()
+		e.cause.Store(&s)
+		close(e.failed)
+	})
+}
+
+// err returns an ErrUnavailable once the engine has failed.
+func (e *engine) err() error {
+	if s := e.cause.Load(); s != nil {
+		return fmt.Errorf("%s: %s; open the shard again: %w", e.dir, *s, concordat.ErrUnavailable)
+	}
+	return nil
+}
+
+func isDiskFull(err error) bool {
+	// Scorch formats most causes into text, so the chain is not enough.
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		err != nil && (strings.Contains(err.Error(), syscall.ENOSPC.Error()) || strings.Contains(err.Error(), syscall.EDQUOT.Error()))
+}
+
+// internalFormat is a key that the first batch of every index of ours sets.
+var internalFormat = []byte("concordat.format")
+
+// openEngine opens or, with create, makes the scorch index in dir.
+func openEngine(dir string, create, readOnly bool, log func(string, ...any)) (*engine, error) {
+	if create {
+		// What an interrupted creation left.
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+	} else if err := preflight(dir); err != nil {
+		return nil, err
+	}
+	e, err := startEngine(dir, readOnly, log)
+	if err != nil {
+		return nil, err
+	}
+	if create {
+		b := bleve.NewBatch()
+		b.SetInternal(internalFormat, []byte{formatVersion})
+		if err := e.batch(b); err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+	}
+	return e, nil
+}
+
+func startEngine(dir string, readOnly bool, log func(string, ...any)) (*engine, error) {
+	register()
+	config := map[string]any{
+		"path":                   dir,
+		"read_only":              readOnly,
+		"bolt_timeout":           "1s", // without it a second opener waits for ever
+		"asyncErrorCallbackName": asyncCallback,
+	}
+	// Two workers: our documents are analysed already, so the queue only passes them on.
+	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: log}
+	index, err := scorch.NewScorch("scorch", config, e.queue)
+	if err != nil {
+		e.queue.Close()
+		return nil, err
+	}
+	e.scorch = index.(*scorch.Scorch)
+	engines.Store(dir, e)
+	err = guard(e.scorch.Open)
+	if err != nil {
+		engines.Delete(dir)
+		e.queue.Close()
+		if strings.HasSuffix(err.Error(), "timeout") { // bbolt's ErrTimeout
+			return nil, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
+		}
+		return nil, err
+	}
+	return e, nil
+}
+
+// guard calls f and turns a panic, and a fault in mapped memory, into an error: both are what
+// Bleve and bbolt make of damaged files.
+func guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
+}
+
+// preflight refuses an index that scorch would open wrongly. Scorch passes over a snapshot it
+// cannot load, opens an older one or none at all, and then deletes the files it does not know:
+// acknowledged documents would vanish without an error (bleve issue 2310). Opened for reading it
+// deletes nothing, so that is how the newest snapshot is tried first.
+func preflight(dir string) error {
+	root := filepath.Join(dir, "root.bolt")
+	if _, err := os.Stat(root); err != nil {
+		return corrupt(root, err)
+	}
+	index, err := scorch.NewScorch("scorch", map[string]any{"path": dir, "read_only": true, "bolt_timeout": "1s"}, nil)
+	if err != nil {
+		return err
+	}
+	s := index.(*scorch.Scorch)
+	if err := guard(s.Open); err != nil {
+		if strings.HasSuffix(err.Error(), "timeout") {
+			return fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
+		}
+		return corrupt(root, err)
+	}
+	return errors.Join(guard(func() error { return newestLoads(s, dir) }), s.Close())
+}
+
+func newestLoads(s *scorch.Scorch, dir string) error {
+	root := filepath.Join(dir, "root.bolt")
+	epochs, err := s.RootBoltSnapshotEpochs()
+	if err != nil || len(epochs) == 0 {
+		return corrupt(root, fmt.Sprintf("no snapshot (%v)", err))
+	}
+	snapshot, err := s.LoadSnapshot(epochs[0])
+	if err != nil {
+		return corrupt(dir, missingFile(err))
+	}
+	defer snapshot.Close()
+	if v, err := snapshot.GetInternal(internalFormat); err != nil || len(v) != 1 || v[0] != formatVersion {
+		return corrupt(root, "not an index of this program")
+	}
+	return nil
+}
+
+// missingFile makes the cause of a failed load plain.
+func missingFile(err error) string {
+	return "a segment file is missing or damaged: " + err.Error()
+}
+
+// batch applies b as one and returns when it is durable. After an error it may be applied or not:
+// scorch keeps a batch that it could not persist in memory, and persists it later; has tells.
+func (e *engine) batch(b *bleve.Batch) error {
+	if err := e.err(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	// If the persister dies, Batch waits for ever; its goroutine is given up then.
+	go func() { done <- guard(func() error { return e.scorch.Batch(b) }) }()
+	select {
+	case err := <-done:
+		if isDiskFull(err) {
+			return fmt.Errorf("%w: %w", err, concordat.ErrDiskFull)
+		}
+		return err
+	case <-e.failed:
+		return e.err()
+	}
+}
+
+// has reports whether the Bleve document is there, durable or not.
+func (e *engine) has(id string) (bool, error) {
+	s, err := e.snapshot()
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	for _, seg := range s.Segments() {
+		if n, err := seg.DocNumbers([]string{id}); err != nil || !n.IsEmpty() {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// snapshot returns the present state for reading. The caller closes it; until then the files of
+// replaced segments stay on disk.
+func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
+	r, err := e.scorch.Reader()
+	if err != nil {
+		return nil, err
+	}
+	s, ok := r.(*scorch.IndexSnapshot)
+	if !ok || s == nil { // a closed scorch gives a nil snapshot
+		return nil, fmt.Errorf("%s: closed: %w", e.dir, concordat.ErrUnavailable)
+	}
+	return s, nil
+}
+
+// visitStored calls visit with the identity and the stored fields of every live Bleve document, in
+// no order. The bytes are only valid during the call.
+//
+// Values are copied as they come: they stand in a buffer that zap hands to the next reader, such
+// as the merger, as soon as VisitDocument returns.
+func visitStored(s *scorch.IndexSnapshot, visit func(id []byte, fields map[string][]byte) error) error {
+	fields := make(map[string][]byte, 4)
+	for _, seg := range s.Segments() {
+		it := seg.DocNumbersLive().Iterator()
+		for it.HasNext() {
+			for name, value := range fields {
+				fields[name] = value[:0]
+			}
+			var id []byte
+			err := seg.VisitDocument(uint64(it.Next()), func(name string, _ byte, value []byte, _ []uint64) bool {
+				if name == "_id" {
+					id = append(id, value...)
+				} else if name != fieldText {
+					fields[name] = append(fields[name][:0], value...)
+				}
+				return true
+			})
+			if err == nil {
+				err = visit(id, fields)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// storedField returns a copy of one stored field of the Bleve document id; nil if either is not there.
+func storedField(s *scorch.IndexSnapshot, id, name string) ([]byte, error) {
+	for _, seg := range s.Segments() {
+		numbers, err := seg.DocNumbers([]string{id})
+		if err != nil {
+			return nil, err
+		}
+		if numbers.IsEmpty() {
+			continue
+		}
+		var found []byte
+		err = seg.VisitDocument(uint64(numbers.Minimum()), func(n string, _ byte, value []byte, _ []uint64) bool {
+			if n == name {
+				found = append([]byte{}, value...)
+			}
+			return n != name
+		})
+		return found, err
+	}
+	return nil, nil
+}
+
+// merge brings the index to one segment, as far as writers in the meantime allow.
+func (e *engine) merge(ctx context.Context) error {
+	if err := e.err(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- e.scorch.ForceMerge(ctx, nil) }()
+	select {
+	case err := <-done:
+		return errors.Join(err, context.Cause(ctx))
+	case <-e.failed:
+		return e.err()
+	}
+}
+
+// copyTo writes the present state into the folder store below dir, which must exist; writers go on.
+func (e *engine) copyTo(dir string) error {
+	r := e.scorch.CopyReader()
+	err := guard(func() error { return r.CopyTo(directory(dir)) })
+	return errors.Join(err, r.CloseCopyReader())
+}
+
+// directory is the bleve.Directory that CopyTo wants: real files, named "store/...".
+type directory string
+
+func (d directory) GetWriter(name string) (io.WriteCloser, error) {
+	path := filepath.Join(string(d), filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// close waits for scorch's goroutines. Readers must have been closed.
+func (e *engine) close() error {
+	err := e.scorch.Close()
+	e.queue.Close()
+	engines.Delete(e.dir)
+	return err
+}

@@ -1,0 +1,480 @@
+package index
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"concordat"
+	"concordat/internal/indextest"
+)
+
+// The test binary serves as the child that is killed.
+const (
+	childEnv  = "CONCORDAT_INDEX_CHILD" // folder of the child's shard
+	childRole = "CONCORDAT_INDEX_ROLE"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		if err := child(dir, os.Getenv(childRole)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child puts documents for ever and prints a line for each batch it was told is durable; as
+// "holder" it only keeps the shard open.
+func child(dir, role string) error {
+	s, err := Open(dir, testOptions)
+	if err != nil {
+		return err
+	}
+	if role == "holder" {
+		fmt.Println("open")
+		select {}
+	}
+	first, err := strconv.Atoi(role)
+	if err != nil {
+		return err
+	}
+	for batch := first; ; batch++ {
+		if err := s.Put(context.Background(), crashBatch(batch)...); err != nil {
+			return err
+		}
+		if batch%3 == 2 {
+			if err := s.Delete(context.Background(), crashRef(batch-1, 0)); err != nil {
+				return err
+			}
+		}
+		fmt.Println(batch)
+	}
+}
+
+// crashBatch returns batch number n: ten new documents and a new version of document "latest".
+func crashBatch(n int) []*concordat.Profile {
+	g := indextest.NewGenerator(uint64(n), 50)
+	var ps []*concordat.Profile
+	for i := range 10 {
+		ps = append(ps, g.Profile("crash", crashRef(n, i).Document, 25))
+	}
+	latest := g.Profile("crash", "latest", 70)
+	latest.Document.Title = strconv.Itoa(n)
+	return append(ps, latest)
+}
+
+func crashRef(n, i int) concordat.Ref {
+	return concordat.Ref{Site: indextest.Site, Library: "crash", Document: concordat.DocumentID(fmt.Sprintf("%d-%d", n, i))}
+}
+
+func startChild(t *testing.T, dir, role string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), childEnv+"="+dir, childRole+"="+role)
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c, bufio.NewScanner(out)
+}
+
+// TestKill kills a writing process at random moments: nothing it acknowledged is lost, no
+// document is there in part, and the answers are those of the table made anew.
+func TestKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shard")
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	next := 0
+	for round := range 4 {
+		c, lines := startChild(t, dir, strconv.Itoa(next))
+		wait, last := 2+r.IntN(15), -1
+		for last < next+wait && lines.Scan() {
+			n, err := strconv.Atoi(lines.Text())
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = n
+		}
+		// Somewhere in the batch after.
+		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for lines.Scan() { // acknowledged before the end
+			last, _ = strconv.Atoi(lines.Text())
+		}
+		_ = c.Wait() // killed, so never nil
+		if last < next {
+			t.Fatal("the child acknowledged nothing")
+		}
+		checkAfterKill(t, dir, last, fmt.Sprintf("round %d", round))
+		next = last + 2 // the batch after may be there too
+	}
+}
+
+func checkAfterKill(t *testing.T, dir string, last int, when string) {
+	t.Helper()
+	s, err := Open(dir, testOptions)
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	defer s.Close()
+	latest, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "crash", Document: "latest"})
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	if n, err := strconv.Atoi(latest.Title); err != nil || n != last && n != last+1 {
+		t.Errorf("%s: latest is version %s, acknowledged was %d", when, latest.Title, last)
+	}
+	for batch := max(0, last-5); batch <= last; batch++ {
+		for i, p := range crashBatch(batch)[:10] {
+			d, err := s.Document(t.Context(), crashRef(batch, i))
+			if i == 0 && batch%3 == 1 {
+				// Deleted with the batch after, so perhaps deleted with one not acknowledged.
+				if batch < last && !errors.Is(err, concordat.ErrNotFound) && batchThere(t, s, batch) {
+					t.Errorf("%s: deleted document of batch %d is there (%v)", when, batch, err)
+				}
+				continue
+			}
+			if errors.Is(err, concordat.ErrNotFound) && !batchThere(t, s, batch) {
+				continue // skipped between two rounds
+			}
+			if err != nil {
+				t.Fatalf("%s: batch %d document %d: %v", when, batch, i, err)
+			}
+			if d.Text != p.Document.Text {
+				t.Errorf("%s: batch %d document %d has another text", when, batch, i)
+			}
+		}
+	}
+	q := indextest.NewGenerator(uint64(last), 50).Query(20)
+	q.Libraries, q.Exclude, q.Limit = nil, nil, 0
+	a, err := s.Match(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.MatchStored(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("%s: table and store differ:\n%v\n%v", when, a, b)
+	}
+}
+
+// batchThere reports whether any document of the batch but the first is there.
+func batchThere(t *testing.T, s *Shard, batch int) bool {
+	_, err := s.Document(t.Context(), crashRef(batch, 9))
+	return err == nil
+}
+
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	c, lines := startChild(t, dir, "holder")
+	defer func() {
+		c.Process.Kill()
+		c.Wait()
+	}()
+	if !lines.Scan() {
+		t.Fatal("the child did not open the shard")
+	}
+	start := time.Now()
+	for _, o := range []Options{testOptions, {ReadOnly: true}} {
+		if _, err := Open(dir, o); !errors.Is(err, concordat.ErrLocked) {
+			t.Errorf("Open beside another process: %v, want ErrLocked", err)
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("the refusal took %v", took)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	g := indextest.NewGenerator(3, 3)
+	if _, err := Open(filepath.Join(dir, "none"), Options{ReadOnly: true}); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("nothing opened for reading: %v, want ErrNotFound", err)
+	}
+	w := open(t, dir, testOptions)
+	p := g.Profile("l", "d", 30)
+	if err := w.Put(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	a, b := open(t, dir, Options{ReadOnly: true}), open(t, dir, Options{ReadOnly: true})
+	for _, s := range []*Shard{a, b} {
+		if s.Scheme() != indextest.Scheme {
+			t.Errorf("scheme %q", s.Scheme())
+		}
+		if d, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "d"}); err != nil || d.Text != p.Document.Text {
+			t.Errorf("Document: %v", err)
+		}
+		if err := errors.Join(s.Put(t.Context(), p)); !errors.Is(err, concordat.ErrRefused) {
+			t.Errorf("Put: %v, want ErrRefused", err)
+		}
+		if err := s.Merge(t.Context()); !errors.Is(err, concordat.ErrRefused) {
+			t.Errorf("Merge: %v, want ErrRefused", err)
+		}
+	}
+	if _, err := Open(dir, testOptions); !errors.Is(err, concordat.ErrLocked) {
+		t.Errorf("a writer beside readers: %v, want ErrLocked", err)
+	}
+}
+
+func TestOtherScheme(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, testOptions).Close()
+	o := testOptions
+	o.Scheme = "other@1"
+	_, err := Open(dir, o)
+	if !errors.Is(err, concordat.ErrScheme) || !strings.Contains(err.Error(), "other@1") || !strings.Contains(err.Error(), string(indextest.Scheme)) {
+		t.Errorf("got %v, want ErrScheme naming both", err)
+	}
+	o = testOptions
+	o.Site = "elsewhere"
+	if _, err := Open(dir, o); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("another site: %v, want ErrInvalid", err)
+	}
+}
+
+// TestCorrupt damages one file at a time; Open must name it, and must not make things worse.
+func TestCorrupt(t *testing.T) {
+	zap := func(t *testing.T, dir string) string {
+		m, err := filepath.Glob(filepath.Join(dir, storeName, "*.zap"))
+		if err != nil || len(m) == 0 {
+			t.Fatal("no segment", err)
+		}
+		return m[0]
+	}
+	root := func(_ *testing.T, dir string) string { return filepath.Join(dir, storeName, "root.bolt") }
+	head := func(_ *testing.T, dir string) string { return filepath.Join(dir, headerName) }
+	truncate := func(share float64) func(string) error {
+		return func(path string) error {
+			fi, err := os.Stat(path)
+			if err != nil {
+				return err
+			}
+			return os.Truncate(path, int64(float64(fi.Size())*share))
+		}
+	}
+	overwrite := func(path string) error {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for i := range b {
+			b[i] ^= 0x5a
+		}
+		return os.WriteFile(path, b, 0o600)
+	}
+	for _, c := range []struct {
+		name   string
+		file   func(*testing.T, string) string
+		damage func(string) error
+	}{
+		{"segment missing", zap, os.Remove},
+		{"segment empty", zap, truncate(0)},
+		{"segment cut", zap, truncate(0.6)},
+		{"segment overwritten", zap, overwrite},
+		{"root missing", root, os.Remove},
+		{"root empty", root, truncate(0)},
+		{"root cut", root, truncate(0.4)},
+		{"root overwritten", root, overwrite},
+		{"header missing", head, os.Remove},
+		{"header cut", head, truncate(0.5)},
+		{"header edited", head, func(path string) error {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(path, []byte(strings.Replace(string(b), "test@", "best@", 1)), 0o600)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			g := indextest.NewGenerator(1, 3)
+			s := open(t, dir, testOptions)
+			if err := s.Put(t.Context(), g.Profile("l", "d", 30), g.Profile("l", "e", 100)); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+			path := c.file(t, dir)
+			if err := c.damage(path); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the first refusal must not remove what the second needs to see
+				_, err := Open(dir, testOptions)
+				if !errors.Is(err, concordat.ErrCorrupt) {
+					t.Fatalf("got %v, want ErrCorrupt", err)
+				}
+				if !strings.Contains(err.Error(), filepath.Dir(path)) || !strings.Contains(err.Error(), restoreHint) {
+					t.Errorf("the error does not name the place and the way out: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestFoolishFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "letter.txt"), []byte("dear"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, testOptions); !errors.Is(err, concordat.ErrCorrupt) {
+		t.Errorf("a folder of other things: %v, want ErrCorrupt", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "letter.txt")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInterruptedCreation: what a killed first Open leaves is taken for nothing.
+func TestInterruptedCreation(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, testOptions).Close()
+	if err := os.Rename(filepath.Join(dir, headerName), filepath.Join(dir, headerName+".tmp")); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir, testOptions)
+	if err := s.Put(t.Context(), indextest.NewGenerator(1, 1).Profile("l", "d", 1)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDiskFull fills a small file system: what was acknowledged stays, Put says ErrDiskFull, and
+// the same Put succeeds once there is room.
+func TestDiskFull(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs tmpfs")
+	}
+	for _, reserve := range []uint64{8 << 20, 0} {
+		t.Run(fmt.Sprintf("reserve %d MB", reserve>>20), func(t *testing.T) {
+			dir := t.TempDir()
+			if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=24m"); err != nil {
+				t.Skipf("cannot mount a small file system: %v", err)
+			}
+			t.Cleanup(func() {
+				if err := syscall.Unmount(dir, 0); err != nil {
+					t.Errorf("unmount: %v", err)
+				}
+			})
+			diskFull(t, filepath.Join(dir, "shard"), filepath.Join(dir, "ballast"), reserve)
+		})
+	}
+}
+
+func diskFull(t *testing.T, dir, ballast string, reserve uint64) {
+	if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir, testOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.reserve = reserve
+	g := indextest.NewGenerator(5, 2000)
+	var acknowledged []*concordat.Profile
+	var refused []*concordat.Profile
+	for i := 0; refused == nil; i++ {
+		var ps []*concordat.Profile
+		for j := range 40 {
+			p := g.Profile("l", concordat.DocumentID(fmt.Sprintf("%d-%d", i, j)), 50)
+			p.Document.Text = randomText(g, 20_000)
+			for k := range p.Indexed {
+				p.Indexed[k].Span = concordat.Span{Start: 10 * k, End: 10*k + 9}
+			}
+			ps = append(ps, p)
+		}
+		switch err := s.Put(t.Context(), ps...); {
+		case errors.Is(err, concordat.ErrDiskFull):
+			refused = ps
+		case err != nil:
+			t.Fatalf("got %v, want ErrDiskFull", err)
+		default:
+			acknowledged = append(acknowledged, ps...)
+		}
+		if i > 1000 {
+			t.Fatal("the disk never fills")
+		}
+	}
+	t.Logf("%d documents acknowledged", len(acknowledged))
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), refused...); err != nil {
+		t.Fatalf("with room again: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(dir, testOptions); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, p := range append(acknowledged, refused...) {
+		d, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: p.Document.ID})
+		if err != nil || d.Text != p.Document.Text {
+			t.Fatalf("document %s: %v", p.Document.ID, err)
+		}
+	}
+	if n := s.Stats().Documents; n != len(acknowledged)+len(refused) {
+		t.Errorf("%d documents, want %d", n, len(acknowledged)+len(refused))
+	}
+}
+
+func randomText(g *indextest.Generator, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(' ' + g.IntN(95))
+	}
+	return string(b)
+}
+
+// TestBackgroundPanic: a goroutine of Bleve that dies makes every further call fail, at once.
+func TestBackgroundPanic(t *testing.T) {
+	s := open(t, t.TempDir(), testOptions)
+	g := indextest.NewGenerator(1, 1)
+	if err := s.Put(t.Context(), g.Profile("l", "d", 3)); err != nil {
+		t.Fatal(err)
+	}
+	asyncError(scorch.NewScorchError("merger", "panic: test", scorch.ErrAsyncPanic), s.engine.dir)
+	if err := s.Put(t.Context(), g.Profile("l", "e", 3)); !errors.Is(err, concordat.ErrUnavailable) {
+		t.Errorf("Put: %v, want ErrUnavailable", err)
+	}
+	if _, err := s.Match(t.Context(), g.Query(1)); !errors.Is(err, concordat.ErrUnavailable) {
+		t.Errorf("Match: %v, want ErrUnavailable", err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s := open(t, t.TempDir(), testOptions)
+	s.Close()
+	g := indextest.NewGenerator(1, 1)
+	if err := s.Put(t.Context(), g.Profile("l", "d", 3)); !errors.Is(err, concordat.ErrUnavailable) {
+		t.Errorf("Put: %v, want ErrUnavailable", err)
+	}
+	if _, err := s.MatchStored(t.Context(), g.Query(1)); !errors.Is(err, concordat.ErrUnavailable) {
+		t.Errorf("MatchStored: %v, want ErrUnavailable", err)
+	}
+}

@@ -1,0 +1,157 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"concordat"
+)
+
+// block is where the fingerprints and spans of one stored block stand while loading.
+type block struct {
+	number     uint32
+	ordinal    uint16
+	start, end uint32 // in loader.fps
+	spans      []byte
+}
+
+// loader reads all stored blocks; they come in no order.
+type loader struct {
+	fps    []concordat.Fingerprint
+	blocks []block
+	metas  map[uint32]*meta
+}
+
+// load derives everything in memory from what is stored.
+func (s *Shard) load() error {
+	start := time.Now()
+	snapshot, err := s.engine.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	l := &loader{metas: make(map[uint32]*meta)}
+	err = guard(func() error { return visitStored(snapshot, l.visit) })
+	if err != nil {
+		return corrupt(s.engine.dir, err)
+	}
+	slices.SortFunc(l.blocks, func(a, b block) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.ordinal, b.ordinal))
+	})
+	s.state.init()
+	if err := s.fill(l); err != nil {
+		return corrupt(s.engine.dir, err)
+	}
+	s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.byKey), "sentences", s.sentences, "took", time.Since(start))
+	return nil
+}
+
+// init makes the maps of an empty state.
+func (s *state) init() {
+	s.byKey = make(map[key]*document)
+	s.libraryIndex = make(map[concordat.LibraryID]uint32)
+	s.busy = make(map[key]struct{})
+	s.released = make(chan struct{})
+	s.counters = new(counters)
+}
+
+// visit takes one Bleve document.
+func (l *loader) visit(id []byte, fields map[string][]byte) error {
+	number, ordinal, ok := parseBlockID(id)
+	if !ok {
+		if len(id) != 5 || id[0] != 't' {
+			return fmt.Errorf("entry %x: %w", id, errStored)
+		}
+		return nil
+	}
+	if ordinal == 0 {
+		m, err := decodeMeta(fields[fieldDocument])
+		if err != nil {
+			return fmt.Errorf("document %d: %w", number, err)
+		}
+		if l.metas[number] != nil {
+			return fmt.Errorf("document %d is there twice: %w", number, errStored)
+		}
+		l.metas[number] = m
+	}
+	b := block{number: number, ordinal: uint16(ordinal), start: uint32(len(l.fps))}
+	var err error
+	if l.fps, err = decodeFingerprints(l.fps, fields[fieldFingerprints]); err != nil {
+		return fmt.Errorf("document %d block %d: %w", number, ordinal, err)
+	}
+	b.end = uint32(len(l.fps))
+	if sp := fields[fieldSpans]; len(sp) > 0 {
+		if err := checkSpans(sp, int(b.end-b.start)); err != nil {
+			return fmt.Errorf("document %d block %d: %w", number, ordinal, err)
+		}
+		b.spans = slices.Clone(sp)
+	}
+	l.blocks = append(l.blocks, b)
+	return nil
+}
+
+// fill makes the state of the loaded blocks, which are in order.
+func (s *state) fill(l *loader) error {
+	fps := make([]concordat.Fingerprint, 0, len(l.fps))
+	occs := make([]occurrence, 0, len(l.fps))
+	for i := 0; i < len(l.blocks); {
+		number := l.blocks[i].number
+		n := 1
+		for i+n < len(l.blocks) && l.blocks[i+n].number == number {
+			n++
+		}
+		d, err := l.assemble(number, l.blocks[i:i+n])
+		if err != nil {
+			return err
+		}
+		if s.byKey[d.key] != nil {
+			return fmt.Errorf("document %s/%s is there twice: %w", d.key.library, d.key.id, errStored)
+		}
+		slot := uint32(len(s.view.docs))
+		d.library = s.library(d.key.library)
+		s.byKey[d.key] = d
+		s.view.docs = append(s.view.docs, d)
+		s.sentences += d.sentences
+		for _, b := range l.blocks[i : i+n] {
+			for _, f := range l.fps[b.start:b.end] {
+				occs = append(occs, occurrence{slot, uint32(len(fps)) - uint32(s.sentences-d.sentences)})
+				fps = append(fps, f)
+				for band := range concordat.Bands {
+					s.counters.next(band, f.Band(band))
+				}
+			}
+		}
+		s.nextNumber = uint64(number) + 1
+		i += n
+	}
+	if len(fps) > 0 {
+		s.view.levels = []*level{newLevel(fps, occs)}
+	}
+	return nil
+}
+
+// assemble returns the document of the given blocks, all there are of it.
+func (l *loader) assemble(number uint32, blocks []block) (*document, error) {
+	m := l.metas[number]
+	if m == nil {
+		return nil, fmt.Errorf("document %d has no first block: %w", number, errStored)
+	}
+	if len(blocks) != blockCount(m.sentences) {
+		return nil, fmt.Errorf("document %s/%s has %d blocks, not %d: %w", m.library, m.id, len(blocks), blockCount(m.sentences), errStored)
+	}
+	d := m.document(number)
+	size := blockSize(m.sentences)
+	for i, b := range blocks {
+		if want := min(size, m.sentences-i*size); int(b.ordinal) != i || int(b.end-b.start) != want {
+			return nil, fmt.Errorf("document %s/%s block %d: %w", m.library, m.id, i, errStored)
+		}
+		d.spans = append(d.spans, b.spans...)
+		if d.blocks != nil {
+			d.blocks = append(d.blocks, uint32(len(d.spans)))
+		}
+	}
+	d.spans = slices.Clip(d.spans)
+	return d, nil
+}

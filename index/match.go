@@ -1,0 +1,225 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"concordat"
+)
+
+// Match answers q from the derived table. It sees every document whose Put had returned when it
+// was called, whole, and of those that are being put, each whole or not at all.
+func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
+	done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := s.checkQuery(q); err != nil {
+		return nil, err
+	}
+	v := s.current(len(q.Fingerprints))
+	m := matcher{query: q, view: &v, site: s.opt.Site}
+	m.filter(&s.state)
+	k := lookups.Get().(*lookup)
+	defer lookups.Put(k)
+	k.probe, k.most, k.cap, k.capped = q.Probe, q.MaxDistance, uint32(s.opt.BandCap), 0
+	for i, f := range q.Fingerprints {
+		if i%64 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		k.out = k.out[:0]
+		for n, l := range v.levels {
+			k.search(l, f, n)
+		}
+		k.all(v.fresh, f)
+		if len(k.out) == 0 {
+			continue
+		}
+		if err := m.add(ctx, i, k.out); err != nil {
+			return nil, err
+		}
+	}
+	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, nil
+}
+
+// lookups keeps the buffers of look-ups, some 60 KB each, for the next query.
+var lookups = sync.Pool{New: func() any { return new(lookup) }}
+
+// checkQuery refuses what cannot be answered.
+func (s *Shard) checkQuery(q *concordat.Query) error {
+	if q.Scheme != s.opt.Scheme {
+		return fmt.Errorf("query has scheme %s, the shard %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
+	}
+	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.Limit < 0 {
+		return fmt.Errorf("query with distance %d, limit %d: %w", q.MaxDistance, q.Limit, concordat.ErrInvalid)
+	}
+	if q.Probe != concordat.ProbeExact && q.Probe != concordat.ProbeOne {
+		return fmt.Errorf("query with probe %d: %w", q.Probe, concordat.ErrInvalid)
+	}
+	for i, f := range q.Fingerprints {
+		if !valid(f) {
+			return fmt.Errorf("query: fingerprint %d has more than %d bits: %w", i, concordat.Bits, concordat.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// valid reports whether the bits of f outside the fingerprint are zero.
+func valid(f concordat.Fingerprint) bool { return f[0]>>60 == 0 && f[1]>>40 == 0 }
+
+// matcher turns found entries into the matches of an answer.
+type matcher struct {
+	query     *concordat.Query
+	view      *view
+	site      concordat.SiteID
+	libraries []bool                 // by document.library; nil: all
+	excluded  map[*document]struct{} // never matched
+	matches   []concordat.Match
+	same      []candidate // of one distance; reused
+}
+
+// candidate is a sentence to be reported.
+type candidate struct {
+	doc       *document
+	ordinal   uint32
+	documents int
+}
+
+// filter prepares the query's libraries and exclusions against the matcher's view.
+func (m *matcher) filter(s *state) {
+	if len(m.query.Libraries) > 0 {
+		m.libraries = make([]bool, len(m.view.libraries))
+		for i, id := range m.view.libraries {
+			m.libraries[i] = slices.Contains(m.query.Libraries, id)
+		}
+	}
+	if len(m.query.Exclude) == 0 {
+		return
+	}
+	// By key and not by document: one replaced in this moment is excluded in both versions.
+	m.excluded = make(map[*document]struct{}, len(m.query.Exclude))
+	wanted := make(map[key]struct{}, len(m.query.Exclude))
+	for _, r := range m.query.Exclude {
+		if r.Site == m.site {
+			wanted[key{r.Library, r.Document}] = struct{}{}
+		}
+	}
+	s.mu.Lock()
+	complete := s.view.epoch == m.view.epoch
+	for k := range wanted {
+		if d := s.byKey[k]; d != nil {
+			m.excluded[d] = struct{}{}
+		}
+	}
+	s.mu.Unlock()
+	if complete {
+		return
+	}
+	for _, d := range m.view.docs {
+		if _, ok := wanted[d.key]; ok {
+			m.excluded[d] = struct{}{}
+		}
+	}
+}
+
+// wants reports whether sentences of d may be matched.
+func (m *matcher) wants(d *document) bool {
+	if m.libraries != nil && !m.libraries[d.library] {
+		return false
+	}
+	_, excluded := m.excluded[d]
+	return !excluded
+}
+
+// add appends the matches of asked fingerprint number i, of which fs are the entries found.
+func (m *matcher) add(ctx context.Context, i int, fs []found) error {
+	if len(fs) > 1 {
+		slices.SortFunc(fs, func(a, b found) int {
+			return cmp.Or(cmp.Compare(a.distance, b.distance), compareFingerprints(a.fp, b.fp),
+				cmp.Compare(a.level, b.level), cmp.Compare(a.entry, b.entry))
+		})
+	}
+	first := len(m.matches)
+	for len(fs) > 0 && (m.query.Limit == 0 || len(m.matches)-first < m.query.Limit) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		distance := fs[0].distance
+		m.same = m.same[:0]
+		for len(fs) > 0 && fs[0].distance == distance {
+			n := 1
+			for n < len(fs) && fs[n].fp == fs[0].fp {
+				n++
+			}
+			m.gather(fs[:n])
+			fs = fs[n:]
+		}
+		if err := m.emit(i, first, distance); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather appends the wanted sentences of one fingerprint, which may stand in several levels.
+func (m *matcher) gather(fs []found) {
+	start, documents := len(m.same), 0
+	last := ^uint32(0)
+	for _, f := range fs {
+		var occs []occurrence
+		if f.level < 0 {
+			occs = m.view.freshOccs[f.entry : f.entry+1]
+		} else {
+			l := m.view.levels[f.level]
+			occs = l.occs[l.starts[f.entry]:l.starts[f.entry+1]]
+		}
+		// A document's sentences follow one another in the list and stand in one level.
+		for _, o := range occs {
+			d := m.view.docs[o.doc]
+			if !m.view.lives(d) {
+				continue
+			}
+			if o.doc != last {
+				documents++
+				last = o.doc
+			}
+			if m.wants(d) {
+				m.same = append(m.same, candidate{doc: d, ordinal: o.ordinal})
+			}
+		}
+	}
+	for j := start; j < len(m.same); j++ {
+		m.same[j].documents = documents
+	}
+}
+
+// emit appends the candidates of one distance in order, up to the limit.
+func (m *matcher) emit(i, first, distance int) error {
+	slices.SortFunc(m.same, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.doc.key.library, b.doc.key.library),
+			cmp.Compare(a.doc.key.id, b.doc.key.id), cmp.Compare(a.ordinal, b.ordinal))
+	})
+	for _, c := range m.same {
+		if m.query.Limit > 0 && len(m.matches)-first == m.query.Limit {
+			return nil
+		}
+		sp, err := c.doc.span(c.ordinal)
+		if err != nil {
+			return fmt.Errorf("document %s/%s: %w: %w", c.doc.key.library, c.doc.key.id, err, concordat.ErrCorrupt)
+		}
+		m.matches = append(m.matches, concordat.Match{
+			Sentence:  i,
+			Source:    concordat.Ref{Site: m.site, Library: c.doc.key.library, Document: c.doc.key.id},
+			Title:     c.doc.title,
+			Ordinal:   int(c.ordinal),
+			Span:      sp,
+			Distance:  distance,
+			Documents: c.documents,
+		})
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"concordat"
+)
+
+// batchSentences is about where Put begins another Bleve batch. Bigger ones are slower, as one
+// goroutine builds a batch, and smaller ones wait for the disk more often.
+const batchSentences = 2000
+
+// batchText is the same for bytes of text.
+const batchText = 4 << 20
+
+// Put stores the profiles, each replacing the document of its Ref whole. On return they are on
+// disk and seen by Match. Of two profiles of one Ref in a call the last counts. Calls may run side
+// by side; two that change one document follow one another. ctx is looked at between batches of
+// about 2,000 sentences. Errors: ErrScheme, ErrInvalid (nothing was stored), ErrDiskFull (some may
+// be; free room and repeat), ErrUnavailable.
+func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if s.opt.ReadOnly {
+		return errReadOnly
+	}
+	for _, p := range ps {
+		if err := s.checkProfile(p); err != nil {
+			return err
+		}
+	}
+	ps = lastOfEach(ps)
+	for len(ps) > 0 {
+		n, sentences, text := 0, 0, 0
+		for n < len(ps) && (n == 0 || sentences+len(ps[n].Indexed) <= batchSentences && text+len(ps[n].Document.Text) <= batchText) {
+			sentences += len(ps[n].Indexed)
+			text += len(ps[n].Document.Text)
+			n++
+		}
+		err := context.Cause(ctx)
+		if err == nil {
+			err = s.putBatch(ctx, ps[:n])
+		}
+		if err != nil {
+			return s.diskError("put", err)
+		}
+		ps = ps[n:]
+	}
+	return nil
+}
+
+// checkProfile refuses what could not be stored or read back.
+func (s *Shard) checkProfile(p *concordat.Profile) error {
+	d := &p.Document
+	if p.Scheme != s.opt.Scheme {
+		return fmt.Errorf("put %s/%s: profile has scheme %s, the shard %s: %w", d.Library, d.ID, p.Scheme, s.opt.Scheme, concordat.ErrScheme)
+	}
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("put %s/%s: %s: %w", d.Library, d.ID, fmt.Sprintf(format, args...), concordat.ErrInvalid)
+	}
+	switch {
+	case d.Library == "" || d.ID == "":
+		return invalid("document without library or identity")
+	case len(d.Library) > maxName || len(d.ID) > maxName:
+		return invalid("library or identity of more than %d bytes", maxName)
+	case len(d.Title) > maxTitle:
+		return invalid("title of %d bytes, at most %d", len(d.Title), maxTitle)
+	case len(d.Text) > maxText:
+		return invalid("text of %d bytes, at most %d", len(d.Text), maxText)
+	case len(p.Indexed) > maxSentences:
+		return invalid("%d sentences, at most %d", len(p.Indexed), maxSentences)
+	case !utf8.ValidString(d.Text):
+		return invalid("text is not UTF-8")
+	}
+	end, none := 0, true
+	for i := range p.Indexed {
+		none = none && p.Indexed[i].Span == concordat.Span{}
+	}
+	for i := range p.Indexed {
+		sp := p.Indexed[i].Span
+		if !none && (sp.Start < end || sp.End < sp.Start || sp.End > maxOffset || d.Text != "" && sp.End > len(d.Text)) {
+			return invalid("sentence %d has span %d to %d after %d, in a text of %d bytes", i, sp.Start, sp.End, end, len(d.Text))
+		}
+		end = sp.End
+		if !valid(p.Indexed[i].Fingerprint) {
+			return invalid("sentence %d has a fingerprint of more than %d bits", i, concordat.Bits)
+		}
+	}
+	return nil
+}
+
+// lastOfEach drops all but the last profile of each document.
+func lastOfEach(ps []*concordat.Profile) []*concordat.Profile {
+	seen := make(map[key]struct{}, len(ps))
+	out := make([]*concordat.Profile, 0, len(ps))
+	for _, p := range slices.Backward(ps) {
+		k := key{p.Document.Library, p.Document.ID}
+		if _, ok := seen[k]; !ok {
+			seen[k] = struct{}{}
+			out = append(out, p)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// putBatch stores whole documents in one Bleve batch, which is applied as one.
+func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
+	keys := make([]key, len(ps))
+	for i, p := range ps {
+		keys[i] = key{p.Document.Library, p.Document.ID}
+	}
+	if err := s.acquire(ctx, keys); err != nil {
+		return err
+	}
+	defer s.release(keys)
+
+	batch := bleve.NewBatch()
+	for _, k := range keys {
+		s.forget(batch, s.find(k))
+	}
+	a := arenas.Get().(*arena)
+	a.reset()
+	docs := make([]*document, len(ps))
+	var fps []concordat.Fingerprint
+	for i, p := range ps {
+		n, err := s.number()
+		if err != nil {
+			return err
+		}
+		docs[i] = s.addProfile(a, n, p)
+		for j := range p.Indexed {
+			fps = append(fps, p.Indexed[j].Fingerprint)
+		}
+	}
+	for _, e := range a.entries[:a.used] {
+		batch.Update(e)
+	}
+	if err := s.room(a.bytes); err != nil {
+		return err
+	}
+	err := s.engine.batch(batch)
+	if err == nil {
+		arenas.Put(a) // otherwise Bleve may still read it
+	} else if applied, err2 := s.engine.has(blockID(docs[0].number, 0)); err2 != nil || !applied {
+		return errors.Join(err, err2)
+	}
+	// After an error the batch is in memory all the same and goes to disk when that is possible
+	// again, so the table must know it.
+	s.commit(nil, docs, fps)
+	return err
+}
+
+// forget adds the removal of a document's entries to the batch.
+func (s *Shard) forget(batch *bleve.Batch, d *document) {
+	if d == nil {
+		return
+	}
+	for b := range blockCount(d.sentences) {
+		batch.Delete(blockID(d.number, b))
+	}
+	batch.Delete(textID(d.number))
+}
+
+// room refuses a write of about n bytes on a disk that is nearly full.
+func (s *Shard) room(n int) error {
+	free, err := freeBytes(s.dir)
+	if err != nil {
+		return err
+	}
+	// Three times: the batch itself, its merged form, and Bleve's root file.
+	if free < s.reserve+3*uint64(n) {
+		return fmt.Errorf("%d bytes free, %d kept in reserve: %w", free, s.reserve, concordat.ErrDiskFull)
+	}
+	return nil
+}
+
+// arena holds Bleve documents for one batch.
+type arena struct {
+	entries []*entry
+	used    int
+	bytes   int // about what the batch will take on disk
+}
+
+var arenas = sync.Pool{New: func() any { return new(arena) }}
+
+func (a *arena) reset() { a.used, a.bytes = 0, 0 }
+
+// next returns an empty entry.
+func (a *arena) next(id string) *entry {
+	if a.used == len(a.entries) {
+		a.entries = append(a.entries, new(entry))
+	}
+	e := a.entries[a.used]
+	a.used++
+	e.reset(id)
+	return e
+}
+
+// addProfile adds the Bleve documents of p to the arena, and returns what memory holds of p.
+func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *document {
+	m := meta{
+		library: p.Document.Library, id: p.Document.ID, title: p.Document.Title,
+		added: p.Document.Added, sentences: len(p.Indexed), text: p.Document.Text != "",
+	}
+	d := m.document(number)
+	size, blocks := blockSize(len(p.Indexed)), blockCount(len(p.Indexed))
+	for b := range blocks {
+		ss := p.Indexed[b*size : min((b+1)*size, len(p.Indexed))]
+		e := a.next(blockID(number, b))
+		if b == 0 {
+			e.store(fieldDocument, appendMeta(nil, &m))
+		}
+		if len(ss) > 0 {
+			s.countersMu.Lock()
+			e.addBands(ss, s.counters)
+			s.countersMu.Unlock()
+			e.store(fieldFingerprints, appendFingerprints(make([]byte, 0, len(ss)*concordat.FingerprintBytes), ss))
+			a.bytes += 100 * len(ss)
+		}
+		if spans := appendSpans(nil, ss); len(spans) > 0 {
+			e.store(fieldSpans, spans)
+			d.spans = append(d.spans, spans...)
+		}
+		if blocks > 1 {
+			d.blocks = append(d.blocks, uint32(len(d.spans)))
+		}
+	}
+	if m.text {
+		text := packText(p.Document.Text)
+		a.next(textID(number)).store(fieldText, text)
+		a.bytes += len(text)
+	}
+	a.bytes += 200
+	d.spans = slices.Clip(d.spans)
+	return d
+}
+
+// document returns what memory holds of a document, but for its spans.
+func (m *meta) document(number uint32) *document {
+	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences}
+	if blockCount(m.sentences) > 1 {
+		d.blocks = append(d.blocks, 0)
+	}
+	return d
+}
+
+// Delete forgets the documents; one that is not there is no error. The deletion is on disk on return.
+func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if s.opt.ReadOnly {
+		return errReadOnly
+	}
+	seen := make(map[key]struct{}, len(refs))
+	keys := make([]key, 0, len(refs))
+	for _, r := range refs {
+		k := key{r.Library, r.Document}
+		if _, again := seen[k]; !again && r.Site == s.opt.Site {
+			seen[k] = struct{}{}
+			keys = append(keys, k)
+		}
+	}
+	const most = 1000 // documents of a batch
+	for part := range slices.Chunk(keys, most) {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = s.deleteBatch(ctx, part)
+		}
+		if err != nil {
+			return s.diskError("delete", err)
+		}
+	}
+	return nil
+}
+
+func (s *Shard) deleteBatch(ctx context.Context, keys []key) error {
+	if err := s.acquire(ctx, keys); err != nil {
+		return err
+	}
+	defer s.release(keys)
+	batch := bleve.NewBatch()
+	var first *document
+	for _, k := range keys {
+		if d := s.find(k); d != nil {
+			s.forget(batch, d)
+			if first == nil {
+				first = d
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	err := s.engine.batch(batch)
+	if err != nil {
+		if still, err2 := s.engine.has(blockID(first.number, 0)); err2 != nil || still {
+			return errors.Join(err, err2)
+		}
+	}
+	s.commit(keys, nil, nil)
+	return err
+}
+
+// maxText bounds a stored text, so that reading one back is bounded too.
+const maxText = 256 << 20
+
+var (
+	packer = sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2), zstd.WithEncoderLevel(zstd.SpeedDefault))
+		if err != nil {
+			panic(err) // only bad options fail
+		}
+		return e
+	})
+	unpacker = sync.OnceValue(func() *zstd.Decoder {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxText+1<<20))
+		if err != nil {
+			panic(err)
+		}
+		return d
+	})
+)
+
+// packText returns the stored form of a text: one zstd frame (RFC 8878).
+func packText(s string) []byte { return packer().EncodeAll([]byte(s), nil) }
+
+// unpackText is the inverse of packText.
+func unpackText(b []byte) (string, error) {
+	t, err := unpacker().DecodeAll(b, nil)
+	if err != nil {
+		return "", fmt.Errorf("text: %w: %w", err, errStored)
+	}
+	if len(t) > maxText || !utf8.Valid(t) {
+		return "", fmt.Errorf("text: %w", errStored)
+	}
+	return string(t), nil
+}

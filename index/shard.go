@@ -1,0 +1,241 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"concordat"
+)
+
+// Options say what a shard is and how it is opened.
+type Options struct {
+	// Site and Shard name the shard. Empty on opening: whatever the folder holds.
+	Site  concordat.SiteID
+	Shard concordat.ShardID
+	// Scheme of all fingerprints; needed to create a shard. Empty on opening: the folder's.
+	Scheme concordat.Scheme
+	// BandCap is the most distinct fingerprints that one look-up of one band value reads; look-ups
+	// cut short are counted in Answer.Capped. Default 4096.
+	BandCap int
+	// ReadOnly opens an existing shard without changing a byte of it; Put, Delete and Merge are
+	// refused. Several readers may share a folder, but not with a writer.
+	ReadOnly bool
+	// Logger for background errors and recoveries. Default: none.
+	Logger *slog.Logger
+}
+
+const defaultBandCap = 4096
+
+// Shard is an index on one disk. It is safe for concurrent use.
+type Shard struct {
+	dir    string
+	opt    Options
+	log    *slog.Logger
+	lock   *os.File
+	engine *engine
+
+	// reserve is the number of bytes kept free on disk: below it Put refuses, since Bleve's root
+	// file is memory-mapped and a full disk can end the process there. Tests lower it.
+	reserve uint64
+
+	using sync.RWMutex // held for reading by every call, for writing by Close
+	shut  bool         // guarded by using
+
+	state
+}
+
+var _ concordat.Index = (*Shard)(nil)
+
+// errReadOnly refuses a change of a shard opened with ReadOnly.
+var errReadOnly = fmt.Errorf("shard is open for reading only: %w", concordat.ErrRefused)
+
+// Open opens the shard in dir, or creates one if dir is absent or empty. It fails with ErrLocked,
+// at once, if another process holds the folder; with ErrScheme if the shard's fingerprints are of
+// another scheme; with ErrCorrupt if a file is missing or damaged, naming it. Opening reads all
+// fingerprints: about 0.3 s for each million.
+func Open(dir string, o Options) (*Shard, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.BandCap < 0 {
+		return nil, fmt.Errorf("band cap %d: %w", o.BandCap, concordat.ErrInvalid)
+	}
+	if o.BandCap == 0 {
+		o.BandCap = defaultBandCap
+	}
+	s := &Shard{dir: dir, opt: o, log: o.Logger, reserve: 8 << 20}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	create, err := isNew(dir)
+	if err != nil {
+		return nil, err
+	}
+	if create && o.ReadOnly {
+		return nil, fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
+	}
+	if create {
+		if o.Scheme == "" {
+			return nil, fmt.Errorf("create %s: no scheme: %w", dir, concordat.ErrInvalid)
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if s.lock, err = lockDir(dir, o.ReadOnly); err != nil {
+		return nil, err
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	return s, nil
+}
+
+// open does the part of Open that needs the lock.
+func (s *Shard) open() error {
+	create, err := isNew(s.dir) // again: another process may have been quicker
+	if err != nil {
+		return err
+	}
+	if !create {
+		h, err := readHeader(s.dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return corrupt(filepath.Join(s.dir, headerName), "missing")
+		} else if err != nil {
+			return err
+		}
+		if err := h.check(&s.opt); err != nil {
+			return fmt.Errorf("%s: %w", s.dir, err)
+		}
+		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
+	}
+	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.opt.ReadOnly, s.log.Warn)
+	if err != nil {
+		return err
+	}
+	if create {
+		err = writeHeader(s.dir, s.header())
+	}
+	if err == nil {
+		err = s.load()
+	}
+	if err != nil {
+		return errors.Join(err, s.engine.close())
+	}
+	return nil
+}
+
+func (s *Shard) header() header {
+	return header{Format: formatVersion, Site: s.opt.Site, Shard: s.opt.Shard, Scheme: s.opt.Scheme}
+}
+
+// Scheme returns the scheme of the shard's fingerprints.
+func (s *Shard) Scheme() concordat.Scheme { return s.opt.Scheme }
+
+// use keeps the shard open until the returned function is called. It fails with ErrUnavailable
+// after Close, and after a background goroutine of Bleve has died.
+func (s *Shard) use() (done func(), err error) {
+	s.using.RLock()
+	if s.shut {
+		s.using.RUnlock()
+		return nil, fmt.Errorf("%s: closed: %w", s.dir, concordat.ErrUnavailable)
+	}
+	if err := s.engine.err(); err != nil {
+		s.using.RUnlock()
+		return nil, err
+	}
+	return s.using.RUnlock, nil
+}
+
+// Merge brings Bleve to one segment and the derived table to one level: smallest and fastest. It
+// rewrites the whole shard and needs as much free disk again; queries and writers go on.
+func (s *Shard) Merge(ctx context.Context) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if s.opt.ReadOnly {
+		return errReadOnly
+	}
+	s.merging.Lock()
+	defer s.merging.Unlock()
+	if err := s.engine.merge(ctx); err != nil {
+		return fmt.Errorf("merge %s: %w", s.dir, err)
+	}
+	s.consolidate()
+	return nil
+}
+
+// CopyTo writes a copy of the shard, as of a moment during the call, into dir, which must be
+// absent or empty. Writers go on. After an error dir holds no valid shard.
+func (s *Shard) CopyTo(ctx context.Context, dir string) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if fresh, err := isNew(dir); err != nil {
+		return err
+	} else if !fresh {
+		return fmt.Errorf("copy to %s: %w", dir, concordat.ErrExists)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, storeName)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, storeName), 0o700); err != nil {
+		return err
+	}
+	if err := s.engine.copyTo(dir); err != nil {
+		return s.diskError("copy", err)
+	}
+	if err := syncTree(filepath.Join(dir, storeName)); err != nil {
+		return s.diskError("copy", err)
+	}
+	// The header makes the folder a shard, so it comes last.
+	return writeHeader(dir, s.header())
+}
+
+// syncTree makes the files directly in dir, and their names, durable.
+func syncTree(dir string) error {
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range es {
+		if err := syncDir(filepath.Join(dir, e.Name())); err != nil { // the same call serves files
+			return err
+		}
+	}
+	return syncDir(dir)
+}
+
+// diskError marks err as ErrDiskFull where it is one.
+func (s *Shard) diskError(what string, err error) error {
+	if isDiskFull(err) && !errors.Is(err, concordat.ErrDiskFull) {
+		err = fmt.Errorf("%w: %w", err, concordat.ErrDiskFull)
+	}
+	return fmt.Errorf("%s %s: %w", what, s.dir, err)
+}
+
+// Close waits for the calls in progress and gives the folder back. Calls after it fail with
+// ErrUnavailable; a second Close does nothing.
+func (s *Shard) Close() error {
+	s.using.Lock()
+	defer s.using.Unlock()
+	if s.shut {
+		return nil
+	}
+	s.shut = true
+	return errors.Join(s.engine.close(), s.lock.Close())
+}

@@ -1,0 +1,341 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"concordat"
+)
+
+// document is what memory holds of a stored document. Only died changes.
+type document struct {
+	key       key
+	library   uint32 // index into view.libraries
+	number    uint32
+	title     string
+	sentences int
+	// spans is the stored form of the spans, block after block; blocks holds where each begins and
+	// is nil for a single block. About four bytes a sentence, and a match needs no read from disk.
+	spans  []byte
+	blocks []uint32
+	// died is the epoch from which the document is no more, or 0.
+	died atomic.Uint64
+}
+
+// key is a Ref within the shard's site.
+type key struct {
+	library concordat.LibraryID
+	id      concordat.DocumentID
+}
+
+// span returns the span of a sentence.
+func (d *document) span(ordinal uint32) (concordat.Span, error) {
+	if d.blocks == nil {
+		return spanAt(d.spans, int(ordinal))
+	}
+	size := uint32(blockSize(d.sentences))
+	return spanAt(d.spans[d.blocks[ordinal/size]:d.blocks[ordinal/size+1]], int(ordinal%size))
+}
+
+// view is what one Match sees. The slices only ever grow beyond the view's length, so that a view
+// stays as it is while others go on.
+type view struct {
+	epoch     uint64
+	docs      []*document // occurrence.doc points here
+	libraries []concordat.LibraryID
+	levels    []*level // oldest and biggest first
+	// Sentences that are in no level yet.
+	fresh     []concordat.Fingerprint
+	freshOccs []occurrence
+}
+
+// lives reports whether the document is there in the view.
+func (v *view) lives(d *document) bool {
+	died := d.died.Load()
+	return died == 0 || died > v.epoch
+}
+
+// state is the part of a Shard that changes in memory.
+type state struct {
+	mu    sync.Mutex // guards all below but where said; held for moments
+	view  view       // of the next Match
+	byKey map[key]*document
+	// libraryIndex is the inverse of view.libraries.
+	libraryIndex map[concordat.LibraryID]uint32
+	nextNumber   uint64
+	sentences    int // of living documents
+	// waste is the number of sentences of dead documents still in the levels and among the fresh.
+	waste int
+	// scanned counts comparisons with fresh sentences since the last level was built.
+	scanned int
+	// busy holds the documents that a writer is changing; released is closed when some are done.
+	busy     map[key]struct{}
+	released chan struct{}
+
+	countersMu sync.Mutex
+	counters   *counters // guarded by countersMu
+
+	building sync.Mutex // held while levels are built; taken before mu
+	merging  sync.Mutex // held by Merge
+}
+
+const (
+	// maxFresh sentences are compared one by one, at 1 ns each.
+	maxFresh = 4096
+	// levelCost is the number of such comparisons that take as long as building a small level:
+	// five arrays of 2^20 counters to clear and sum.
+	levelCost = 5 << 20
+	// fanout is how many times bigger a level is than the next, at least. Every sentence is
+	// rebuilt about fanout times for each factor of fanout in size.
+	fanout = 4
+)
+
+// acquire waits until no other writer changes one of the keys, then takes them all.
+func (s *state) acquire(ctx context.Context, keys []key) error {
+	for {
+		s.mu.Lock()
+		free := true
+		for _, k := range keys {
+			if _, taken := s.busy[k]; taken {
+				free = false
+				break
+			}
+		}
+		if free {
+			for _, k := range keys {
+				s.busy[k] = struct{}{}
+			}
+			s.mu.Unlock()
+			return nil
+		}
+		wait := s.released
+		s.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// release gives back what acquire took.
+func (s *state) release(keys []key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range keys {
+		delete(s.busy, k)
+	}
+	close(s.released)
+	s.released = make(chan struct{})
+}
+
+// library returns the index of a library, new or old. mu is held.
+func (s *state) library(id concordat.LibraryID) uint32 {
+	n, ok := s.libraryIndex[id]
+	if !ok {
+		n = uint32(len(s.view.libraries))
+		s.view.libraries = append(s.view.libraries, id)
+		s.libraryIndex[id] = n
+	}
+	return n
+}
+
+// commit makes one batch visible at once: the keys lose their document, and the additions, whose
+// fingerprints follow one another in fps, take their place.
+func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.view.epoch++
+	for _, k := range gone {
+		s.kill(k)
+	}
+	for _, d := range added {
+		s.kill(d.key)
+		s.byKey[d.key] = d
+		d.library = s.library(d.key.library)
+		slot := uint32(len(s.view.docs))
+		s.view.docs = append(s.view.docs, d)
+		for i := range d.sentences {
+			s.view.freshOccs = append(s.view.freshOccs, occurrence{slot, uint32(i)})
+		}
+		s.sentences += d.sentences
+	}
+	s.view.fresh = append(s.view.fresh, fps...)
+}
+
+// kill marks the document of k as dead from the present epoch on. mu is held.
+func (s *state) kill(k key) {
+	d, ok := s.byKey[k]
+	if !ok {
+		return
+	}
+	d.died.Store(s.view.epoch)
+	delete(s.byKey, k)
+	s.sentences -= d.sentences
+	s.waste += d.sentences
+}
+
+// current returns the view for a query of n fingerprints, and builds levels if that is due.
+func (s *state) current(n int) view {
+	s.mu.Lock()
+	s.scanned += n * len(s.view.fresh)
+	due := s.due()
+	v := s.view
+	s.mu.Unlock()
+	if !due {
+		return v
+	}
+	s.building.Lock()
+	defer s.building.Unlock()
+	s.mu.Lock()
+	due = s.due() // another query may have done it
+	v = s.view
+	s.mu.Unlock()
+	if due {
+		s.rebuild(v, false)
+		s.mu.Lock()
+		v = s.view
+		s.mu.Unlock()
+	}
+	return v
+}
+
+// due reports whether a level should be built before the next query. mu is held.
+func (s *state) due() bool {
+	if s.waste > maxFresh && s.waste > s.sentences/2 {
+		return true
+	}
+	return len(s.view.fresh) > maxFresh || len(s.view.fresh) > 0 && s.scanned > levelCost
+}
+
+// consolidate brings everything into one level.
+func (s *state) consolidate() {
+	s.building.Lock()
+	defer s.building.Unlock()
+	s.mu.Lock()
+	v := s.view
+	s.mu.Unlock()
+	s.rebuild(v, true)
+}
+
+// rebuild puts the fresh sentences of v into a level, together with the last levels as long as
+// those are less than fanout times as big, or with all of them. building is held.
+func (s *state) rebuild(v view, all bool) {
+	keep, n := len(v.levels), len(v.fresh)
+	s.mu.Lock()
+	all = all || s.waste > maxFresh && s.waste > s.sentences/2
+	s.mu.Unlock()
+	for keep > 0 && (all || len(v.levels[keep-1].occs) < fanout*n) {
+		keep--
+		n += len(v.levels[keep].occs)
+	}
+	// Slots of dead documents go with the last level that may name them.
+	var slots []uint32
+	docs := v.docs
+	if keep == 0 {
+		docs, slots = v.living()
+	}
+	built := v.gather(v.levels[keep:], n, slots)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scanned = 0
+	s.view.levels = append(slices.Clip(v.levels[:keep]), built)
+	s.view.fresh = slices.Clone(s.view.fresh[len(v.fresh):])
+	s.view.freshOccs = slices.Clone(s.view.freshOccs[len(v.freshOccs):])
+	if keep == 0 {
+		// Documents that came during the build follow the living ones.
+		moved := uint32(len(v.docs) - len(docs))
+		s.view.docs = append(docs, s.view.docs[len(v.docs):]...)
+		for i := range s.view.freshOccs {
+			s.view.freshOccs[i].doc -= moved
+		}
+	}
+	s.waste = s.countWaste()
+}
+
+// countWaste returns the number of sentences of dead documents in levels and fresh. mu is held.
+func (s *state) countWaste() int {
+	n := len(s.view.freshOccs)
+	for _, l := range s.view.levels {
+		n += len(l.occs)
+	}
+	return n - s.sentences
+}
+
+// living returns the living documents of v, and for each of v's slots the new one.
+func (v *view) living() (docs []*document, slots []uint32) {
+	slots = make([]uint32, len(v.docs))
+	docs = make([]*document, 0, len(v.docs))
+	for i, d := range v.docs {
+		slots[i] = uint32(len(docs))
+		if v.lives(d) {
+			docs = append(docs, d)
+		}
+	}
+	return docs, slots
+}
+
+// gather builds one level from the living sentences of the levels, oldest first, and the fresh
+// ones; n is about their number. With slots the occurrences are renumbered.
+func (v *view) gather(levels []*level, n int, slots []uint32) *level {
+	fps := make([]concordat.Fingerprint, 0, n)
+	occs := make([]occurrence, 0, n)
+	add := func(f concordat.Fingerprint, o occurrence) {
+		if !v.lives(v.docs[o.doc]) {
+			return
+		}
+		if slots != nil {
+			o.doc = slots[o.doc]
+		}
+		fps, occs = append(fps, f), append(occs, o)
+	}
+	for _, l := range levels {
+		for e, f := range l.entries {
+			for _, o := range l.occs[l.starts[e]:l.starts[e+1]] {
+				add(f, o)
+			}
+		}
+	}
+	for i, f := range v.fresh {
+		add(f, v.freshOccs[i])
+	}
+	return newLevel(fps, occs)
+}
+
+// find returns the document of a Ref, if it is there.
+func (s *state) find(k key) *document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byKey[k]
+}
+
+// snapshotKeys returns the keys of all documents, ordered.
+func (s *state) snapshotKeys() []key {
+	s.mu.Lock()
+	keys := make([]key, 0, len(s.byKey))
+	for k := range s.byKey {
+		keys = append(keys, k)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.library, b.library), cmp.Compare(a.id, b.id))
+	})
+	return keys
+}
+
+// number returns a document number that no living document has.
+func (s *state) number() (uint32, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nextNumber > 1<<32-1 {
+		return 0, fmt.Errorf("document numbers used up after 2^32 puts; copy the documents into a new shard: %w", concordat.ErrInvalid)
+	}
+	n := uint32(s.nextNumber)
+	s.nextNumber++
+	return n, nil
+}

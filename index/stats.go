@@ -1,0 +1,65 @@
+package index
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Stats describes a shard at one moment.
+type Stats struct {
+	Documents int
+	Sentences int // with repeats
+	// Distinct is the number of entries of the derived table: after Merge, of distinct fingerprints;
+	// before, one that stands in two levels or among the fresh sentences counts twice.
+	Distinct   int
+	DiskBytes  int64 // of all files of the shard
+	TableBytes int64 // memory of the derived table
+	Levels     int   // of the derived table
+	Fresh      int   // sentences in no level yet
+	Segments   int   // of Bleve
+}
+
+// Stats returns the shard's sizes; zero after Close.
+func (s *Shard) Stats() Stats {
+	done, err := s.use()
+	if err != nil {
+		return Stats{}
+	}
+	defer done()
+	s.mu.Lock()
+	v := s.view
+	st := Stats{Documents: len(s.byKey), Sentences: s.sentences}
+	s.mu.Unlock()
+	st.Levels, st.Fresh = len(v.levels), len(v.fresh)
+	st.Distinct = len(v.fresh)
+	st.TableBytes = int64(len(v.fresh)) * 24
+	for _, l := range v.levels {
+		st.Distinct += len(l.entries)
+		st.TableBytes += l.bytes()
+	}
+	if snapshot, err := s.engine.snapshot(); err == nil {
+		st.Segments = len(snapshot.Segments())
+		snapshot.Close()
+	}
+	st.DiskBytes = dirBytes(s.dir)
+	return st
+}
+
+// dirBytes returns the bytes of the files below dir, as far as they can be read.
+func dirBytes(dir string) int64 {
+	var n int64
+	// A file may vanish while Bleve merges; what is gone counts nothing.
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		if fi, err := e.Info(); err == nil || !os.IsNotExist(err) {
+			if fi != nil {
+				n += fi.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}

@@ -1,0 +1,38 @@
+package index
+
+import "concordat"
+
+// A band term is the band's 20 bits and a 4-bit occurrence number, three bytes:
+//
+//	v>>12, v>>4, (v&15)<<4 | k
+//
+// k counts the blocks that hold band value v, so that nearly every term has exactly one block,
+// which Bleve's merged segments keep inside the dictionary instead of in a posting list of some
+// fifty bytes. The sixteenth block and all later ones share k = 15. A look-up of v is the range
+// of terms from k = 0 to 15.
+const (
+	termBytes = 3
+	lastK     = 15
+)
+
+// appendTerm appends the term of band value v with occurrence number k.
+func appendTerm(b []byte, v uint32, k uint8) []byte {
+	return append(b, byte(v>>12), byte(v>>4), byte(v<<4)|k)
+}
+
+// counters holds, for each band and value, the next occurrence number, up to lastK. They live as
+// long as the shard is open, so that numbers stay unique over segments and a merge of segments
+// keeps one block a term. A number that is given twice, as after a deletion and a restart, costs
+// space and nothing else.
+type counters [concordat.Bands][1 << concordat.BandBits / 2]uint8
+
+// next returns the occurrence number for one more block with value v in the band, and counts it.
+func (c *counters) next(band int, v uint32) uint8 {
+	p := &c[band][v/2]
+	shift := 4 * (v & 1)
+	k := *p >> shift & 15
+	if k < lastK {
+		*p += 1 << shift
+	}
+	return k
+}

@@ -1,0 +1,194 @@
+// Package layers holds the import rules of the project as a test: who may import whom, and which
+// packages touch files, the network, the clock or goroutines. The table is that of doc/design.md.
+package layers
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// allowed lists what each package may import of the project besides its own internal packages.
+var allowed = map[string][]string{
+	"":                {},
+	"segment":         {},
+	"segment/gen":     {"segment/internal/runetab"},
+	"extract":         {},
+	"minhash":         {""},
+	"simhash":         {""},
+	"index":           {""},
+	"store":           {""},
+	"config":          {""},
+	"report":          {""},
+	"report/html":     {"", "report"},
+	"align":           {"", "segment"},
+	"profile":         {"", "segment", "minhash", "simhash"},
+	"extract/sandbox": {"extract"},
+	"site":            {"", "profile", "segment", "align", "report", "store"},
+	// eval and bench may use everything below cmd; cmd joins all.
+}
+
+// outside lists modules that only some packages may import.
+var outside = map[string][]string{
+	"github.com/blevesearch/bleve":      {"index"},
+	"github.com/go-zookeeper/zk":        {"cluster/zk"},
+	"github.com/mattn/go-sqlite3":       {"store"},
+	"github.com/jackc/pgx":              {"store"},
+	"github.com/yanyiwu/gojieba":        {"segment"},
+	"github.com/klippa-app/go-pdfium":   {"extract"},
+	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
+	"net/http":                          {"web", "federation", "cluster", "cmd/concordat"},
+	"github.com/spf13/cobra":            {"cmd/concordat"},
+	"github.com/clipperhouse/uax29":     {"segment"},
+	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
+}
+
+// pure packages read no files, clock or network and start no goroutines. Exceptions are named with
+// the file and the reason.
+var pure = []string{"", "segment", "minhash", "simhash", "profile", "align", "report", "report/html", "extract"}
+
+var impure = map[string]string{
+	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range sources(t) {
+		pkg := f.pkg
+		seen[pkg] = true
+		for _, imp := range f.imports {
+			own, isOwn := strings.CutPrefix(imp, "concordat/")
+			if imp == "concordat" {
+				own, isOwn = "", true
+			}
+			if isOwn {
+				rule, ruled := allowed[pkg]
+				within := strings.HasPrefix(own, pkg+"/internal/")
+				if ruled && !within && !slices.Contains(rule, own) {
+					t.Errorf("%s imports concordat/%s, which %q may not", f.path, own, pkg)
+				}
+				if strings.HasPrefix(own, "cmd/") {
+					t.Errorf("%s imports a command", f.path)
+				}
+				if strings.HasPrefix(own, "internal/") && !strings.HasPrefix(pkg, "internal/") {
+					t.Errorf("%s imports %s, which is for tests", f.path, own)
+				}
+			}
+			for module, users := range outside {
+				if (imp == module || strings.HasPrefix(imp, module+"/")) && !slices.Contains(users, pkg) {
+					t.Errorf("%s imports %s, which only %v may", f.path, imp, users)
+				}
+			}
+			if pkg == "" && strings.Contains(imp, ".") {
+				t.Errorf("%s: the root package imports the standard library only, not %s", f.path, imp)
+			}
+		}
+	}
+	for pkg := range allowed {
+		if !seen[pkg] {
+			t.Errorf("the table names %q, which is no package", pkg)
+		}
+	}
+}
+
+func TestPurity(t *testing.T) {
+	forbidden := []string{"os", "net", "net/http", "log", "log/slog", "io/fs", "path/filepath", "math/rand", "math/rand/v2", "hash/maphash", "syscall"}
+	for _, f := range sources(t) {
+		if !slices.Contains(pure, f.pkg) {
+			continue
+		}
+		for _, imp := range f.imports {
+			if slices.Contains(forbidden, imp) && impure[f.path] != imp {
+				t.Errorf("%s is pure and imports %s", f.path, imp)
+			}
+		}
+		ast.Inspect(f.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s is pure and starts a goroutine", f.path)
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && (n.Sel.Name == "Now" || n.Sel.Name == "Sleep" || n.Sel.Name == "Since") {
+					t.Errorf("%s is pure and asks the clock", f.path)
+				}
+			}
+			return true
+		})
+	}
+}
+
+type source struct {
+	path, pkg string
+	imports   []string
+	file      *ast.File
+}
+
+// ignored reports whether the build leaves the file out.
+func ignored(f *ast.File) bool {
+	for _, g := range f.Comments {
+		for _, c := range g.List {
+			if c.Pos() < f.Package && c.Text == "//go:build ignore" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sources returns every Go file of the project that is not a test.
+func sources(t *testing.T) []source {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []source
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		if ignored(file) {
+			return nil // a generator, not part of the package
+		}
+		s := source{path: filepath.ToSlash(rel), pkg: filepath.ToSlash(filepath.Dir(rel)), file: file}
+		if s.pkg == "." {
+			s.pkg = ""
+		}
+		for _, i := range file.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			s.imports = append(s.imports, p)
+		}
+		out = append(out, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+
+	"concordat"
+)
+
+// CSVOptions say how a table is written. The zero value is what programs read.
+type CSVOptions struct {
+	// BOM begins the file with a byte order mark, without which spreadsheet programs on Windows
+	// take UTF-8 for a local encoding.
+	BOM bool
+}
+
+// csvColumns are the columns of WriteCSV, in order.
+var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not", "section", "site", "library", "document",
+	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text"}
+
+// WriteCSV writes one row for each passage and source (RFC 4180, CRLF), under a row of column
+// names. Positions are Unicode code points; those of a source are empty where only its bytes are
+// known. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
+	if o.BOM {
+		if _, err := io.WriteString(w, "\ufeff"); err != nil {
+			return err
+		}
+	}
+	count := NewCounter(r.Submission.Text)
+	c := csv.NewWriter(w)
+	c.UseCRLF = true
+	if err := c.Write(csvColumns); err != nil {
+		return err
+	}
+	for i, e := range r.Evidence {
+		for _, s := range e.Sources {
+			if err := c.Write(r.csvRow(count, i, e, s)); err != nil {
+				return err
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
+	here := count.Points(s.Here)
+	section, from, to := "", "", ""
+	if e.Section >= 0 && e.Section < len(r.Sections) {
+		section = r.Sections[e.Section].Name
+	}
+	if s.Points.Len() > 0 {
+		from, to = strconv.Itoa(s.Points.Start), strconv.Itoa(s.Points.End)
+	}
+	var wording []string
+	for _, p := range s.Parts {
+		if p.Text != "" {
+			wording = append(wording, p.Text)
+		}
+	}
+	return []string{
+		strconv.Itoa(i + 1), strconv.Itoa(here.Start), strconv.Itoa(here.End), cell(string(e.Kind)),
+		map[bool]string{true: "yes", false: "no"}[s.Excluded == ""], cell(string(s.Excluded)), cell(section),
+		cell(string(s.Site)), cell(string(s.Library)), cell(string(s.Document)), cell(s.Title), from, to,
+		cell(string(s.Kind)), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
+		cell(s.Here.In(r.Submission.Text)), cell(strings.Join(wording, "\n[…]\n")),
+	}
+}
+
+// formulaStarts begin a formula or its argument in some spreadsheet program; the full-width forms
+// are folded to the plain ones by programs set to Japanese or Chinese.
+const formulaStarts = "=+-@\t\r＝＋－＠"
+
+// cell makes s a text in every spreadsheet program (OWASP, CSV injection). The check looks behind
+// white space, which some programs strip, and control characters are dropped.
+func cell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+	if strings.HasPrefix(s, "\t") || strings.IndexAny(strings.TrimLeft(s, " \n\t\u00a0\u3000\ufeff"), formulaStarts) == 0 {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+package html_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"concordat/report"
+	"concordat/report/html"
+)
+
+// browser starts Chromium on a page of r and collects what it complains about. It skips the test
+// where there is no Chromium.
+func browser(t *testing.T, r *report.Report) (context.Context, func() []string) {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no chromium in PATH: the page is not tried in a browser")
+	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	w, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := html.Write(w, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.WindowSize(1300, 900))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf)) // events newer than the client are no fault of the page
+	t.Cleanup(cancel)
+	var complaints []string
+	chromedp.ListenTarget(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			complaints = append(complaints, "exception: "+ev.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			complaints = append(complaints, "console: "+string(ev.Type))
+		case *log.EventEntryAdded:
+			complaints = append(complaints, ev.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(ev.Request.URL, "file://") {
+				complaints = append(complaints, "request for "+ev.Request.URL)
+			}
+		case *page.EventJavascriptDialogOpening:
+			complaints = append(complaints, "dialog: "+ev.Message)
+		}
+	})
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.Navigate("file://"+file)); err != nil {
+		t.Fatal(err)
+	}
+	return ctx, func() []string { return complaints }
+}
+
+func TestKeyboardInBrowser(t *testing.T) {
+	ctx, complaints := browser(t, report.Build(load(t, "english"), report.Rules{}))
+	run := func(actions ...chromedp.Action) {
+		t.Helper()
+		if err := chromedp.Run(ctx, actions...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func() string {
+		t.Helper()
+		var s string
+		run(chromedp.Evaluate(`document.querySelector("#dock").hidden ? "" : document.querySelector("#dock article").dataset.e`, &s))
+		return s
+	}
+	expect := func(key, want string) {
+		t.Helper()
+		run(chromedp.KeyEvent(key))
+		if got := shown(); got != want {
+			t.Fatalf("after %q the comparison shows passage %q, want %q", key, got, want)
+		}
+	}
+	expect("n", "1")
+	expect("n", "2")
+	expect("p", "1")
+	expect("p", "7") // round to the last
+	expect("n", "1")
+	var focus string
+	run(chromedp.Evaluate(`document.activeElement.id`, &focus))
+	if focus != "m1" {
+		t.Errorf("focus is on %q, want the passage's number m1", focus)
+	}
+	var seen bool
+	run(chromedp.Evaluate(`(() => { const a = document.querySelector("#m1").getBoundingClientRect(), d = document.querySelector("#dock").getBoundingClientRect(); return a.top >= 0 && a.bottom <= d.top })()`, &seen))
+	if !seen {
+		t.Error("the passage is not in view above its comparison")
+	}
+	expect(kb.Escape, "")
+
+	// One event as a keyboard sends it: KeyEvent sends the letter apart, into what has the focus then.
+	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"), chromedp.Evaluate(`document.activeElement.id`, &focus))
+	if focus != "filter" {
+		t.Fatalf("after s the focus is on %q, want the filter", focus)
+	}
+	var visible int
+	run(chromedp.KeyEvent("kyiv n"), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`, &visible))
+	if visible != 0 || shown() != "" {
+		t.Errorf("typing in the filter left %d sources and passage %q, want none", visible, shown())
+	}
+	run(chromedp.KeyEvent(kb.Backspace+kb.Backspace), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`, &visible))
+	if visible != 1 {
+		var value string
+		run(chromedp.Value("#filter", &value))
+		t.Errorf("filter %q leaves %d sources, want 1", value, visible)
+	}
+	run(chromedp.KeyEvent(kb.Escape), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`, &visible))
+	if visible != 5 {
+		t.Errorf("after Escape %d sources, want all 5", visible)
+	}
+
+	// One source's passages only.
+	run(chromedp.Click(`#s2 button`), chromedp.Blur("#s2 button"))
+	expect("n", "1")
+	expect("n", "2")
+	expect("n", "6")
+	expect("n", "1")
+	var open string
+	run(chromedp.Evaluate(`[...document.querySelectorAll("#dock .pair[open] .src")].map(x => x.textContent).join()`, &open))
+	if open != "Wells and Treaties (Haddad 2019)" {
+		t.Errorf("the comparison opens %q, want the chosen source", open)
+	}
+	expect(kb.Escape, "")
+
+	run(chromedp.KeyEvent("?"), chromedp.Evaluate(`document.querySelector("#help").open ? "open" : "shut"`, &open))
+	if open != "open" {
+		t.Error("? does not open the help")
+	}
+	run(chromedp.KeyEvent(kb.Escape), chromedp.Evaluate(`document.querySelector("#help").open ? "open" : "shut"`, &open))
+	if open != "shut" {
+		t.Error("Escape does not close the help")
+	}
+
+	// A mark, the map, a link beside a source.
+	for selector, want := range map[string]string{`mark[data-e="6"]`: "6", `.links a[href="#m5"]`: "5"} {
+		run(chromedp.Click(selector))
+		if got := shown(); got != want {
+			t.Errorf("a click on %s shows passage %q, want %q", selector, got, want)
+		}
+	}
+	for _, c := range complaints() {
+		t.Errorf("the browser complains: %s", c)
+	}
+}

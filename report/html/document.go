@@ -1,0 +1,259 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"concordat"
+	"concordat/report"
+)
+
+// document writes the submission as it reads, with its passages marked.
+func (d *doc) document() {
+	d.raw(`<h2>The text</h2>`)
+	d.legend()
+	if strings.TrimSpace(d.full) == "" {
+		d.raw(`<p class="note">The document holds no text.</p>`)
+		return
+	}
+	d.raw(`<div class="body"`)
+	if d.lang != "" {
+		d.attr("lang", d.lang)
+	}
+	d.raw(">")
+	m := marker{doc: d, cuts: d.cuts(), places: d.places()}
+	for _, s := range paragraphs(d.full) {
+		m.paragraph(s)
+	}
+	d.raw("</div>")
+}
+
+// paragraphs returns what stands between blank lines, without the line breaks around it.
+func paragraphs(text string) []concordat.Span {
+	var out []concordat.Span
+	start := -1
+	for at := 0; at < len(text); {
+		end := strings.IndexByte(text[at:], '\n')
+		next := at + end + 1
+		if end < 0 {
+			end, next = len(text)-at, len(text)
+		}
+		switch blank := strings.TrimSpace(text[at:at+end]) == ""; {
+		case !blank && start < 0:
+			out, start = append(out, concordat.Span{Start: at, End: at + end}), at
+		case !blank:
+			out[len(out)-1].End = at + end
+		default:
+			start = -1
+		}
+		at = next
+	}
+	return out
+}
+
+// cuts returns every byte at which the look of the text may change, in order.
+func (d *doc) cuts() []int {
+	var out []int
+	add := func(s concordat.Span) { out = append(out, s.Start, s.End) }
+	for _, e := range d.r.Evidence {
+		add(e.Span)
+	}
+	for _, s := range d.r.Covered {
+		add(s.Span)
+	}
+	for _, s := range d.r.Skipped {
+		add(s.Span)
+	}
+	for _, f := range d.r.Flags {
+		add(d.flagSpan(f))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// marker walks through the text once. Every index points to the first of its kind that ends behind
+// the place reached.
+type marker struct {
+	*doc
+	cuts                         []int
+	cut, evidence, covered, skip int
+	numbered                     int // evidence that has its number
+	places                       []place
+	flag                         int
+}
+
+func (m *marker) paragraph(p concordat.Span) {
+	m.raw(`<p dir="auto">`)
+	for at := p.Start; at < p.End; {
+		for m.cut < len(m.cuts) && m.cuts[m.cut] <= at {
+			m.cut++
+		}
+		end := p.End
+		if m.cut < len(m.cuts) {
+			end = min(end, m.cuts[m.cut])
+		}
+		at = m.stretch(concordat.Span{Start: at, End: end}, p)
+	}
+	m.raw("</p>\n")
+}
+
+// stretch writes s, or all of an evidence's part of the paragraph p if s begins one, and returns
+// where it stopped.
+func (m *marker) stretch(s, p concordat.Span) int {
+	ev := m.r.Evidence
+	for m.evidence < len(ev) && ev[m.evidence].Span.End <= s.Start {
+		m.evidence++
+	}
+	if m.evidence == len(ev) || ev[m.evidence].Span.Start > s.Start {
+		m.plain(s)
+		return s.End
+	}
+	e := ev[m.evidence]
+	end := min(e.Span.End, p.End)
+	c := class(e.Kind, e.Excluded)
+	m.raw(fmt.Sprintf(`<mark class="m k-%s" data-e="%d">`, c, m.evidence+1))
+	if m.numbered <= m.evidence {
+		m.numbered = m.evidence + 1
+		m.number(m.evidence, c, true)
+	}
+	for at := s.Start; at < end; {
+		for m.cut < len(m.cuts) && m.cuts[m.cut] <= at {
+			m.cut++
+		}
+		next := end
+		if m.cut < len(m.cuts) {
+			next = min(next, m.cuts[m.cut])
+		}
+		x := concordat.Span{Start: at, End: next}
+		switch k := m.kind(x); {
+		case k == "" && e.Excluded == "": // within the passage, and no part of the score
+			m.raw(`<span class="gap">`)
+			m.plain(x)
+			m.raw("</span>")
+		case k == "", class(k, "") == c:
+			m.plain(x)
+		default:
+			m.raw(`<span class="m k-`, class(k, ""), `">`)
+			m.plain(x)
+			m.raw("</span>")
+		}
+		at = next
+	}
+	m.raw("</mark>")
+	return end
+}
+
+// number writes the number and sign of evidence i, a link to its comparison.
+func (d *doc) number(i int, class string, target bool) {
+	d.raw(`<a class="no"`)
+	if target {
+		d.raw(fmt.Sprintf(` id="m%d" href="#p%d"`, i+1, i+1))
+	} else {
+		d.raw(fmt.Sprintf(` href="#m%d"`, i+1))
+	}
+	d.attr("aria-label", d.label(i))
+	d.raw(">")
+	d.num(i + 1)
+	d.raw("&nbsp;", sign(class), "</a>")
+}
+
+// kind returns the kind by which s gives score, or "" if it gives none; s crosses no border.
+func (m *marker) kind(s concordat.Span) concordat.Kind {
+	c := m.r.Covered
+	for m.covered < len(c) && c[m.covered].End <= s.Start {
+		m.covered++
+	}
+	if m.covered < len(c) && c[m.covered].Start <= s.Start {
+		return c[m.covered].Kind
+	}
+	return ""
+}
+
+// plain writes a stretch of one look: skipped or not, flagged or not.
+func (m *marker) plain(s concordat.Span) {
+	sk := m.r.Skipped
+	for m.skip < len(sk) && sk[m.skip].Span.End <= s.Start {
+		m.skip++
+	}
+	skipped := m.skip < len(sk) && sk[m.skip].Span.Start <= s.Start && strings.TrimSpace(s.In(m.full)) != ""
+	if skipped {
+		m.raw(`<span class="skip"`)
+		m.attr("title", "not compared: "+report.SkipWords(sk[m.skip].Reason))
+		m.raw(">")
+	}
+	flags := 0
+	for ; m.flag < len(m.places) && m.places[m.flag].at.Start <= s.Start; m.flag++ {
+		m.raw(fmt.Sprintf(`<span class="flag" id="f%d">`, m.places[m.flag].number))
+		flags++
+	}
+	m.text(s.In(m.full))
+	for range flags {
+		m.raw("</span>")
+	}
+	if skipped {
+		m.raw("</span>")
+	}
+}
+
+// place is where a flag points.
+type place struct {
+	at     concordat.Span
+	number int
+}
+
+// places returns the places of the flags in text order.
+func (d *doc) places() []place {
+	var out []place
+	for i, f := range d.r.Flags {
+		if s := d.flagSpan(f); s.Len() > 0 {
+			out = append(out, place{s, i + 1})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b place) int { return cmp.Compare(a.at.Start, b.at.Start) })
+	return out
+}
+
+// language guesses the language of a text by its script, as far as fonts and line breaks need it.
+func language(text string) string {
+	var han, kana, hangul, other int
+	seen := 0
+	for _, r := range text {
+		if seen++; seen > 20000 {
+			break
+		}
+		switch {
+		case unicode.Is(unicode.Han, r):
+			han++
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		case unicode.Is(unicode.Hangul, r):
+			hangul++
+		case unicode.IsLetter(r):
+			other++
+		}
+	}
+	switch cjk := han + kana + hangul; {
+	case cjk*4 < other || cjk == 0:
+		return ""
+	case hangul*2 > cjk:
+		return "ko"
+	case kana*10 > cjk:
+		return "ja"
+	}
+	return "zh"
+}
+
+// shorten returns the first n code points of s on one line.
+func shorten(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	for i := range s {
+		if n == 0 {
+			return s[:i] + "…"
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,260 @@
+// Package html writes a report as one self-contained page.
+//
+// [Write] is the whole of it. The page asks nothing of the network: style and script stand inside,
+// and its Content-Security-Policy allows those two by their digests and nothing else. It reads and
+// prints without the script, which adds the keyboard, the filter and a panel for comparing. Every
+// text of a report is escaped: a title or a passage cannot become markup.
+package html
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+)
+
+var (
+	//go:embed style.css
+	style string
+	//go:embed script.js
+	script string
+)
+
+// Write writes r to w as one HTML file in UTF-8. The same report gives the same bytes. The cost is
+// linear in the text and the passages; of a report with very many sources the wording of the less
+// close ones is left out, and the page says so.
+func Write(w io.Writer, r *report.Report) error {
+	d := newDoc(w, r)
+	d.head()
+	d.result()
+	d.mapStrip()
+	d.raw(`<div class="columns"><main id="text">`)
+	d.document()
+	d.raw("</main>")
+	d.sources()
+	d.raw("</div>")
+	d.passages()
+	d.coverage()
+	d.method()
+	d.foot()
+	return d.w.Flush()
+}
+
+// doc is one page in the making.
+type doc struct {
+	*page
+	r     *report.Report
+	full  string // text of the submission
+	count *report.Counter
+	lang  string                // of the submission, "" if unknown
+	left  int                   // bytes that comparisons may still take
+	rank  map[concordat.Ref]int // of each source in r.Sources
+}
+
+// maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
+// thousands of passages, and a page that a browser still opens when each has a hundred.
+const maxPairs = 12 << 20
+
+func newDoc(w io.Writer, r *report.Report) *doc {
+	t := r.Submission.Text
+	rank := make(map[concordat.Ref]int, len(r.Sources))
+	for i, s := range r.Sources {
+		rank[s.Ref] = i
+	}
+	return &doc{page: newPage(w), r: r, full: t, count: report.NewCounter(t), lang: language(t), left: maxPairs, rank: rank}
+}
+
+func (d *doc) head() {
+	d.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src `, digest(style),
+		"; script-src ", digest(script), "; base-uri 'none'; form-action 'none'\">\n",
+		`<meta name="viewport" content="width=device-width, initial-scale=1">`, "\n",
+		`<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">`, "\n<title>")
+	d.text(d.title())
+	d.raw(" – similarity report</title>\n<style>", style, "</style>\n</head>\n<body>\n",
+		`<a class="skiplink" href="#text">Go to the text</a>`,
+		`<header class="top"><p class="brand">Concordat <span>similarity report</span></p><h1 dir="auto">`)
+	d.text(d.title())
+	d.raw("</h1><dl class=\"meta\">")
+	d.fact("Document", string(d.r.Submission.ID))
+	d.fact("Made", d.r.Made.UTC().Format("2 January 2006, 15:04 UTC"))
+	d.fact("Length", report.Thousands(d.r.Scores.Characters)+" letters and digits")
+	d.fact("Passages", report.Thousands(len(d.r.Evidence)))
+	d.fact("Sources", report.Thousands(len(d.r.Sources)))
+	d.raw(`</dl><nav aria-label="Parts of this report"><a href="#result">Result</a><a href="#text">Text</a>`,
+		`<a href="#sources">Sources</a><a href="#passages">Passages</a><a href="#coverage">What was checked</a>`,
+		`<a href="#method">Method and rules</a></nav></header>`, "\n")
+}
+
+// title names the submission for people.
+func (d *doc) title() string {
+	for _, s := range []string{d.r.Submission.Title, string(d.r.Submission.ID)} {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return "Untitled document"
+}
+
+func (d *doc) fact(name, value string) {
+	if value == "" {
+		value = "–"
+	}
+	d.raw("<div><dt>", name, "</dt><dd dir=\"auto\">")
+	d.text(value)
+	d.raw("</dd></div>")
+}
+
+// result shows the scores: one figure large, all of them in a bar and a table.
+func (d *doc) result() {
+	s := d.r.Scores
+	d.raw(`<section id="result" class="result" aria-labelledby="result-h"><h2 id="result-h">Result</h2><div class="figure"><p class="big">`)
+	if s.Measured() {
+		d.text(report.Percent(s.Covered))
+	} else {
+		d.raw(`<span class="blank">not measured</span>`)
+	}
+	d.raw(`</p><div><p class="headline">`)
+	d.text(d.r.Headline())
+	d.raw(`</p><p class="note">`)
+	d.text(d.verdict())
+	d.raw("</p></div></div>")
+	if s.Measured() {
+		d.bar()
+		d.scoreTable()
+	}
+	d.sections()
+	d.flags()
+	d.raw("</section>\n")
+}
+
+// verdict says what the figure asks of the reader. A share is a reason to read, never a judgement.
+func (d *doc) verdict() string {
+	if !d.r.Scores.Measured() {
+		return "A blank is not a zero: nothing was measured."
+	}
+	reached := "below"
+	if d.r.Reached() {
+		reached = "at or above"
+	}
+	return fmt.Sprintf("This is %s the threshold of %s from which a report asks to be read closely. "+
+		"The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.",
+		reached, report.Percent(d.r.Threshold))
+}
+
+// bar is the text as one bar of all that was found and all that was not.
+func (d *doc) bar() {
+	s := d.r.Scores
+	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
+	d.text(fmt.Sprintf("Word for word %s, changed %s, common wording %s, taken out by rules %s, not found %s",
+		report.Percent(s.Verbatim), report.Percent(s.Changed), report.Percent(s.Common), report.Percent(s.Excluded), report.Percent(1-s.Found)))
+	d.raw(`">`, patterns)
+	at := 0.0
+	for _, x := range []struct {
+		share float64
+		class string
+	}{{s.Verbatim, "verbatim"}, {s.Changed, "near"}, {s.Common, "common"}, {s.Excluded, "out"}, {max(1-s.Found, 0), "none"}} {
+		d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="26"/>`, x.class, at*1000, x.share*1000))
+		at += x.share
+	}
+	d.raw("</svg>")
+}
+
+func (d *doc) scoreTable() {
+	s := d.r.Scores
+	d.raw(`<table class="scores"><caption>Shares of the `)
+	d.text(report.Thousands(s.Checked))
+	d.raw(` letters and digits that were compared</caption><tbody>`)
+	row := func(class, name, value, note string) {
+		d.raw(`<tr><th scope="row">`)
+		if class != "" {
+			d.raw(`<span class="key k-`, class, `" aria-hidden="true"></span>`)
+		}
+		d.raw(name, `</th><td class="n">`)
+		d.text(value)
+		d.raw("</td><td>")
+		d.text(note)
+		d.raw("</td></tr>")
+	}
+	row("", "Found in other documents, counted", report.Percent(s.Covered), "each letter once, however many sources hold it")
+	row("verbatim", "of it word for word", report.Percent(s.Verbatim), "")
+	row("near", "of it changed", report.Percent(s.Changed), "edited, reworded or condensed")
+	row("", "Largest single source", report.Percent(s.Largest), "")
+	if s.Covered > 0 {
+		row("", "How close the wording is", report.Closeness(s.Literalness), "mean over what was found; says how, not how much")
+	}
+	row("", "Found within quotations", report.Percent(s.Quoted), map[bool]string{true: "not counted", false: "counted"}[d.r.Rules.ExcludeQuotes])
+	row("common", "Common wording", report.Percent(s.Common), "shared by many documents, not counted")
+	row("out", "Taken out by rules", report.Percent(s.Excluded), "found, not counted")
+	d.raw("</tbody></table>")
+}
+
+func (d *doc) sections() {
+	if len(d.r.Sections) == 0 {
+		return
+	}
+	d.raw(`<table class="scores"><caption>By section</caption><tbody>`)
+	for _, s := range d.r.Sections {
+		d.raw(`<tr><th scope="row"><bdi>`)
+		d.text(s.Name)
+		d.raw(`</bdi></th><td class="n">`)
+		if s.Checked > 0 {
+			d.text(report.Percent(s.Share))
+		} else {
+			d.raw("not measured")
+		}
+		d.raw("</td><td>")
+		if s.Excluded {
+			d.raw("left out by a rule")
+		}
+		d.raw("</td></tr>")
+	}
+	d.raw("</tbody></table>")
+}
+
+func (d *doc) flags() {
+	if len(d.r.Flags) == 0 {
+		return
+	}
+	d.raw(`<div class="flags" role="note"><h3>To look at</h3><ul>`)
+	for i, f := range d.r.Flags {
+		d.raw("<li><strong>")
+		d.text(strings.ReplaceAll(f.Code, "_", " "))
+		d.raw("</strong>")
+		if f.Count > 1 {
+			d.text(fmt.Sprintf(" (%s times)", report.Thousands(f.Count)))
+		}
+		if f.Detail != "" {
+			d.raw(": ")
+			d.text(f.Detail)
+		}
+		if s := d.flagSpan(f); s.Len() > 0 {
+			d.raw(fmt.Sprintf(` <a href="#f%d">in the text: “<bdi>`, i+1))
+			d.text(shorten(s.In(d.full), 60))
+			d.raw("</bdi>”</a>")
+		}
+		d.raw("</li>")
+	}
+	d.raw("</ul></div>")
+}
+
+// flagSpan returns where a flag has its place in the text; empty if it has none.
+func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
+	if f.Span == nil || f.Span.Start < 0 || f.Span.Start >= f.Span.End || f.Span.End > len(d.full) {
+		return concordat.Span{}
+	}
+	return *f.Span
+}
+
+func (d *doc) foot() {
+	d.raw(`<footer><p>Made by Concordat. This file holds the whole report and asks nothing of the network.</p></footer>`,
+		`<aside id="dock" aria-label="Comparison" hidden></aside>`,
+		`<dialog id="help" aria-labelledby="help-h"><h2 id="help-h">Keyboard</h2><dl><dt><kbd>n</kbd> <kbd>p</kbd></dt><dd>next and previous passage</dd>`,
+		`<dt><kbd>s</kbd></dt><dd>filter the sources</dd><dt><kbd>Esc</kbd></dt><dd>close the comparison, clear the filter</dd>`,
+		`<dt><kbd>?</kbd></dt><dd>this help</dd></dl><p><label><input type="checkbox" id="keys" checked> Single-key commands</label></p>`,
+		`<form method="dialog"><button>Close</button></form></dialog>`,
+		"\n<script>", script, "</script>\n</body>\n</html>\n")
+}

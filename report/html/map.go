@@ -1,0 +1,133 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+)
+
+// patterns are the textures of kinds, so that colour is never the only sign. They are used by the
+// bar and the map.
+const patterns = `<defs>` +
+	`<pattern id="t-near" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="p0" width="7" height="7"/><rect class="p1" width="2.5" height="7"/></pattern>` +
+	`<pattern id="t-paraphrase" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><circle class="p1" cx="3" cy="3" r="1.6"/></pattern>` +
+	`<pattern id="t-summary" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><rect class="p1" width="6" height="2"/></pattern>` +
+	`<pattern id="t-common" width="5" height="5" patternUnits="userSpaceOnUse"><rect class="p0" width="5" height="5"/><rect class="p1" width="1.2" height="5"/></pattern>` +
+	`<pattern id="t-out" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="p0" width="8" height="8"/><rect class="p1" width="1.5" height="8"/></pattern></defs>`
+
+// class names the look of an evidence or a source.
+func class(k concordat.Kind, e concordat.Exclusion) string {
+	switch {
+	case e == concordat.ExcludedCommon:
+		return "common"
+	case e != "":
+		return "out"
+	}
+	switch k {
+	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon:
+		return string(k)
+	}
+	return "paraphrase"
+}
+
+// sign is the mark of a kind beside a passage's number.
+func sign(class string) string {
+	switch class {
+	case "verbatim":
+		return "="
+	case "near":
+		return "≈"
+	case "paraphrase":
+		return "~"
+	case "summary":
+		return "⊂"
+	case "common":
+		return "∘"
+	}
+	return "×"
+}
+
+// level is the height of a kind in the map, of 30: the closer, the higher.
+func level(class string) int {
+	switch class {
+	case "verbatim":
+		return 30
+	case "near":
+		return 25
+	case "paraphrase":
+		return 20
+	case "summary":
+		return 16
+	}
+	return 9
+}
+
+// x returns the place of a byte in a strip of width 1000.
+func (d *doc) x(at int) float64 {
+	if len(d.full) == 0 {
+		return 0
+	}
+	return 1000 * float64(at) / float64(len(d.full))
+}
+
+// mapStrip draws the whole text as a strip with every passage in its place.
+func (d *doc) mapStrip() {
+	d.raw(`<section class="map" aria-label="Map of the document"><svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group" aria-label="`)
+	d.text(fmt.Sprintf("The document from beginning to end with %s", report.Plural(len(d.r.Evidence), "passage", "passages")))
+	d.raw(`"><rect class="ground" x="0" y="0" width="1000" height="30"/>`)
+	d.skipStrip()
+	for i, e := range d.r.Evidence {
+		c := class(e.Kind, e.Excluded)
+		h := level(c)
+		d.raw(fmt.Sprintf(`<a href="#m%d" tabindex="-1"><title>`, i+1))
+		d.text(d.label(i))
+		d.raw(fmt.Sprintf(`</title><rect class="f-%s" x="%.2f" y="%d" width="%.2f" height="%d"/></a>`,
+			c, d.x(e.Span.Start), 30-h, max(d.x(e.Span.End)-d.x(e.Span.Start), 1.2), h))
+	}
+	d.raw(`</svg><p class="axis" aria-hidden="true"><span>beginning</span><span>end</span></p>`)
+	d.raw("</section>\n")
+}
+
+// skipStrip marks what was not compared, as one path along the bottom of the map.
+func (d *doc) skipStrip() {
+	var b strings.Builder
+	last := -1.0
+	for _, s := range d.r.Skipped {
+		x, w := d.x(s.Span.Start), d.x(s.Span.End)-d.x(s.Span.Start)
+		if x+w < last+0.2 { // what would not be seen beside its neighbour
+			continue
+		}
+		fmt.Fprintf(&b, "M%.1f 31h%.1fv3h-%.1fz", x, max(w, 0.4), max(w, 0.4))
+		last = x + w
+	}
+	if b.Len() > 0 {
+		d.raw(`<path class="f-skip" d="`, b.String(), `"><title>not compared</title></path>`)
+	}
+}
+
+func (d *doc) legend() {
+	d.raw(`<ul class="legend" aria-label="Signs">`)
+	for _, k := range []struct{ class, words string }{
+		{"verbatim", "word for word: the same words in the same order"},
+		{"near", "lightly edited: mostly the same words"},
+		{"paraphrase", "reworded: the same content in other words"},
+		{"summary", "condensed: a longer source in short"},
+		{"common", "common wording: many documents share it; not counted"},
+		{"out", "found, but taken out by a rule"},
+	} {
+		d.raw(`<li><span class="key k-`, k.class, `">`, sign(k.class), `</span> `, k.words, `</li>`)
+	}
+	d.raw(`<li><span class="key k-skip"></span> not compared</li></ul>`)
+}
+
+// label says a passage in words, for those who do not see the marks.
+func (d *doc) label(i int) string {
+	e := d.r.Evidence[i]
+	s := fmt.Sprintf("Passage %d, %s, %s", i+1, report.KindWords(e.Kind), report.Plural(len(e.Sources), "source", "sources"))
+	if e.Excluded != "" {
+		s += ", not counted: " + report.ExclusionWords(e.Excluded)
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package html
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// page writes HTML. Everything that comes from outside goes through text or attr, which escape;
+// raw takes constants and numbers only. The first error stays and silences the rest.
+type page struct {
+	w *bufio.Writer
+}
+
+func newPage(w io.Writer) *page { return &page{bufio.NewWriterSize(w, 1<<16)} }
+
+// raw writes markup of this package's own.
+func (p *page) raw(parts ...string) {
+	for _, s := range parts {
+		p.w.WriteString(s)
+	}
+}
+
+// num writes a number.
+func (p *page) num(n int) { p.w.Write(strconv.AppendInt(p.w.AvailableBuffer(), int64(n), 10)) }
+
+// text writes s so that it is read as text, in element content and in a quoted attribute alike.
+func (p *page) text(s string) { p.w.WriteString(escape(s)) }
+
+// attr writes an attribute with its leading space.
+func (p *page) attr(name, value string) { p.raw(" ", name, `="`, escape(value), `"`) }
+
+// tag writes an element around a text.
+func (p *page) tag(name, text string) { p.raw("<", name, ">", escape(text), "</", name, ">") }
+
+// escape makes s inert and visible: markup characters become references, characters that HTML
+// forbids or that reorder what stands behind them become U+FFFD.
+func escape(s string) string {
+	if strings.IndexFunc(s, unsafe) >= 0 {
+		s = strings.Map(func(r rune) rune {
+			if unsafe(r) {
+				return utf8.RuneError
+			}
+			return r
+		}, s)
+	}
+	return html.EscapeString(s)
+}
+
+// unsafe reports control characters, those that change direction without an end in sight (each
+// text stands in an element of its own direction instead), and what is no character.
+func unsafe(r rune) bool {
+	switch {
+	case r == '\t', r == '\n':
+		return false
+	case r < 0x20, r >= 0x7f && r < 0xa0:
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	}
+	return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
+}
+
+// digest returns s's SHA-256 as a Content-Security-Policy source.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

@@ -1,0 +1,253 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/report"
+)
+
+// passages sets every passage beside each of its sources.
+func (d *doc) passages() {
+	d.raw(`<section id="passages" aria-labelledby="passages-h"><h2 id="passages-h">Passages and their sources</h2>`)
+	if len(d.r.Evidence) == 0 {
+		d.raw(`<p class="note">No passage was found.</p></section>`)
+		return
+	}
+	d.raw(`<p class="note">The checked text stands on the left, the source on the right. Words that the other side does not hold are <u>underlined and shaded</u>; grey text is the surroundings.</p>`)
+	for i := range d.r.Evidence {
+		d.evidence(i)
+	}
+	d.raw("</section>\n")
+}
+
+func (d *doc) evidence(i int) {
+	e := d.r.Evidence[i]
+	c := class(e.Kind, e.Excluded)
+	d.raw(fmt.Sprintf(`<article class="ev k-%s" id="p%d" data-e="%d" aria-labelledby="h%d"><header><h3 id="h%d"><span class="key k-%s">%d&nbsp;%s</span> `,
+		c, i+1, i+1, i+1, i+1, c, i+1, sign(c)))
+	d.text(capital(report.KindWords(e.Kind)))
+	d.raw(`</h3><p>`)
+	d.text(d.about(e))
+	d.raw(fmt.Sprintf(`</p><a class="back" href="#m%d">in the text</a></header>`, i+1))
+	for k := range e.Sources {
+		d.pair(e, k)
+	}
+	d.raw("</article>\n")
+}
+
+// about says a passage's place, size and standing.
+func (d *doc) about(e concordat.Evidence) string {
+	at := d.count.Points(e.Span)
+	s := fmt.Sprintf("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
+	if e.Section >= 0 && e.Section < len(d.r.Sections) {
+		s += ", section “" + d.r.Sections[e.Section].Name + "”"
+	}
+	s += ", " + report.Plural(len(e.Sources), "source", "sources")
+	if e.Excluded != "" {
+		return s + ". Not counted: it " + strings.TrimPrefix(report.ExclusionWords(e.Excluded), "it ") + "."
+	}
+	return s + ", " + report.Plural(e.Characters, "letter counts", "letters count") + "."
+}
+
+// how says a kind and, where that adds something, the closeness.
+func how(k concordat.Kind, similarity float64) string {
+	if k == concordat.KindVerbatim {
+		return report.KindWords(k)
+	}
+	return report.KindWords(k) + ", " + report.Closeness(similarity)
+}
+
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// pair shows source k of e: the best open, the others folded.
+func (d *doc) pair(e concordat.Evidence, k int) {
+	s := e.Sources[k]
+	d.raw(fmt.Sprintf(`<details class="pair" data-s="%d"`, d.rank[s.Ref]))
+	if k == 0 {
+		d.raw(" open")
+	}
+	d.raw(`><summary><span class="src" dir="auto">`)
+	d.text(name(s.Title, s.Ref))
+	d.raw(`</span> <span class="how">`)
+	d.text(how(s.Kind, s.Similarity))
+	if s.Excluded != "" && e.Excluded == "" {
+		d.text("; not counted: " + report.ExclusionWords(s.Excluded))
+	}
+	d.raw(`</span></summary><p class="place"><bdi>`)
+	d.text(s.Ref.String())
+	d.raw("</bdi>, ")
+	if s.Points.Len() > 0 {
+		d.text(fmt.Sprintf("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End)))
+	} else {
+		d.text(fmt.Sprintf("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
+	}
+	d.raw("</p>")
+	for _, p := range s.Parts {
+		d.part(s, p)
+	}
+	d.raw("</details>")
+}
+
+// part sets one piece of the submission beside the same of the source.
+func (d *doc) part(s concordat.Source, p concordat.Passage) {
+	size := p.Span.Len() + len(p.Text)
+	if d.left -= size; d.left < 0 {
+		d.raw(`<p class="note">This page holds no more wording. The JSON form of the report has it.</p>`)
+		return
+	}
+	words := usable(p, len(d.full))
+	if len(s.Parts) > 1 {
+		c := class(p.Kind, s.Excluded)
+		d.raw(`<p class="piece"><span class="key k-`, c, `">`, sign(c), `</span>`)
+		d.text(how(p.Kind, p.Similarity))
+		d.raw("</p>")
+	}
+	d.raw(`<div class="two"><div class="side here"><h4>Checked text</h4><p dir="auto"`)
+	if d.lang != "" {
+		d.attr("lang", d.lang)
+	}
+	d.raw(">")
+	before, after := d.around(p.Span)
+	d.context(before)
+	d.differences(p.Span.In(d.full), p.Span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })
+	d.context(after)
+	d.raw(`</p></div><div class="side there"><h4>Source</h4>`)
+	if p.Text == "" {
+		d.raw(`<p class="note">The wording of this source may not be shown here. Ask `)
+		d.tag("bdi", string(s.Site))
+		d.raw(" for document ")
+		d.tag("bdi", string(s.Document))
+		d.raw(" of ")
+		d.tag("bdi", string(s.Library))
+		d.raw(".</p>")
+	} else {
+		d.raw(`<p dir="auto"`)
+		if l := language(p.Text); l != "" {
+			d.attr("lang", l)
+		}
+		d.raw(">")
+		d.context(lastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))
+		d.differences(p.Text, p.SourceSpan.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Source })
+		d.context(firstOf(p.After, false))
+		d.raw("</p>")
+	}
+	d.raw("</div></div>")
+}
+
+func (d *doc) context(s string) {
+	if s == "" {
+		return
+	}
+	d.raw("<i>")
+	d.text(s)
+	d.raw("</i>")
+}
+
+// usable returns the word pairs that lie in order within both sides of p; nil if words were not
+// compared or one side is not shown.
+func usable(p concordat.Passage, size int) []concordat.SpanPair {
+	if p.Text == "" || len(p.Text) != p.SourceSpan.Len() {
+		return nil
+	}
+	var out []concordat.SpanPair
+	a, b := p.Span.Start, p.SourceSpan.Start
+	for _, w := range p.Words {
+		if w.Span.Start < a || w.Source.Start < b || w.Span.End < w.Span.Start || w.Source.End < w.Source.Start ||
+			w.Span.End > min(p.Span.End, size) || w.Source.End > p.SourceSpan.End {
+			continue
+		}
+		out = append(out, w)
+		a, b = w.Span.End, w.Source.End
+	}
+	return out
+}
+
+// differences writes a side with what stands between its equal words marked. from is the byte of
+// the whole text at which the side begins.
+func (d *doc) differences(side string, from int, words []concordat.SpanPair, of func(concordat.SpanPair) concordat.Span) {
+	if len(words) == 0 {
+		d.text(side)
+		return
+	}
+	at := 0
+	for _, w := range words {
+		s := of(w)
+		start, end := boundary(side, s.Start-from), boundary(side, s.End-from)
+		d.differs(side[at:max(at, start)])
+		d.text(side[max(at, start):max(at, end)])
+		at = max(at, end)
+	}
+	d.differs(side[at:])
+}
+
+// boundary moves i back to the beginning of a rune.
+func boundary(s string, i int) int {
+	for i < len(s) && i > 0 && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
+}
+
+// differs marks the words of s, and leaves space and punctuation around them alone.
+func (d *doc) differs(s string) {
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
+	a := strings.IndexFunc(s, word)
+	if a < 0 {
+		d.text(s)
+		return
+	}
+	b := strings.LastIndexFunc(s, word)
+	_, n := utf8.DecodeRuneInString(s[b:])
+	d.text(s[:a])
+	d.raw("<u>")
+	d.text(s[a : b+n])
+	d.raw("</u>")
+	d.text(s[b+n:])
+}
+
+// contextBytes is about how much of the text around a passage is shown.
+const contextBytes = 120
+
+// around returns what stands before and behind s in its paragraph.
+func (d *doc) around(s concordat.Span) (before, after string) {
+	a := boundary(d.full, max(0, s.Start-contextBytes))
+	b := max(boundary(d.full, min(len(d.full), s.End+contextBytes)), s.End)
+	return lastOf(d.full[a:s.Start], a == 0), firstOf(d.full[s.End:b], b == len(d.full))
+}
+
+// lastOf returns the end of s that belongs to the paragraph behind it, from a word's beginning.
+// begins says that s begins its text.
+func lastOf(s string, begins bool) string {
+	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
+		return s[i+1:]
+	}
+	if begins || s == "" {
+		return s
+	}
+	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
+		s = s[i+1:]
+	}
+	return "…" + s
+}
+
+// firstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end.
+// ends says that s ends its text.
+func firstOf(s string, ends bool) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[:i]
+	}
+	if ends || s == "" {
+		return s
+	}
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return s + "…"
+}

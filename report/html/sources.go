@@ -1,0 +1,109 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+)
+
+// sources lists the documents by what they hold.
+func (d *doc) sources() {
+	d.raw(`<aside id="sources" aria-labelledby="sources-h"><h2 id="sources-h">Sources</h2>`)
+	if len(d.r.Sources) == 0 {
+		d.raw(`<p class="note">No source was found.</p></aside>`)
+		return
+	}
+	d.raw(`<p class="note">Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.</p>`,
+		`<p class="filter" hidden><label for="filter">Filter by title or place</label><input id="filter" type="search" autocomplete="off" spellcheck="false">`,
+		`<span id="filter-n" role="status"></span></p><ol class="ranked">`)
+	for i, s := range d.r.Sources {
+		d.rankedSource(i, s)
+	}
+	d.raw("</ol></aside>\n")
+}
+
+// fewPassages is the number of links to passages shown beside a source before the rest folds away.
+const fewPassages = 12
+
+func (d *doc) rankedSource(i int, s report.RankedSource) {
+	d.raw(fmt.Sprintf(`<li id="s%d" data-s="%d"`, i+1, i))
+	if s.Excluded != "" {
+		d.raw(` class="off"`)
+	}
+	d.raw(`><div class="head"><span class="share">`)
+	d.text(report.Percent(s.Share))
+	d.raw(`</span><h3 dir="auto">`)
+	d.text(name(s.Title, s.Ref))
+	d.raw(`</h3></div><p class="place" dir="auto">`)
+	d.text(s.Ref.String())
+	d.raw("</p>")
+	d.strip(s)
+	d.raw(`<p class="shares">`)
+	if s.Excluded != "" {
+		d.raw("Not counted: ")
+		d.text(report.ExclusionWords(s.Excluded))
+		d.raw(". ")
+	}
+	d.text(report.Plural(s.Characters, "letter", "letters"))
+	d.raw(", ")
+	d.text(report.Percent(s.Verbatim))
+	d.raw(" word for word")
+	if s.Excluded == "" {
+		d.raw(", ")
+		d.text(report.Percent(s.Alone))
+		d.raw(" in no other source")
+	}
+	d.raw("</p>")
+	d.links(s.Evidence)
+	d.raw("</li>")
+}
+
+// strip is a source's own map.
+func (d *doc) strip(s report.RankedSource) {
+	var b strings.Builder
+	last := -1.0
+	for _, span := range s.Held {
+		x, w := d.x(span.Start), max(d.x(span.End)-d.x(span.Start), 3)
+		if x+w < last+1 {
+			continue
+		}
+		fmt.Fprintf(&b, "M%.0f 0h%.0fv8h-%.0fz", x, w, w)
+		last = x + w
+	}
+	d.raw(`<svg class="strip" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="8"/><path d="`, b.String(), `"/></svg>`)
+}
+
+func (d *doc) links(evidence []int) {
+	if len(evidence) == 0 {
+		return
+	}
+	d.raw(`<p class="links"><span class="vh">Passages: </span>`)
+	some := evidence[:min(len(evidence), fewPassages)]
+	for _, e := range some {
+		d.link(e)
+	}
+	d.raw("</p>")
+	if rest := evidence[len(some):]; len(rest) > 0 {
+		d.raw(fmt.Sprintf(`<details class="links"><summary>%d more</summary><p>`, len(rest)))
+		for _, e := range rest {
+			d.link(e)
+		}
+		d.raw("</p></details>")
+	}
+}
+
+func (d *doc) link(e int) {
+	d.raw(fmt.Sprintf(`<a class="no k-%s" href="#m%d" data-e="%d">`, class(d.r.Evidence[e].Kind, d.r.Evidence[e].Excluded), e+1, e+1))
+	d.num(e + 1)
+	d.raw("</a> ")
+}
+
+// name is a source's title, or where it stands if it has none.
+func name(title string, r concordat.Ref) string {
+	if strings.TrimSpace(title) != "" {
+		return title
+	}
+	return string(r.Document)
+}

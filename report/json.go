@@ -1,0 +1,290 @@
+package report
+
+import (
+	_ "embed"
+	"encoding/json"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// Schema is the JSON Schema (draft 2020-12) of what WriteJSON writes.
+//
+//go:embed schema.json
+var Schema []byte
+
+// FormatVersion is the version of the JSON form of a report (doc/format.md, Report).
+const FormatVersion = 1
+
+// The JSON form. Spans are Unicode code points of the submission or of the source.
+type (
+	jsonReport struct {
+		Version    int              `json:"version"`
+		Task       concordat.TaskID `json:"task"`
+		Submission jsonSubmission   `json:"submission"`
+		Scheme     concordat.Scheme `json:"scheme"`
+		Made       time.Time        `json:"made"`
+		Coverage   *float64         `json:"coverage"`
+		Threshold  float64          `json:"threshold"`
+		Reached    bool             `json:"reached"`
+		Scores     jsonScores       `json:"scores"`
+		Headline   string           `json:"headline"`
+		Statement  []string         `json:"statement"`
+		Forward    string           `json:"forward"`
+		Probe      string           `json:"probe"`
+		Evidence   []jsonEvidence   `json:"evidence"`
+		Sources    []jsonRanked     `json:"sources"`
+		Sections   []jsonSection    `json:"sections"`
+		Skipped    []jsonSkipped    `json:"skipped"`
+		Flags      []jsonFlag       `json:"flags"`
+		Consulted  []jsonConsulted  `json:"consulted"`
+		Rules      jsonRules        `json:"rules"`
+		Unplaced   int              `json:"unplaced"`
+		Signatures []Signature      `json:"signatures"`
+	}
+	jsonSubmission struct {
+		Library    concordat.LibraryID  `json:"library"`
+		Document   concordat.DocumentID `json:"document"`
+		Title      string               `json:"title"`
+		CodePoints int                  `json:"code_points"`
+		Characters int                  `json:"characters"`
+		Digest     string               `json:"sha256"`
+	}
+	jsonScores struct {
+		Characters  int      `json:"characters"`
+		Checked     int      `json:"checked"`
+		Found       *float64 `json:"found"`
+		Covered     *float64 `json:"covered"`
+		Verbatim    *float64 `json:"verbatim"`
+		Changed     *float64 `json:"changed"`
+		Common      *float64 `json:"common"`
+		Excluded    *float64 `json:"excluded"`
+		Quoted      *float64 `json:"quoted"`
+		Largest     *float64 `json:"largest_source"`
+		Literalness *float64 `json:"literalness"`
+	}
+	jsonEvidence struct {
+		Span       concordat.Span      `json:"span"`
+		Text       string              `json:"text"`
+		Kind       concordat.Kind      `json:"kind"`
+		Section    string              `json:"section,omitempty"`
+		Characters int                 `json:"characters"`
+		Excluded   concordat.Exclusion `json:"excluded,omitempty"`
+		Sources    []jsonSource        `json:"sources"`
+	}
+	jsonSource struct {
+		Site       concordat.SiteID     `json:"site"`
+		Library    concordat.LibraryID  `json:"library"`
+		Document   concordat.DocumentID `json:"document"`
+		Title      string               `json:"title"`
+		Here       concordat.Span       `json:"here"`
+		Span       *concordat.Span      `json:"span"`
+		Bytes      concordat.Span       `json:"span_bytes"`
+		Kind       concordat.Kind       `json:"kind"`
+		Similarity float64              `json:"similarity"`
+		Excluded   concordat.Exclusion  `json:"excluded,omitempty"`
+		Text       string               `json:"text,omitempty"`
+		Parts      []jsonPart           `json:"parts,omitempty"`
+	}
+	jsonPart struct {
+		Here  concordat.Span  `json:"here"`
+		Span  *concordat.Span `json:"span"`
+		Bytes concordat.Span  `json:"span_bytes"`
+		Kind  concordat.Kind  `json:"kind"`
+		Text  string          `json:"text,omitempty"`
+	}
+	jsonRanked struct {
+		Site       concordat.SiteID     `json:"site"`
+		Library    concordat.LibraryID  `json:"library"`
+		Document   concordat.DocumentID `json:"document"`
+		Title      string               `json:"title"`
+		Share      float64              `json:"share"`
+		Verbatim   float64              `json:"verbatim"`
+		Alone      float64              `json:"alone"`
+		Characters int                  `json:"characters"`
+		Held       []concordat.Span     `json:"held"`
+		Evidence   []int                `json:"evidence"`
+		Excluded   concordat.Exclusion  `json:"excluded,omitempty"`
+	}
+	jsonSection struct {
+		Name     string         `json:"name"`
+		Span     concordat.Span `json:"span"`
+		Checked  int            `json:"checked"`
+		Share    *float64       `json:"share"`
+		Excluded bool           `json:"excluded,omitempty"`
+	}
+	jsonSkipped struct {
+		Span   concordat.Span       `json:"span"`
+		Reason concordat.SkipReason `json:"reason"`
+	}
+	jsonFlag struct {
+		Code   string          `json:"code"`
+		Detail string          `json:"detail,omitempty"`
+		Count  int             `json:"count,omitempty"`
+		Span   *concordat.Span `json:"span,omitempty"`
+	}
+	jsonConsulted struct {
+		Site     concordat.SiteID    `json:"site"`
+		Library  concordat.LibraryID `json:"library"`
+		Asked    int                 `json:"asked"`
+		Answered int                 `json:"answered"`
+		Missing  []concordat.ShardID `json:"missing"`
+		Capped   int                 `json:"capped,omitempty"`
+		Error    string              `json:"error,omitempty"`
+	}
+	jsonRules struct {
+		Quotes        bool             `json:"exclude_quotes"`
+		Bibliography  bool             `json:"exclude_bibliography"`
+		MinCharacters int              `json:"min_characters"`
+		MinShare      float64          `json:"min_source_share"`
+		CommonAbove   int              `json:"common_above"`
+		Sources       []concordat.Ref  `json:"exclude_sources"`
+		Kinds         []concordat.Kind `json:"exclude_kinds"`
+		Sections      []string         `json:"exclude_sections"`
+		Templates     []string         `json:"exclude_template"`
+		Passages      []jsonExcluded   `json:"exclude_passages"`
+	}
+	jsonExcluded struct {
+		Span    concordat.Span `json:"span"`
+		Comment string         `json:"comment"`
+		By      string         `json:"by,omitempty"`
+		At      *time.Time     `json:"at,omitempty"`
+	}
+)
+
+// WriteJSON writes r as one JSON object of the form in doc/format.md, indented, with a line break
+// behind it. Spans are Unicode code points. Shares have four decimals, and are null where nothing
+// was compared.
+func WriteJSON(w io.Writer, r *Report) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(asJSON(r))
+}
+
+// MarshalJSON returns what WriteJSON writes, on one line.
+func (r *Report) MarshalJSON() ([]byte, error) { return json.Marshal(asJSON(r)) }
+
+func asJSON(r *Report) *jsonReport {
+	count := NewCounter(r.Submission.Text)
+	j := &jsonReport{
+		Version: FormatVersion, Task: r.Task, Scheme: r.Scheme, Made: r.Made, Threshold: r.Threshold,
+		Reached: r.Reached(), Scores: r.jsonScores(), Headline: r.Headline(), Statement: r.Statement(),
+		Forward: r.Forward, Probe: r.Probe, Unplaced: r.Unplaced, Rules: r.jsonRules(count),
+		Evidence: []jsonEvidence{}, Sources: []jsonRanked{}, Sections: []jsonSection{}, Skipped: []jsonSkipped{},
+		Flags: []jsonFlag{}, Consulted: []jsonConsulted{}, Signatures: append([]Signature{}, r.Signatures...),
+		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
+			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
+			Characters: r.Scores.Characters, Digest: r.Digest},
+	}
+	j.Coverage = j.Scores.Covered
+	for _, e := range r.Evidence {
+		j.Evidence = append(j.Evidence, r.jsonEvidence(count, e))
+	}
+	for _, s := range r.Sources {
+		held := make([]concordat.Span, len(s.Held))
+		for i, h := range s.Held {
+			held[i] = count.Points(h)
+		}
+		j.Sources = append(j.Sources, jsonRanked{s.Site, s.Library, s.Document, s.Title, round(s.Share), round(s.Verbatim),
+			round(s.Alone), s.Characters, held, append([]int{}, s.Evidence...), s.Excluded})
+	}
+	for _, s := range r.Sections {
+		x := jsonSection{Name: s.Name, Span: count.Points(s.Span), Checked: s.Checked, Excluded: s.Excluded}
+		if s.Checked > 0 {
+			x.Share = rounded(s.Share)
+		}
+		j.Sections = append(j.Sections, x)
+	}
+	for _, s := range r.Skipped {
+		j.Skipped = append(j.Skipped, jsonSkipped{count.Points(s.Span), s.Reason})
+	}
+	for _, f := range r.Flags {
+		x := jsonFlag{Code: f.Code, Detail: f.Detail, Count: f.Count}
+		if f.Span != nil {
+			s := count.Points(clip(r.Submission.Text, *f.Span))
+			x.Span = &s
+		}
+		j.Flags = append(j.Flags, x)
+	}
+	for _, c := range r.Consulted {
+		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered,
+			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err})
+	}
+	return j
+}
+
+func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+
+func rounded(x float64) *float64 {
+	x = round(x)
+	return &x
+}
+
+func (r *Report) jsonScores() jsonScores {
+	s := r.Scores
+	j := jsonScores{Characters: s.Characters, Checked: s.Checked}
+	if !s.Measured() {
+		return j
+	}
+	j.Found, j.Covered, j.Verbatim, j.Changed = rounded(s.Found), rounded(s.Covered), rounded(s.Verbatim), rounded(s.Changed)
+	j.Common, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
+	if s.Covered > 0 {
+		j.Literalness = rounded(s.Literalness)
+	}
+	return j
+}
+
+func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence {
+	j := jsonEvidence{Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
+		Characters: e.Characters, Excluded: e.Excluded}
+	if e.Section >= 0 && e.Section < len(r.Sections) {
+		j.Section = r.Sections[e.Section].Name
+	}
+	for _, s := range e.Sources {
+		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: count.Points(s.Here),
+			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity), Excluded: s.Excluded}
+		var texts []string
+		for _, p := range s.Parts {
+			if p.Text != "" {
+				texts = append(texts, p.Text)
+			}
+			if len(s.Parts) > 1 {
+				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text})
+			}
+		}
+		x.Text = strings.Join(texts, "\n[…]\n")
+		j.Sources = append(j.Sources, x)
+	}
+	return j
+}
+
+// points returns the span of a source in code points, or nil where only its bytes are known.
+func points(known concordat.Span) *concordat.Span {
+	if known.Len() <= 0 {
+		return nil
+	}
+	return &known
+}
+
+func (r *Report) jsonRules(count *Counter) jsonRules {
+	u := r.Rules
+	j := jsonRules{Quotes: u.ExcludeQuotes, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
+		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove,
+		Sources: append([]concordat.Ref{}, u.ExcludeSources...), Kinds: append([]concordat.Kind{}, u.ExcludeKinds...),
+		Sections: append([]string{}, u.ExcludeSections...), Templates: append([]string{}, u.ExcludeTemplate...),
+		Passages: []jsonExcluded{}}
+	if j.CommonAbove == 0 {
+		j.CommonAbove = DefaultCommonAbove
+	}
+	for _, p := range u.ExcludePassages {
+		x := jsonExcluded{Span: count.Points(clip(r.Submission.Text, p.Span)), Comment: p.Comment, By: p.By}
+		if !p.At.IsZero() {
+			x.At = &p.At
+		}
+		j.Passages = append(j.Passages, x)
+	}
+	return j
+}

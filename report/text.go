@@ -1,0 +1,229 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"concordat"
+)
+
+// textWidth is the number of columns of the text form.
+const textWidth = 78
+
+// WriteSummary writes the result in a few lines, for a terminal: the headline, the scores, the
+// largest sources and what was not measured. Nothing of a report can steer the terminal.
+func WriteSummary(w io.Writer, r *Report) error {
+	t := textWriter{bufio.NewWriter(w)}
+	t.summary(r, 5)
+	return t.Flush()
+}
+
+// WriteText writes all of r as plain text: the summary, every passage with its sources, the
+// statement and the rules.
+func WriteText(w io.Writer, r *Report) error {
+	t := textWriter{bufio.NewWriter(w)}
+	t.summary(r, len(r.Sources))
+	t.heading("Passages")
+	count := NewCounter(r.Submission.Text)
+	for i, e := range r.Evidence {
+		t.evidence(r, count, i, e)
+	}
+	if len(r.Evidence) == 0 {
+		t.wrap("", "No passage was found.")
+	}
+	t.heading("What was checked, and what was not")
+	for _, s := range r.Statement() {
+		t.wrap("- ", s)
+	}
+	t.heading("Rules and method")
+	for _, s := range r.RuleWords() {
+		t.wrap("- ", s)
+	}
+	for _, p := range r.Rules.ExcludePassages {
+		at := count.Points(clip(r.Submission.Text, p.Span))
+		t.wrap("- ", fmt.Sprintf("Taken out by hand: characters %d to %d. %s %s", at.Start, at.End, p.Comment, by(p)))
+	}
+	t.wrap("- ", "Scheme: "+string(r.Scheme)+". Look-ups: "+r.Probe+". Threshold: "+Percent(r.Threshold)+".")
+	t.wrap("- ", "SHA-256 of the text: "+r.Digest)
+	t.wrap("- ", "Positions are Unicode code points of the text, from 0.")
+	for _, s := range r.Signatures {
+		t.wrap("- ", fmt.Sprintf("Signed by %s over %s with key %s: %x", s.Site, s.Over, s.Key, s.Value))
+	}
+	return t.Flush()
+}
+
+func by(p ExcludedPassage) string {
+	var parts []string
+	if p.By != "" {
+		parts = append(parts, p.By)
+	}
+	if !p.At.IsZero() {
+		parts = append(parts, p.At.UTC().Format("2006-01-02"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+type textWriter struct{ *bufio.Writer }
+
+func (t textWriter) heading(s string) {
+	fmt.Fprintf(t, "\n%s\n%s\n", s, strings.Repeat("-", columns(s)))
+}
+
+// summary writes the result with at most n sources.
+func (t textWriter) summary(r *Report, n int) {
+	title := r.Submission.Title
+	if title == "" {
+		title = string(r.Submission.ID)
+	}
+	t.wrap("", title)
+	t.wrap("", r.Headline())
+	s := r.Scores
+	if s.Measured() {
+		fmt.Fprintf(t, "\n  covered %s (word for word %s, changed %s), largest source %s\n", Percent(s.Covered), Percent(s.Verbatim), Percent(s.Changed), Percent(s.Largest))
+		fmt.Fprintf(t, "  in quotations %s, common wording %s, taken out by rules %s\n", Percent(s.Quoted), Percent(s.Common), Percent(s.Excluded))
+		fmt.Fprintf(t, "  compared %s of %s letters and digits; threshold %s%s\n", Thousands(s.Checked), Thousands(s.Characters), Percent(r.Threshold),
+			map[bool]string{true: ", reached"}[r.Reached()])
+	}
+	for i, x := range r.Sources[:min(n, len(r.Sources))] {
+		if i == 0 {
+			t.WriteString("\n")
+		}
+		note := ""
+		if x.Excluded != "" {
+			note = "; not counted: " + ExclusionWords(x.Excluded)
+		}
+		t.wrap(fmt.Sprintf("  %6s  ", Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, x.Ref, note))
+	}
+	if more := len(r.Sources) - n; more > 0 {
+		fmt.Fprintf(t, "          and %s\n", Plural(more, "more source", "more sources"))
+	}
+	for _, x := range r.Sections {
+		share := "not measured"
+		if x.Checked > 0 {
+			share = Percent(x.Share)
+		}
+		t.wrap("  section ", x.Name+": "+share)
+	}
+	for i, f := range r.Flags {
+		if i == 0 {
+			t.WriteString("\n")
+		}
+		t.wrap("  ! ", strings.TrimSpace(f.Code+": "+f.Detail))
+	}
+	for _, c := range r.Consulted {
+		if !whole(c) {
+			t.wrap("  ! ", string(c.Site)+"/"+string(c.Library)+": "+ConsultedWords(c))
+		}
+	}
+}
+
+func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evidence) {
+	at := count.Points(e.Span)
+	note := ""
+	if e.Excluded != "" {
+		note = "; not counted: " + ExclusionWords(e.Excluded)
+	}
+	t.wrap(fmt.Sprintf("[%d] ", i+1), fmt.Sprintf("%s, characters %d to %d%s", KindWords(e.Kind), at.Start, at.End, note))
+	t.wrap("    ", e.Span.In(r.Submission.Text))
+	for _, s := range e.Sources {
+		note := ""
+		if s.Excluded != "" && e.Excluded == "" {
+			note = "; not counted: " + ExclusionWords(s.Excluded)
+		}
+		t.wrap("    <- ", fmt.Sprintf("%s (%s): %s, %s%s", s.Title, s.Ref, KindWords(s.Kind), Closeness(s.Similarity), note))
+		for _, p := range s.Parts {
+			if p.Text != "" {
+				t.wrap("       ", p.Text)
+			} else {
+				t.wrap("       ", "(wording not shown)")
+			}
+		}
+	}
+	t.WriteString("\n")
+}
+
+// wrap writes s in lines of textWidth columns; the first begins with lead, the others with as much
+// space. Line breaks of s become spaces, control characters and changes of direction U+FFFD.
+func (t textWriter) wrap(lead, s string) {
+	t.WriteString(lead)
+	indent := strings.Repeat(" ", columns(lead))
+	at := len(indent)
+	start := true
+	for word := range strings.FieldsSeq(inert(s)) {
+		n := columns(word)
+		if !start && at+1+n > textWidth && (n <= textWidth-len(indent) || !breakable(word)) {
+			t.WriteString("\n" + indent)
+			at, start = len(indent), true
+		}
+		if !start {
+			t.WriteString(" ")
+			at++
+		}
+		at = t.word(word, at, indent)
+		start = false
+	}
+	t.WriteString("\n")
+}
+
+// word writes one word, breaking it between wide characters where it passes the margin.
+func (t textWriter) word(word string, at int, indent string) int {
+	for _, r := range word {
+		n := runeColumns(r)
+		if at+n > textWidth && n == 2 && !strings.ContainsRune("，。、；：？！”’」』）》", r) {
+			t.WriteString("\n" + indent)
+			at = len(indent)
+		}
+		t.WriteRune(r)
+		at += n
+	}
+	return at
+}
+
+func breakable(word string) bool {
+	for _, r := range word {
+		if runeColumns(r) == 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// inert takes from s what a terminal obeys.
+func inert(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+func columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+// runeColumns returns the columns of a terminal that r takes, near enough to wrap lines by: two
+// for East Asian wide characters (Unicode Standard Annex 11), none for marks.
+func runeColumns(r rune) int {
+	switch {
+	case unicode.Is(unicode.Mn, r):
+		return 0
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0x303e, r >= 0x3041 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3,
+		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1f64f, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
+}
