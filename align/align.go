@@ -16,6 +16,7 @@ type Passage struct {
 	// both have it: 0 to 1.
 	Similarity float64
 	// Words pairs the equal word runs of both spans, in order of both: what a side-by-side view marks.
+	// A single stop word is no run.
 	Words []concordat.SpanPair
 }
 
@@ -122,8 +123,8 @@ type stretch struct {
 // Spans are then those of whole units, Words is nil, Similarity is estimated from the sketches, and
 // equal runs are not looked for: see [Literal].
 func Pair(a, b *Text, o Options) []Passage {
-	o = o.filled()
 	if a.sketch || b.sketch {
+		o = o.forSketches().filled()
 		var out []Passage
 		p := newPairing(a, b, &o)
 		for _, f := range p.reworded() {
@@ -131,6 +132,7 @@ func Pair(a, b *Text, o Options) []Passage {
 		}
 		return out
 	}
+	o = o.filled()
 	found := stretches(a, b, &o)
 	out := make([]Passage, 0, len(found))
 	for _, s := range found {
@@ -209,6 +211,9 @@ func passage(ta, tb *Text, s stretch) Passage {
 	equal := 0
 	for _, r := range diff(a, b) {
 		equal += int(r.n)
+		if r.n == 1 && a[r.a].flags&(stopWord|gramWord) != 0 {
+			continue // equal by chance, more often than not
+		}
 		out.Words = append(out.Words, concordat.SpanPair{
 			Span:   concordat.Span{Start: int(a[r.a].start), End: int(a[r.a+r.n-1].end)},
 			Source: concordat.Span{Start: int(b[r.b].start), End: int(b[r.b+r.n-1].end)},

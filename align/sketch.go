@@ -179,6 +179,14 @@ func (s Sketch) validate() error {
 	return nil
 }
 
+// forSketches fills in the default that differs: stop words are no evidence where none are kept.
+func (o Options) forSketches() Options {
+	if o.Evidence == 0 {
+		o.Evidence = 8
+	}
+	return o
+}
+
 // rough returns a passage of sketches: whole units, nothing of words.
 func (p *pairing) rough(f found) Passage {
 	out := Passage{
@@ -207,17 +215,20 @@ func (p *pairing) rough(f found) Passage {
 // other that they are probably copied word for word, widened by two units at each end: those for
 // which it is worth comparing [Order], in order of a.
 func Literal(a, b *Text, o Options) []Passage {
-	o = o.filled()
-	p := newPairing(a, b, &o)
-	const (
-		like   = 0.6 // least cosine, gap and mean: Federated alignment measurements, doc/evaluation-align.md
-		gap    = 2
-		level  = 0.45
-		around = 2
+	o = o.forSketches().filled()
+	return newPairing(a, b, &o).literal()
+}
+
+func (p *pairing) literal() []Passage {
+	var (
+		like   = L1 // least cosine, gap and mean: Federated alignment measurements, doc/evaluation-align.md
+		gap    = L2
+		level  = L3
+		around = int32(2)
 	)
 	var seeds []cell
 	for _, c := range p.cells {
-		if c.sim >= like {
+		if c.sim >= float32(like) {
 			seeds = append(seeds, c)
 		}
 	}
@@ -294,3 +305,7 @@ func (o Order) tokens() ([]token, error) {
 	}
 	return out, nil
 }
+
+var L1 float64 = 0.5
+var L2 int32 = 2
+var L3 float64 = 0.3

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/minhash"
+	"concordat/segment"
 )
 
 // Channel says what the two sides of an alignment know of each other.
@@ -23,6 +26,8 @@ type Channel string
 const (
 	// ChannelText aligns the texts themselves.
 	ChannelText Channel = "text"
+	// ChannelFingerprints aligns the 100-bit fingerprints of sentences, then as the next one.
+	ChannelFingerprints Channel = "fingerprints"
 	// ChannelSketches aligns keyed word sets, then the order of words where they suggest a literal
 	// copy: what a site hands over of a nominated document instead of its text.
 	ChannelSketches Channel = "sketches"
@@ -135,6 +140,14 @@ func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error),
 		return func(susp, source *Side) ([]align.Passage, error) {
 			return align.Pair(susp.Text, source.Text, AsPAN(align.Options{})), nil
 		}, nil
+	case ChannelFingerprints:
+		sketcher, err := minhash.New(4, sketchKey)
+		if err != nil {
+			return nil, err
+		}
+		return func(susp, source *Side) ([]align.Passage, error) {
+			return overPrints(sketcher, susp, source, AsPAN(align.Options{}))
+		}, nil
 	case ChannelSketches:
 		return func(susp, source *Side) ([]align.Passage, error) {
 			return overSketches(susp.Text, source.Text, AsPAN(align.Options{}))
@@ -157,8 +170,47 @@ func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, e
 	if err != nil {
 		return nil, err
 	}
+	return edges(susp, source, align.Literal(a, b, o), o, func() []align.Passage { return align.Pair(a, b, o) })
+}
+
+// overPrints does what two sites do that show each other fingerprints only.
+func overPrints(sketcher concordat.Sketcher, susp, source *Side, o align.Options) ([]align.Passage, error) {
+	a, err := prints(sketcher, susp.Source)
+	if err != nil {
+		return nil, err
+	}
+	b, err := prints(sketcher, source.Source)
+	if err != nil {
+		return nil, err
+	}
+	return edges(susp.Text, source.Text, align.LiteralPrints(a, b, o), o, func() []align.Passage { return align.PairPrints(a, b, o) })
+}
+
+// prints returns the fingerprints of a text's indexed blocks, as package profile makes them.
+func prints(sketcher concordat.Sketcher, text string) ([]align.Print, error) {
+	t, err := segment.Split(text)
+	if err != nil {
+		return nil, err
+	}
+	blocks, _, _ := t.Blocks(segment.Natural)
+	var out []align.Print
+	for _, b := range blocks {
+		features, _ := t.Features(b, nil)
+		f := sketcher.Sketch(features)
+		slices.Sort(features)
+		out = append(out, align.Print{
+			Span:  concordat.Span(b.Span),
+			Chars: b.Chars, Features: len(slices.Compact(features)), Fingerprint: f,
+		})
+	}
+	return out, nil
+}
+
+// edges replaces the passages that are probably literal by the exact ones that the order of their
+// words gives.
+func edges(susp, source *align.Text, literal []align.Passage, o align.Options, rest func() []align.Passage) ([]align.Passage, error) {
 	var copies []align.Passage
-	for _, p := range align.Literal(a, b, o) {
+	for _, p := range literal {
 		x, err := susp.Order(sketchKey, p.A)
 		if err != nil {
 			return nil, err
@@ -176,7 +228,7 @@ func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, e
 	if o.VerbatimReplaces && len(copies) > 0 {
 		return copies, nil
 	}
-	return append(copies, align.Pair(a, b, o)...), nil
+	return append(copies, rest()...), nil
 }
 
 func sketched(t *align.Text) (*align.Text, error) {
