@@ -51,7 +51,7 @@ func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answe
 	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, nil
 }
 
-// lookups keeps the buffers of look-ups, some 60 KB each, for the next query.
+// lookups keeps the buffers of look-ups, some 5 KB each, for the next query.
 var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
 // checkQuery refuses what cannot be answered.
