@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,10 +54,10 @@ type Options struct {
 func (o Options) Validate() error {
 	errs := []error{o.Extract.Validate()}
 	if o.Wall < 0 || o.CPU < 0 {
-		errs = append(errs, errors.New("Wall and CPU must not be negative"))
+		errs = append(errs, errors.New("options Wall and CPU must not be negative"))
 	}
 	if o.Memory != 0 && o.Memory < 256<<20 {
-		errs = append(errs, fmt.Errorf("Memory is %d bytes, at least 256 MiB are needed", o.Memory))
+		errs = append(errs, fmt.Errorf("option Memory is %d bytes, at least 256 MiB are needed", o.Memory))
 	}
 	return errors.Join(errs...)
 }
@@ -136,7 +137,7 @@ func New(o Options) (*Runner, error) {
 		return nil, err
 	}
 	r.isolation = rd.Isolation
-	if o.RequireIsolation && !contains(rd.Isolation, "seccomp") {
+	if o.RequireIsolation && !slices.Contains(rd.Isolation, "seccomp") {
 		c.kill()
 		return nil, fmt.Errorf("this system cannot forbid files and sockets to the extraction child (has %v)", rd.Isolation)
 	}
@@ -146,15 +147,6 @@ func New(o Options) (*Runner, error) {
 		c.kill()
 	}
 	return r, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *Runner) startReady() (*child, ready, error) {
