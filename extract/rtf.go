@@ -58,7 +58,6 @@ type rtfReader struct {
 	star    bool              // \* was read
 	colours []bool            // true: white
 	white   [3]int
-	depth   int
 }
 
 func (r *rtfReader) read() error {

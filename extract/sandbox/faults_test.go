@@ -40,10 +40,10 @@ func misbehave(name string) {
 		os.Stdout.Write([]byte{0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 		time.Sleep(time.Hour)
 	case "lie":
-		frame(`{"path":"x"}`)
+		frame(`{"item":{"path":"x"}}`)
 		time.Sleep(time.Hour)
 	case "half":
-		frame(`{"path":"a.zip!/one.txt","result":{"text":"one","format":"text"}}`)
+		frame(`{"item":{"path":"a.zip!/one.txt","result":{"text":"one","format":"text"}}}`)
 		os.Exit(9)
 	}
 	os.Exit(0)
