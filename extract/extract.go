@@ -214,6 +214,8 @@ func readers(f Format) func(*builder, []byte) error {
 		return readRTF
 	case DOC:
 		return readDOC
+	case PPT:
+		return readPPT
 	case EML:
 		return readMail
 	case MHTML:
