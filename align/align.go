@@ -48,8 +48,12 @@ type Options struct {
 	// unit to lengthen a passage, 0 to 1. Default 0.17.
 	Trim float64
 	// Evidence is how much two passages must share: as many words, each matched once, as if each
-	// occurred in one unit of either text only. Default 11.
+	// occurred in one unit of either text only. Default 11, 8 between sketches, which hold no stop
+	// words, and 10 between fingerprints, whose features all count one.
 	Evidence float64
+	// EvidencePerLog times the natural logarithm of the number of units is enough where it is less
+	// than Evidence: among few units less agrees by chance. Default 2.2.
+	EvidencePerLog float64
 	// LeastChars is the length of the shortest reworded passage, on either side. Default 125.
 	LeastChars int
 
@@ -98,6 +102,7 @@ func (o Options) filled() Options {
 	def(&o.Accept, 0.25)
 	def(&o.Trim, 0.17)
 	def(&o.Evidence, 11)
+	def(&o.EvidencePerLog, 2.2)
 	def(&o.SummaryOutside, 0.16)
 	defInt(&o.LeastChars, 110)
 	defInt(&o.VerbatimWords, 40)

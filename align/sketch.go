@@ -220,15 +220,15 @@ func Literal(a, b *Text, o Options) []Passage {
 }
 
 func (p *pairing) literal() []Passage {
-	var (
-		like   = L1 // least cosine, gap and mean: Federated alignment measurements, doc/evaluation-align.md
-		gap    = L2
-		level  = L3
-		around = int32(2)
+	const (
+		like   = 0.5 // least cosine, gap and mean: Federated alignment measurements, doc/evaluation-align.md
+		gap    = 2
+		level  = 0.3
+		around = 2
 	)
 	var seeds []cell
 	for _, c := range p.cells {
-		if c.sim >= float32(like) {
+		if c.sim >= like {
 			seeds = append(seeds, c)
 		}
 	}
@@ -305,7 +305,3 @@ func (o Order) tokens() ([]token, error) {
 	}
 	return out, nil
 }
-
-var L1 float64 = 0.5
-var L2 int32 = 2
-var L3 float64 = 0.3
