@@ -36,25 +36,25 @@ type Options struct {
 	// Support is the weight of the neighbours' similarity in a score, SupportFar the factor for those
 	// two rows away, SupportOffset what is taken off each first.
 	Support, SupportFar, SupportOffset float64
-	// SupportBothWays lets neighbours in the contrary order support a seed too.
-	SupportBothWays bool
-	// Gap is how many units without a seed may lie between two seeds of a passage. Default 3.
+	// SupportInOrder lets only neighbours in the order of the source support a seed.
+	SupportInOrder bool
+	// Gap is how many units without a seed may lie between two seeds of a passage. Default 5.
 	Gap int
 	// LeastSeeds is the number of seeds of a passage. Default 2.
 	LeastSeeds int
 	// Accept is the mean similarity above which a group of seeds is a passage.
 	Accept float64
 	// Trim is the share of a unit's weight that words matched nowhere better must make up for the
-	// unit to lengthen a passage, 0 to 1. Default 0.17.
+	// unit to lengthen a passage, 0 to 1. Default 0.19.
 	Trim float64
 	// Evidence is how much two passages must share: as many words, each matched once, as if each
-	// occurred in one unit of either text only. Default 11, 8 between sketches, which hold no stop
+	// occurred in one unit of either text only. Default 11.5, 8 between sketches, which hold no stop
 	// words, and 10 between fingerprints, whose features all count one.
 	Evidence float64
 	// EvidencePerLog times the natural logarithm of the number of units is enough where it is less
 	// than Evidence: among few units less agrees by chance. Default 2.2.
 	EvidencePerLog float64
-	// LeastChars is the length of the shortest reworded passage, on either side. Default 125.
+	// LeastChars is the length of the shortest reworded passage, on either side. Default 90.
 	LeastChars int
 
 	// VerbatimWords is the length of an equal run that is evidence by itself when runs replace other
@@ -94,17 +94,17 @@ func (o Options) filled() Options {
 	def(&o.Background, 20)
 	def(&o.Floor, 0.15)
 	def(&o.Seed, 0.38)
-	def(&o.Support, 0.3)
+	def(&o.Support, 0.4)
 	def(&o.SupportFar, 0.6)
 	def(&o.SupportOffset, 0.1)
-	defInt(&o.Gap, 7)
+	defInt(&o.Gap, 5)
 	defInt(&o.LeastSeeds, 2)
 	def(&o.Accept, 0.25)
-	def(&o.Trim, 0.17)
-	def(&o.Evidence, 11)
+	def(&o.Trim, 0.19)
+	def(&o.Evidence, 11.5)
 	def(&o.EvidencePerLog, 2.2)
 	def(&o.SummaryOutside, 0.16)
-	defInt(&o.LeastChars, 110)
+	defInt(&o.LeastChars, 90)
 	defInt(&o.VerbatimWords, 40)
 	defInt(&o.DifferWords, 3)
 	defInt(&o.VerbatimChars, 210)
