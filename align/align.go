@@ -161,7 +161,7 @@ func stretches(a, b *Text, o *Options) []stretch {
 		}
 		return inWords(a, b, newPairing(a, b, o).reworded())
 	}
-	return merge(copies, inWords(a, b, newPairing(a, b, o).reworded()))
+	return refine(a, b, merge(copies, inWords(a, b, newPairing(a, b, o).reworded())), copies)
 }
 
 // settling returns the long copies, if one of them is long enough to settle the pair.
@@ -203,7 +203,7 @@ func merge(copies []copied, reworded []stretch) []stretch {
 		}
 		united := false
 		for i := k; i < len(reworded) && reworded[i].a0 < c.a1 && !united; i++ {
-			if r := &all[i]; c.b0 < r.b1 && r.b0 < c.b1 {
+			if r := &all[i]; !r.summary && c.b0 < r.b1 && r.b0 < c.b1 {
 				r.a0, r.a1 = min(r.a0, c.a0), max(r.a1, c.a1)
 				r.b0, r.b1 = min(r.b0, c.b0), max(r.b1, c.b1)
 				united = true

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sort"
 	"strconv"
@@ -125,8 +126,8 @@ func TestLaws(t *testing.T) {
 			}
 		}
 	}
-	covered, first, evidence := 0, 0, 0
-	for _, p := range pairs {
+	covered, first, evidence, checked := 0, 0, 0, 0
+	for i, p := range pairs {
 		d := eval.Doc{ID: p[1], Text: texts[p[1]]}
 		share, rank, err := partnerShare(t.Context(), b, d, concordat.DocumentID(p[0]))
 		if err != nil {
@@ -138,6 +139,10 @@ func TestLaws(t *testing.T) {
 		if rank == 0 {
 			first++
 		}
+		if i%6 != 0 && os.Getenv("CONCORDAT_LONG") == "" {
+			continue // laws are like one another: a check compares 200 of them word by word
+		}
+		checked++
 		r, err := b.Report(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +153,7 @@ func TestLaws(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("fingerprints: partner covers >= 0.3 in %d of %d, first in %d; evidence: >= 0.3 in %d", covered, len(pairs), first, evidence)
+	t.Logf("fingerprints: partner covers >= 0.3 in %d of %d, first in %d; evidence: >= 0.3 in %d of %d", covered, len(pairs), first, evidence, checked)
 	if covered < 49 {
 		t.Errorf("want at least 49 of 58")
 	}

@@ -19,7 +19,7 @@ func (w *walker) open(f Format, at, name string, data []byte, depth int) bool {
 	switch f {
 	case ZIP, TAR, GZIP:
 		if depth >= w.o.MaxNesting {
-			w.give(at, nil, limitError("archive nesting", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))
+			w.fail(at, limitError("archive nesting", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))
 			return true
 		}
 	}
@@ -64,7 +64,7 @@ func isClutter(name string) bool {
 func (w *walker) openZip(at string, data []byte, depth int) {
 	zr, err := checkedZip(data, w.o, w.lim)
 	if err != nil {
-		w.give(at, nil, err)
+		w.fail(at, err)
 		return
 	}
 	included := w.latexProject(at, zr)
@@ -80,23 +80,23 @@ func (w *walker) openZip(at string, data []byte, depth int) {
 		p := memberPath(at, f.Name)
 		switch {
 		case f.Flags&1 != 0:
-			w.give(p, nil, &Error{Code: Encrypted, Detail: "the archive is password-protected"})
+			w.fail(p, &Error{Code: Encrypted, Detail: "the archive is password-protected"})
 		case !f.Mode().IsRegular():
-			w.give(p, nil, &Error{Code: Unsupported, Detail: "a link, not a file", Advice: "put the file itself into the archive"})
+			w.fail(p, &Error{Code: Unsupported, Detail: "a link, not a file", Advice: "put the file itself into the archive"})
 		default:
 			inner, err := readEntry(f, w.o, w.lim)
 			w.member(p, f.Name, inner, err, depth)
 		}
 	}
 	if !given {
-		w.give(at, nil, &Error{Code: Empty, Detail: "the archive holds no files"})
+		w.fail(at, &Error{Code: Empty, Detail: "the archive holds no files"})
 	}
 }
 
 // member goes on with a file of an archive; what was read before damage is not shown as if it were all.
 func (w *walker) member(p, name string, data []byte, err error, depth int) {
 	if err != nil {
-		w.give(p, nil, err)
+		w.fail(p, err)
 		return
 	}
 	w.walk(p, name, data, depth+1)
@@ -111,11 +111,11 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 			break
 		}
 		if err != nil {
-			w.give(at, nil, &Error{Code: Damaged, Detail: "tar: " + err.Error()})
+			w.fail(at, &Error{Code: Damaged, Detail: "tar: " + err.Error()})
 			return
 		}
 		if w.lim.entries--; w.lim.entries < 0 {
-			w.give(at, nil, limitError("archive entries", "MaxEntries", fmt.Sprintf("more than %d", w.o.MaxEntries)))
+			w.fail(at, limitError("archive entries", "MaxEntries", fmt.Sprintf("more than %d", w.o.MaxEntries)))
 			return
 		}
 		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader || isClutter(h.Name) {
@@ -124,7 +124,7 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 		given = true
 		p := memberPath(at, h.Name)
 		if h.Typeflag != tar.TypeReg {
-			w.give(p, nil, &Error{Code: Unsupported, Detail: "a link or device, not a file", Advice: "put the file itself into the archive"})
+			w.fail(p, &Error{Code: Unsupported, Detail: "a link or device, not a file", Advice: "put the file itself into the archive"})
 			continue
 		}
 		data, err := readBounded(tr, h.Name, packed, w.o, w.lim)
@@ -134,7 +134,7 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 		}
 	}
 	if !given && !w.done {
-		w.give(at, nil, &Error{Code: Empty, Detail: "the archive holds no files"})
+		w.fail(at, &Error{Code: Empty, Detail: "the archive holds no files"})
 	}
 }
 
@@ -142,7 +142,7 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 func (w *walker) openGzip(at, name string, data []byte, depth int) {
 	zr, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		w.give(at, nil, &Error{Code: Damaged, Detail: err.Error()})
+		w.fail(at, &Error{Code: Damaged, Detail: err.Error()})
 		return
 	}
 	inner := zr.Name
@@ -166,7 +166,14 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 		return
 	}
 	switch f {
+	case DOCX, PPTX:
+		w.embedded(at, data, depth)
 	case EML:
+		if bytes.HasPrefix(data, []byte("From ")) && depth < w.o.MaxNesting {
+			if rest := nextMessage(data); rest != nil && !w.done {
+				w.mailbox(at, rest, depth)
+			}
+		}
 		msg, err := readMessage(data)
 		if err != nil {
 			return // told already by the message itself
@@ -196,6 +203,61 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 				w.attachment(at, name, i, body, depth)
 			}
 		}
+	}
+}
+
+// embedded gives the documents inside an office document that have a reader; pictures, sheets of charts
+// and the like are left alone.
+func (w *walker) embedded(at string, data []byte, depth int) {
+	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return // told already by the document itself
+	}
+	for _, f := range zr.File {
+		if w.done || !strings.Contains(partName(f.Name), "/embeddings/") || !f.Mode().IsRegular() {
+			continue
+		}
+		inner, err := readEntry(f, w.o, w.lim)
+		if err != nil || len(inner) == 0 {
+			w.fail(memberPath(at, f.Name), &Error{Code: Damaged, Detail: "an embedded document cannot be unpacked"})
+			continue
+		}
+		switch g, err := Sniff(f.Name, inner); {
+		case err != nil:
+		case g == DOCX, g == DOC, g == PPTX, g == ODT, g == ODP, g == RTF, g == PDFFormat:
+			w.walk(memberPath(at, f.Name), f.Name, inner, depth+1)
+		}
+	}
+}
+
+// nextMessage is what follows the first message of a mailbox, from its line "From " on, or nil.
+func nextMessage(data []byte) []byte {
+	if i := bytes.Index(data, []byte("\n\nFrom ")); i >= 0 {
+		return data[i+2:]
+	}
+	if i := bytes.Index(data, []byte("\r\n\r\nFrom ")); i >= 0 {
+		return data[i+4:]
+	}
+	return nil
+}
+
+// mailbox gives the further messages of a mailbox as members.
+func (w *walker) mailbox(at string, data []byte, depth int) {
+	for n := 2; data != nil && !w.done; n++ {
+		if w.lim.entries--; w.lim.entries < 0 {
+			w.fail(at, limitError("messages", "MaxEntries", fmt.Sprintf("more than %d", w.o.MaxEntries)))
+			return
+		}
+		one, rest := data, nextMessage(data)
+		if rest != nil {
+			one = data[:len(data)-len(rest)]
+		}
+		name := fmt.Sprintf("message %d", n)
+		// Without its line "From " it is a message like any other, attachments and all.
+		if i := bytes.IndexByte(one, '\n'); i >= 0 {
+			w.walk(memberPath(at, name), name+".eml", one[i+1:], depth+1)
+		}
+		data = rest
 	}
 }
 
@@ -246,9 +308,8 @@ func (w *walker) latexProject(at string, zr *zip.Reader) map[*zip.File]bool {
 }
 
 func (w *walker) giveLatex(at string, data []byte, include func(string) ([]byte, bool)) {
-	r, err := readWith(LaTeX, func(b *builder, d []byte) error {
+	w.give(at, readWith(LaTeX, func(b *builder, d []byte) error {
 		b.include = include
 		return readLaTeX(b, d)
-	}, data, w.o, w.lim)
-	w.give(at, r, err)
+	}, data, w.o, w.lim))
 }

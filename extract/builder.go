@@ -21,6 +21,7 @@ type builder struct {
 	include func(name string) ([]byte, bool)
 	spans   spanFlags   // stretches of para that need a flag
 	places  []paraPlace // places that begin inside para
+	scans   []Scan
 }
 
 // paraPlace is a place that begins inside the paragraph being written.
@@ -80,16 +81,19 @@ func (b *builder) end() {
 		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
 		return
 	}
+	at, whole := b.offset(), !b.full
 	b.raw("\n\n", s)
+	if !whole {
+		b.spans.open = b.spans.open[:0]
+	}
 	lead := len(raw) - len(strings.TrimLeftFunc(raw, unicode.IsSpace))
-	at := b.out.Len() - len(s)
 	for _, p := range b.places {
 		if !b.full {
 			b.res.Places = append(b.res.Places, Place{min(at+max(p.at-lead, 0), b.out.Len()), p.label})
 		}
 	}
 	if len(b.spans.open) > 0 {
-		b.spans.raise(b, max(at, 0), lead, b.out.Len())
+		b.spans.raise(b, at, lead, b.out.Len())
 	}
 	b.spans.open, b.places = b.spans.open[:0], b.places[:0]
 }
@@ -105,6 +109,9 @@ func (b *builder) raw(sep, s string) {
 	if room := b.opt.MaxText - int64(b.out.Len()) - int64(len(sep)); int64(len(s)) > room {
 		s = cutString(s, int(max(room, 0)))
 		b.full = true
+		if s == "" {
+			sep = ""
+		}
 		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes (MaxText)", b.opt.MaxText))
 	}
 	b.out.WriteString(sep)

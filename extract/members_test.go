@@ -89,6 +89,10 @@ func TestMembers(t *testing.T) {
 			[]string{"p.zip!/main.tex: Start. we say it.", "p.zip!/other.txt: o"}},
 		{"mail", "a.eml", []byte("From: a@b\r\nSubject: Hi\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nbody\r\n--B\r\nContent-Type: text/plain; name=x.txt\r\nContent-Disposition: attachment; filename=x.txt\r\nContent-Transfer-Encoding: base64\r\n\r\nYXR0\r\nYWNoZWQ=\r\n--B--\r\n"),
 			[]string{"a.eml: Hi\n\nbody", "a.eml!/x.txt: attached"}},
+		{"embedded", "a.docx", docx(t, `<w:p><w:r><w:t>outer</w:t></w:r></w:p>`, "word/embeddings/in.docx", string(docx(t, `<w:p><w:r><w:t>inner</w:t></w:r></w:p>`))),
+			[]string{"a.docx: outer", "a.docx!/word/embeddings/in.docx: inner"}},
+		{"mailbox", "a.mbox", []byte("From x Mon\nFrom: a@b\nSubject: One\n\nfirst\n\nFrom y Tue\nFrom: c@d\nSubject: Two\n\nsecond\n"),
+			[]string{"a.mbox: One\n\nfirst", "a.mbox!/message 2: Two\n\nsecond"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := listed(c.file, c.data, extract.Options{})

@@ -98,6 +98,7 @@ type pdfPage struct {
 	failed        bool
 	chars         int
 	bad           int // characters without a known meaning
+	texts         int // text objects that are drawn
 }
 
 type pdfDoc struct {
@@ -249,22 +250,27 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 
 // PDFium's page object types and the render mode of invisible text, fpdf_edit.h.
 const (
+	pdfObjectText   = 1
 	pdfObjectPath   = 2
 	pdfObjectImage  = 3
 	renderInvisible = 3
 	mostObjects     = 5000
 )
 
-// pictures counts the page's picture objects and tells whether one of them covers most of the page.
+// pictures counts the page's objects and tells whether one picture covers most of the page.
 func (f *pdfium) pictures(page uint64, p *pdfPage) {
 	n := min(f.integer("FPDFPage_CountObjects", page), mostObjects)
-	s := uint64(f.scratch)
 	for i := range max(n, 0) {
 		o := f.call("FPDFPage_GetObject", page, uint64(i))
 		if o == 0 {
 			continue
 		}
 		switch f.integer("FPDFPageObj_GetType", o) {
+		case pdfObjectText:
+			if f.integer("FPDFTextObj_GetTextRenderMode", o) != renderInvisible && f.area(o) > 1 {
+				p.texts++
+			}
+			continue
 		case pdfObjectPath:
 			p.shapes++
 			continue
@@ -273,13 +279,21 @@ func (f *pdfium) pictures(page uint64, p *pdfPage) {
 		default:
 			continue
 		}
-		if f.integer("FPDFPageObj_GetBounds", o, s, s+4, s+8, s+12) != 0 {
-			if m := f.read(f.scratch, 16); m != nil {
-				area := math.Abs((f32(m[8:]) - f32(m)) * (f32(m[12:]) - f32(m[4:])))
-				p.scan = p.scan || area > 0.5*p.width*p.height
-			}
-		}
+		p.scan = p.scan || f.area(o) > 0.5*p.width*p.height
 	}
+}
+
+// area is what an object covers, in square points, or 0.
+func (f *pdfium) area(object uint64) float64 {
+	s := uint64(f.scratch)
+	if f.integer("FPDFPageObj_GetBounds", object, s, s+4, s+8, s+12) == 0 {
+		return 0
+	}
+	m := f.read(f.scratch, 16)
+	if m == nil {
+		return 0
+	}
+	return math.Abs((f32(m[8:]) - f32(m)) * (f32(m[12:]) - f32(m[4:])))
 }
 
 // shades settles white text: text on a dark ground is meant to be white. A line is white only where

@@ -3,6 +3,7 @@ package extract
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -128,7 +129,7 @@ const manyShapes = 100
 func (d *pdfDoc) write() {
 	d.dropHeaders()
 	words := d.vocabulary()
-	var noText, failed, drawn []int
+	var noText, failed, drawn, mute []int
 	garbled, seen := 0, 0
 	var prev *pdfLine
 	for i := range d.pages {
@@ -140,16 +141,24 @@ func (d *pdfDoc) write() {
 			noText = append(noText, p.number)
 		case p.chars == 0 && p.shapes >= manyShapes:
 			drawn = append(drawn, p.number)
+		case p.chars == 0 && p.texts > 0:
+			mute = append(mute, p.number)
 		}
 		garbled, seen = garbled+p.bad, seen+p.chars
 		prev = d.writePage(p, prev, words)
 	}
 	d.b.end()
+	for _, n := range slices.Concat(noText, drawn, mute) {
+		d.renderScan(n - 1)
+	}
 	if len(noText) > 0 {
 		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: pictures only", pageList(noText), len(d.pages)))
 	}
 	if len(drawn) > 0 {
 		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: drawn shapes only", pageList(drawn), len(d.pages)))
+	}
+	if len(mute) > 0 {
+		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: letters without a meaning", pageList(mute), len(d.pages)))
 	}
 	if len(failed) > 0 {
 		d.b.partial(Damaged, fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages)))

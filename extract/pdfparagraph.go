@@ -97,10 +97,13 @@ func (y *layout) continues(i int) bool {
 	width := y.edge[j] - y.start[j]
 	full := a.right > y.edge[j]-max(0.08*width, 2*em)
 	indented := b.left > y.start[i]+0.7*em && b.left > a.left+0.7*em && b.left < y.start[i]+6*em
-	outdented := a.left > b.left+0.7*em // the first line of a paragraph, or a hanging one
+	outdented := a.left > b.left+0.7*em           // the first line of a paragraph, or a hanging one
+	aside := a.left > b.left+0.3*(b.right-b.left) // set to the right or centred above b
 	switch {
 	case a.hyphen:
 		return true
+	case aside && a.right-a.left < 0.5*(b.right-b.left):
+		return false
 	case indented && (endsSentence(a.text) || !full):
 		return false
 	case full:

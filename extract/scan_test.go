@@ -48,6 +48,31 @@ func TestManipulationIsFlagged(t *testing.T) {
 	}
 }
 
+// TestLettersThatLie permutes the letters of English, as a font with a false mapping does.
+func TestLettersThatLie(t *testing.T) {
+	english := strings.Repeat("the people of this country have decided that every person should be free to speak and to write what they believe without fear ", 12)
+	if n := flagsOf(t, english)[extract.FlagGlyphs]; n != 0 {
+		t.Errorf("English raises %d flags", n)
+	}
+	caught := 0
+	for shift := rune(1); shift < 26; shift++ {
+		lie := strings.Map(func(r rune) rune {
+			if r == ' ' {
+				return r
+			}
+			return 'a' + (r-'a'+shift)%26
+		}, english)
+		caught += flagsOf(t, lie)[extract.FlagGlyphs]
+	}
+	t.Logf("%d of 25 permutations flagged", caught)
+	if caught < 15 {
+		t.Errorf("%d of 25 permutations flagged, want most", caught)
+	}
+	if n := flagsOf(t, strings.Repeat("\ue001\ue002 word ", 50))[extract.FlagGlyphs]; n == 0 {
+		t.Error("private characters raise no flag")
+	}
+}
+
 func TestHonestTextIsNotFlagged(t *testing.T) {
 	for _, s := range []string{
 		"Пусть всегда будет солнце, пусть всегда будет небо, пусть всегда будет мама.",
@@ -71,7 +96,8 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 // TestFalseAlarms counts the files of real prose that raise a flag of manipulation. The files of udhr
 // that are left out mix letters of two alphabets in truth: their typists did.
 func TestFalseAlarms(t *testing.T) {
-	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true, "Ukrainian-UTF8": true}
+	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true, "Ukrainian-UTF8": true,
+		"Tigrinya_Tigrigna-VG2Main": true /* Ethiopic drawn by a font over Latin letters */}
 	for _, set := range []string{"udhr", "academic", "latex-hott"} {
 		t.Run(set, func(t *testing.T) {
 			all, alarms := 0, 0
@@ -91,7 +117,7 @@ func TestFalseAlarms(t *testing.T) {
 				}
 				for _, f := range r.Flags {
 					switch f.Code {
-					case extract.FlagLookAlike, extract.FlagZeroWidth, extract.FlagBidi, extract.FlagSpaced, extract.FlagQuoted:
+					case extract.FlagLookAlike, extract.FlagZeroWidth, extract.FlagBidi, extract.FlagSpaced, extract.FlagQuoted, extract.FlagGlyphs:
 						t.Logf("%s: %+v", name, f)
 						alarms++
 					}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
+	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/site"
 	"concordat/store"
@@ -47,7 +48,7 @@ it was when repeated.`,
 				if err != nil {
 					return err
 				}
-				files, err := walk(args)
+				files, err := walk(args, false)
 				if err != nil {
 					return err
 				}
@@ -187,7 +188,7 @@ func (ad *adder) readAhead(ctx context.Context, r *reader, files []input, result
 			continue
 		}
 		g.Go(func() error {
-			items, err := r.read(ctx, f.path)
+			items, err := r.read(ctx, f)
 			slot <- extracted{f, items, err}
 			return nil
 		})
@@ -270,7 +271,7 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 	switch {
 	case errors.Is(err, stopped):
 		return false
-	case errors.Is(err, concordat.ErrInvalid):
+	case errors.Is(err, concordat.ErrInvalid), errors.As(err, new(*extract.Error)):
 		err = ad.fail(ctx, f, f.path, err)
 	}
 	if err != nil {

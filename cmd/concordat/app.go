@@ -64,6 +64,7 @@ type opened struct {
 	store    *store.DB
 	profiler *profile.Profiler
 	shard    *index.Shard // nil unless opened with withIndex
+	lock     *os.File     // nil with storeOnly
 }
 
 // what says which parts of a site a command needs.
@@ -71,7 +72,8 @@ type what int
 
 const (
 	storeOnly what = iota
-	withIndex
+	locked         // the store, and nobody else at the index
+	withIndex      // the store and the index
 )
 
 // open opens the site of --data, which init has made.
@@ -103,6 +105,11 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
+	if w >= locked {
+		if o.lock, err = lockIndex(o.dir); err != nil {
+			return err
+		}
+	}
 	if w == withIndex {
 		if err := finishReindex(o.dir); err != nil {
 			return err
@@ -128,6 +135,9 @@ func (o *opened) Close() error {
 	}
 	if o.store != nil {
 		errs = append(errs, o.store.Close())
+	}
+	if o.lock != nil {
+		errs = append(errs, o.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -71,7 +72,7 @@ several submissions, to files in that folder.`,
 
 func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	share := func(name string, v float64) error {
-		if fl.Changed(name) && (v <= 0 || v > 1) {
+		if fl.Changed(name) && !(v > 0 && v <= 1) { // NaN too
 			return usagef("--%s %v: want a share above 0, at most 1", name, v)
 		}
 		return nil
@@ -79,6 +80,9 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	forward := error(nil)
 	if f.forward != "" && !slices.Contains([]string{"unmatched", "all", "none"}, f.forward) {
 		forward = usagef("--forward %s: want unmatched, all or none", f.forward)
+	}
+	if f.candidates < 0 {
+		return usagef("--candidates %d: must not be negative", f.candidates)
 	}
 	return cmp.Or(share("threshold", f.threshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
 }
@@ -136,7 +140,7 @@ func (f *ruleFlags) validate() error {
 	if f.minMatch < 0 {
 		return usagef("--min-match %d: must not be negative", f.minMatch)
 	}
-	if f.minSource < 0 || f.minSource > 1 {
+	if !(f.minSource >= 0 && f.minSource <= 1) {
 		return usagef("--min-source %v: want a share, 0 to 1", f.minSource)
 	}
 	for _, k := range f.kinds {
@@ -192,7 +196,7 @@ func (o *opened) template(name string) (*segment.Template, error) {
 
 // check runs the command.
 func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlags) error {
-	files, err := walk(paths)
+	files, err := walk(paths, false)
 	if err != nil {
 		return err
 	}
@@ -205,7 +209,7 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 		return err
 	}
 	r := a.reader(extraction(o.config))
-	c := checker{a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1, failures: failures{a: a}}
+	c := checker{a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, failures: failures{a: a}}
 	for _, file := range files {
 		if err = c.file(ctx, r, file); err != nil {
 			break
@@ -231,6 +235,9 @@ func (f *checkFlags) options(ctx context.Context, o *opened) (site.CheckOptions,
 		if err != nil {
 			return out, err
 		}
+		if !l.Policy.Expires.IsZero() && !time.Now().Before(l.Policy.Expires) {
+			return out, usagef("library %s has expired on %s", l.ID, l.Policy.Expires.Local().Format(time.DateOnly))
+		}
 		out.Libraries = append(out.Libraries, l.ID)
 	}
 	for _, e := range f.exclude {
@@ -252,7 +259,8 @@ type checker struct {
 	f        *checkFlags
 	options  site.CheckOptions
 	rules    report.Rules
-	several  bool
+	several  bool            // reports go to a folder
+	names    map[string]bool // of reports written there
 	failures failures
 
 	reached, incomplete bool
@@ -260,7 +268,7 @@ type checker struct {
 
 // file checks one file, or every member of an archive.
 func (c *checker) file(ctx context.Context, r *reader, file input) error {
-	items, err := r.read(ctx, file.path)
+	items, err := r.read(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -274,14 +282,19 @@ func (c *checker) file(ctx context.Context, r *reader, file input) error {
 		}
 		sub := site.Submission{ID: concordat.DocumentID(filepath.ToSlash(item.Path)), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
 			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
-		if err := c.one(ctx, sub); err != nil {
+		name := file.name
+		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
+			name += "!/" + member
+		}
+		if err := c.one(ctx, sub, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checker) one(ctx context.Context, sub site.Submission) error {
+// one checks one submission. name is that of its report if it goes to a folder.
+func (c *checker) one(ctx context.Context, sub site.Submission, name string) error {
 	b := c.a.bar(1, "checking")
 	options := c.options
 	options.Progress = func(p site.Progress) {
@@ -303,13 +316,26 @@ func (c *checker) one(ctx context.Context, sub site.Submission) error {
 	for _, asked := range f.Consulted {
 		c.incomplete = c.incomplete || asked.Answered < asked.Asked
 	}
-	return c.a.give(rep, c.f.out, c.several)
+	out := c.f.out
+	if c.several && out.out != "" && out.out != "-" {
+		if err := os.MkdirAll(out.out, 0o755); err != nil {
+			return err
+		}
+		out.out = filepath.Join(out.out, c.fileName(name)+"."+out.format)
+	}
+	return c.a.give(rep, out)
+}
+
+// isFolder reports whether path names a folder, one that is there or one to be made.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return strings.HasSuffix(path, "/") || err == nil && info.IsDir()
 }
 
 // give writes a report where the flags say.
-func (a *app) give(rep *report.Report, f outFlags, several bool) error {
+func (a *app) give(rep *report.Report, f outFlags) error {
 	if a.json {
-		if err := report.WriteJSON(a.stdout, rep); err != nil {
+		if err := a.line(rep); err != nil {
 			return err
 		}
 	}
@@ -324,14 +350,7 @@ func (a *app) give(rep *report.Report, f outFlags, several bool) error {
 		}
 		return writeReport(a.stdout, rep, f.format)
 	}
-	path := f.out
-	if several {
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return err
-		}
-		path = filepath.Join(f.out, fileName(string(rep.Submission.ID))+"."+f.format)
-	}
-	if err := writeFile(path, rep, f.format); err != nil {
+	if err := writeFile(f.out, rep, f.format); err != nil {
 		return err
 	}
 	if a.json {
@@ -340,18 +359,30 @@ func (a *app) give(rep *report.Report, f outFlags, several bool) error {
 	if err := report.WriteSummary(a.stdout, rep); err != nil {
 		return err
 	}
-	a.say("report: %s", absolute(path))
+	a.say("report: %s", absolute(f.out))
 	return nil
 }
 
-// fileName makes a name for a file of a submission's id.
-func fileName(id string) string {
-	return strings.Map(func(r rune) rune {
+// longestFileName bounds the name of a report in bytes, its ending not counted.
+const longestFileName = 200
+
+// fileName makes a name for a report of the submission's name, one that this run has not used.
+func (c *checker) fileName(name string) string {
+	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
 			return '_'
 		}
 		return r
-	}, strings.TrimLeft(id, "./"))
+	}, strings.TrimLeft(name, "./"))
+	if len(clean) > longestFileName {
+		clean = strings.ToValidUTF8(clean[:longestFileName], "")
+	}
+	unique := cmp.Or(clean, "submission")
+	for n := 2; c.names[unique]; n++ {
+		unique = fmt.Sprintf("%s-%d", clean, n)
+	}
+	c.names[unique] = true
+	return unique
 }
 
 // writeFile writes a report beside path and renames it, so that path never holds half of one.

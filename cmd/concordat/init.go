@@ -95,6 +95,9 @@ func (a *app) libraryCommand() *cobra.Command {
 			if err := site.CheckName(args[0]); err != nil {
 				return usage(err)
 			}
+			if strings.Contains(args[0], "/") {
+				return usagef("library name %s: must not hold a /, which stands between a library and a document", args[0])
+			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
 				if err := o.store.CreateLibrary(cmd.Context(), l); err != nil {

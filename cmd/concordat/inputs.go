@@ -22,12 +22,14 @@ type input struct {
 	name     string // slash-separated, relative to a given folder; the base name of a given file
 	size     int64
 	modified time.Time
+	err      error // a folder below that cannot be listed
 }
 
-// walk returns the regular files of paths, folders read recursively in order of name; names that
-// begin with a dot are left out below folders. Symbolic links below folders are not followed. A
-// path that is not there is a usage error.
-func walk(paths []string) ([]input, error) {
+// walk returns the regular files of paths, folders read recursively in order of name; below folders,
+// names that begin with a dot are left out unless hidden is set, and symbolic links are not
+// followed. A folder below that cannot be listed is an input with an error. A path that is not there
+// is a usage error.
+func walk(paths []string, hidden bool) ([]input, error) {
 	var out []input
 	for _, root := range paths {
 		info, err := os.Stat(root)
@@ -38,14 +40,18 @@ func walk(paths []string) ([]input, error) {
 			if !info.Mode().IsRegular() {
 				return nil, usagef("%s is neither a file nor a folder", root)
 			}
-			out = append(out, input{root, filepath.Base(root), info.Size(), info.ModTime()})
+			out = append(out, input{path: root, name: filepath.Base(root), size: info.Size(), modified: info.ModTime()})
 			continue
 		}
 		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
+			if err != nil && (path == root || errors.Is(err, fs.ErrNotExist)) {
 				return err
 			}
-			if path != root && strings.HasPrefix(d.Name(), ".") {
+			if err != nil {
+				out = append(out, input{path: path, name: path, err: err})
+				return nil
+			}
+			if !hidden && path != root && strings.HasPrefix(d.Name(), ".") {
 				if d.IsDir() {
 					return filepath.SkipDir
 				}
@@ -65,7 +71,7 @@ func walk(paths []string) ([]input, error) {
 			if err != nil {
 				return err
 			}
-			out = append(out, input{path, filepath.ToSlash(name), info.Size(), info.ModTime()})
+			out = append(out, input{path: path, name: filepath.ToSlash(name), size: info.Size(), modified: info.ModTime()})
 			return nil
 		})
 		if err != nil {
@@ -148,12 +154,16 @@ func (a *app) reader(limits sandbox.Options) *reader {
 }
 
 // read returns the texts of one file: one, or those of an archive's members, or its failure.
-func (r *reader) read(ctx context.Context, path string) ([]sandbox.Item, error) {
+func (r *reader) read(ctx context.Context, f input) ([]sandbox.Item, error) {
+	if f.err != nil {
+		e := &extract.Error{Code: extract.Unreadable, Detail: f.err.Error()}
+		return []sandbox.Item{{Path: f.path, Err: e.WithAdvice()}}, nil
+	}
 	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
 	if r.err != nil {
 		return nil, fmt.Errorf("start extraction: %w", r.err)
 	}
-	return r.runner.File(ctx, path)
+	return r.runner.File(ctx, f.path)
 }
 
 func (r *reader) close() error {

@@ -53,6 +53,7 @@ func main() {
 		sandbox.Main() // a child that extracts one file; it does not return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -132,9 +133,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress")
 	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.reportCommand(),
 		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.benchCommand(), a.configCommand(), a.versionCommand())
-	for _, c := range root.Commands() {
-		requireArgs(c)
-	}
+	requireArgs(root)
 	return root
 }
 

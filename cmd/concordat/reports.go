@@ -28,7 +28,7 @@ func (a *app) reportCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withReport(cmd.Context(), args[0], &showRules, func(rep *report.Report) error {
 				if a.json {
-					return report.WriteJSON(a.stdout, rep)
+					return a.line(rep)
 				}
 				return report.WriteText(a.stdout, rep)
 			})
@@ -46,7 +46,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return a.withReport(cmd.Context(), args[0], &exportRules, func(rep *report.Report) error { return a.give(rep, out, false) })
+			return a.withReport(cmd.Context(), args[0], &exportRules, func(rep *report.Report) error { return a.give(rep, out) })
 		},
 	}
 	out.add(export.Flags())

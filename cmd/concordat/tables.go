@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"concordat"
+	"concordat/extract"
 	"concordat/site"
 )
 
@@ -40,8 +41,21 @@ func tableKind(name string) string {
 // readTable calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
 // title, text) without header, or .jsonl with the keys id, title, text; .gz and .zst are unpacked.
 // A faulty line or an id that stands twice is an error of kind concordat.ErrInvalid naming the
-// lines; documents before it have been given out.
+// lines, a table without a document an *extract.Error; of such a table no document is given out, which is
+// why it is read twice.
 func readTable(path string, each func(site.Incoming) error) error {
+	n := 0
+	if err := scanTable(path, func(site.Incoming) error { n++; return nil }); err != nil {
+		return err
+	}
+	if n == 0 {
+		return &extract.Error{Code: extract.Empty, Detail: "the table has no rows"}
+	}
+	return scanTable(path, each)
+}
+
+// scanTable is readTable in one pass: documents before a fault have been given out.
+func scanTable(path string, each func(site.Incoming) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -80,7 +94,7 @@ func readTable(path string, each func(site.Incoming) error) error {
 			return fmt.Errorf("%s: %w: id %q stands on line %d and on line %d", path, concordat.ErrInvalid, d.ID, first, n)
 		}
 		seen[d.ID] = n
-		d.Source = path
+		d.Source = absolute(path)
 		if err := each(d); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 				return usage(err)
 			}
 			r := a.reader(sandbox.Options{})
-			items, err := r.read(cmd.Context(), args[0])
+			items, err := r.read(cmd.Context(), input{path: args[0]})
 			if err = errors.Join(err, r.close()); err != nil {
 				return err
 			}
@@ -84,14 +84,14 @@ func (a *app) extractCommand() *cobra.Command {
 		Long: `Extract prints the text that a check would see. With --json it prints one line for every file and
 every member of an archive: path, format, encoding, status (text, partial or error), text, flags.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, err := walk(args)
+			files, err := walk(args, true)
 			if err != nil {
 				return err
 			}
 			r := a.reader(sandbox.Options{})
 			fails := failures{a: a}
 			for _, f := range files {
-				items, err := r.read(cmd.Context(), f.path)
+				items, err := r.read(cmd.Context(), f)
 				if err != nil {
 					return errors.Join(err, r.close())
 				}

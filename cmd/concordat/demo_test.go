@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/demo"
+)
+
+// demoReport is what the test reads of the JSON of a report.
+type demoReport struct {
+	Coverage float64
+	Evidence []struct {
+		Sources []struct {
+			Library, Document string
+			Here              concordat.Span
+		}
+	}
+}
+
+// leastFound is the number of code points from which a reused passage has to be found when it
+// stands alone: shorter ones are not fingerprinted.
+const leastFound = 60
+
+// The demonstration runs from nothing to the page it promises, and its report finds the passages
+// that demo/truth.json lists, in the documents they come from, and little of the rest: the words around
+// a quotation join the passages on both sides of them.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes in the whole library")
+	}
+	bin, err := exec.LookPath("concordat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(t.TempDir(), "site")
+	run := exec.Command("sh", "../../demo/run.sh", bin)
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "DEMO_SITE="+data)
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	page, ok := strings.CutPrefix(lines[len(lines)-1], "report: ")
+	if !ok || !filepath.IsAbs(page) || filepath.Ext(page) != ".html" {
+		t.Fatalf("the last line is %q", lines[len(lines)-1])
+	}
+	if b, err := os.ReadFile(page); err != nil || !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
+		t.Errorf("the page: %v, %.40q", err, b)
+	}
+
+	truth, err := demo.ReadTruth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, rep := checkDemo(t, data, filepath.Join("../../demo", truth.Submission))
+	for _, p := range truth.Passages {
+		span, ok := codePoints(text, p.Text)
+		if !ok {
+			t.Errorf("the submission does not hold %q", p.Text)
+			continue
+		}
+		switch share := rep.share(span, append(p.Also, p.Document)...); {
+		case span.Len() < leastFound:
+			t.Logf("%s: a passage of %d characters, covered to %.2f", p.Document, span.Len(), share)
+		case share < 0.9:
+			t.Errorf("%s: a %s passage is covered to %.2f, want 0.9: %q", p.Document, p.Kind, share, p.Text)
+		}
+	}
+	found, all := 0.0, 0
+	for _, own := range truth.Own {
+		if span, ok := codePoints(text, own); ok {
+			found += rep.share(span) * float64(span.Len())
+			all += span.Len()
+		}
+	}
+	if all == 0 || found > 0.1*float64(all) {
+		t.Errorf("%.0f of %d characters that were written for the submission are called reused, want at most a tenth", found, all)
+	}
+}
+
+// checkDemo returns the text of the submission and the report of the check in data.
+func checkDemo(t *testing.T, data, submission string) (string, *demoReport) {
+	t.Helper()
+	out, _ := output(t, 0, data, "extract", "--json", submission)
+	var file struct{ Text string }
+	decode(t, out, &file)
+	out, _ = output(t, 0, data, "report", "list", "--json")
+	var task struct{ ID string }
+	decode(t, out, &task)
+	out, _ = output(t, 0, data, "report", "show", task.ID, "--json")
+	var rep demoReport
+	decode(t, out, &rep)
+	return file.Text, &rep
+}
+
+func decode(t *testing.T, text string, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		t.Fatalf("%v in %.200s", err, text)
+	}
+}
+
+// codePoints returns where part stands in text.
+func codePoints(text, part string) (concordat.Span, bool) {
+	at := strings.Index(text, part)
+	if at < 0 {
+		return concordat.Span{}, false
+	}
+	start := utf8.RuneCountInString(text[:at])
+	return concordat.Span{Start: start, End: start + utf8.RuneCountInString(part)}, true
+}
+
+// share returns the share of span that the given documents hold, or any document where none is given.
+func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
+	held := make([]bool, span.Len())
+	for _, e := range r.Evidence {
+		for _, s := range e.Sources {
+			if len(documents) > 0 && !isOneOf(s.Library, s.Document, documents) {
+				continue
+			}
+			for i := max(span.Start, s.Here.Start); i < min(span.End, s.Here.End); i++ {
+				held[i-span.Start] = true
+			}
+		}
+	}
+	n := 0
+	for _, h := range held {
+		if h {
+			n++
+		}
+	}
+	return float64(n) / float64(len(held))
+}
+
+// isOneOf reports whether a document is one of those named as in truth.json: by path, rows of a
+// table after a #.
+func isOneOf(library, document string, names []string) bool {
+	for _, name := range names {
+		if path, row, ok := strings.Cut(name, "#"); ok {
+			name = filepath.Dir(path) + "/" + row
+		}
+		if name == library+"/"+document {
+			return true
+		}
+	}
+	return false
+}

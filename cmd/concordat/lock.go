@@ -1,0 +1,30 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"concordat"
+)
+
+// lockIndex takes the lock under which the index of a site is used, built anew and exchanged, or
+// fails at once with concordat.ErrLocked. Closing the file, or the end of the process, gives it back.
+// The shard has a lock of its own, which does not outlive the exchange of its folder.
+func lockIndex(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = concordat.ErrLocked
+		}
+		return nil, errors.Join(fmt.Errorf("site %s: %w", dir, err), f.Close())
+	}
+	return f, nil
+}
