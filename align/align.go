@@ -20,9 +20,10 @@ type Passage struct {
 	Words []concordat.SpanPair
 }
 
-// Options are the parameters of a comparison. The zero value of each means its default, which was
-// chosen by cross-validation on thirds of the PAN 2013 training corpus (doc/evaluation-align.md)
-// unless another source is named. Lengths are letters and digits; one Han character counts as three.
+// Options are the parameters of a comparison. The zero value of each means its default. The defaults
+// were chosen by cross-validation on thirds of the PAN 2013 training corpus unless another source is
+// named; around them the result hardly changes (doc/evaluation-align.md). Lengths are letters and
+// digits, one Han character counting as three. A value that makes no sense finds nothing.
 type Options struct {
 	// Background is the number of units of other text that weights assume beside the pair's own: no
 	// other word occurs there, and stop words in half of it. Without it the few units of a short text
@@ -31,48 +32,58 @@ type Options struct {
 	// Floor is the least cosine and the least Dice measure of two units that is looked at at all,
 	// 0 to 1. Default 0.15.
 	Floor float64
-	// Seed is the score, similarity and support together, above which two units are a seed.
+	// Seed is the score, similarity and support together, above which two units are a seed. Default
+	// 0.38, 0.55 between fingerprints, whose similarities scatter more.
 	Seed float64
-	// Support is the weight of the neighbours' similarity in a score, SupportFar the factor for those
-	// two rows away, SupportOffset what is taken off each first.
+	// Support is the weight of the neighbours' similarity in a score, default 0.4; SupportFar the
+	// factor for those two rows away, default 0.6; SupportOffset what is taken off each first, default
+	// 0.1, 0.2 between fingerprints.
 	Support, SupportFar, SupportOffset float64
-	// SupportBothWays lets neighbours in the contrary order support a seed too.
-	SupportBothWays bool
-	// Gap is how many units without a seed may lie between two seeds of a passage. Default 3.
+	// SupportInOrder lets only neighbours in the order of the source support a seed.
+	SupportInOrder bool
+	// Gap is how many units without a seed may lie between two seeds of a passage. Default 5.
 	Gap int
-	// LeastSeeds is the number of seeds of a passage. Default 2.
+	// LeastSeeds is the number of seeds from which a group is a passage. Default 2.
 	LeastSeeds int
-	// Accept is the mean similarity above which a group of seeds is a passage.
+	// Accept is the mean similarity above which a group of seeds is a passage; below it the group is
+	// divided (Sanchez-Perez et al. 2014, section 3.3). Default 0.25.
 	Accept float64
 	// Trim is the share of a unit's weight that words matched nowhere better must make up for the
-	// unit to lengthen a passage, 0 to 1. Default 0.17.
+	// unit to lengthen a passage, 0 to 1. Default 0.19.
 	Trim float64
 	// Evidence is how much two passages must share: as many words, each matched once, as if each
-	// occurred in one unit of either text only. Default 11.
+	// occurred in one unit of either text only. Default 11.5, 8 between sketches, which hold no stop
+	// words, and 10 between fingerprints, whose features all count one.
 	Evidence float64
-	// LeastChars is the length of the shortest reworded passage, on either side. Default 125.
+	// EvidencePerLog times the natural logarithm of the number of units is enough where it is less
+	// than Evidence: among few units less agrees by chance. Default 2.2.
+	EvidencePerLog float64
+	// LeastChars is the length of the shortest reworded passage, on either side. Default 90.
 	LeastChars int
 
-	// VerbatimWords is the length of an equal run that is evidence by itself when runs replace other
-	// passages, DifferWords how many words may differ between two runs of one passage, and
-	// VerbatimChars the letters of the longest run from which the pair counts as literally copied.
-	VerbatimWords, DifferWords, VerbatimChars int
-	// LeastVerbatim is the length in letters of the shortest equal run that is reported for people.
-	// Default 40, 14 Han characters.
+	// LeastVerbatim is the length of the shortest equal run that is reported for people, a Han
+	// character counting as two here. Default 40: a line of a page, chosen for its readers.
 	LeastVerbatim int
-	// VerbatimReplaces reports only the equal runs of a pair that has long ones, as PAN's measure
+	// DifferWords is how many words may differ between two equal runs of one passage. Default 3.
+	DifferWords int
+	// VerbatimReplaces reports only the equal runs of a pair that has a long one, as PAN's measure
 	// expects, which knows one kind of disguise for each pair. People see both.
 	VerbatimReplaces bool
+	// VerbatimWords is the length in words of the runs that are then reported, default 40, and
+	// VerbatimChars that of the one that must be among them, default 210 letters: some 250 characters
+	// (Sanchez-Perez et al. 2015 use 256).
+	VerbatimWords, VerbatimChars int
 
-	// SummaryGap and SummaryAccept take the place of Gap and Accept when a passage is looked for
-	// that condenses a source at least SummaryRatio times as long.
+	// SummaryGap and SummaryAccept take the place of Gap on the side of the source and of Accept when
+	// a passage is looked for that condenses a source at least SummaryRatio times as long. Defaults
+	// 80, 0.10 and 2.6.
 	SummaryGap                  int
 	SummaryAccept, SummaryRatio float64
 	// SummaryOutside is the share of such a passage whose counterpart lies outside the best passage
 	// of ordinary length, 0 to 1. Default 0.16.
 	SummaryOutside float64
 	// WholeSource extends the source side of a summary that spans half of the source to all of it,
-	// as PAN's annotation has it.
+	// as PAN's annotation has it. For people the side stays what was found.
 	WholeSource bool
 }
 
@@ -90,16 +101,17 @@ func (o Options) filled() Options {
 	def(&o.Background, 20)
 	def(&o.Floor, 0.15)
 	def(&o.Seed, 0.38)
-	def(&o.Support, 0.3)
+	def(&o.Support, 0.4)
 	def(&o.SupportFar, 0.6)
 	def(&o.SupportOffset, 0.1)
-	defInt(&o.Gap, 7)
+	defInt(&o.Gap, 5)
 	defInt(&o.LeastSeeds, 2)
 	def(&o.Accept, 0.25)
-	def(&o.Trim, 0.17)
-	def(&o.Evidence, 11)
+	def(&o.Trim, 0.19)
+	def(&o.Evidence, 11.5)
+	def(&o.EvidencePerLog, 2.2)
 	def(&o.SummaryOutside, 0.16)
-	defInt(&o.LeastChars, 110)
+	defInt(&o.LeastChars, 90)
 	defInt(&o.VerbatimWords, 40)
 	defInt(&o.DifferWords, 3)
 	defInt(&o.VerbatimChars, 210)

@@ -145,6 +145,7 @@ func TestAdversarial(t *testing.T) {
 		"two sentences":    strings.Repeat(sentence+second, 2000),
 		"one word":         strings.Repeat("word ", 60000),
 		"small vocabulary": words(r, 50000, 8),
+		"random words":     words(r, 50000, 2000),
 		"no sentences":     strings.Repeat("x", 300000),
 		"clauses":          strings.Repeat("a, ", 100000),
 		"numbers":          strings.Repeat("1 2 3 4 5. ", 20000),

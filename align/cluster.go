@@ -34,17 +34,16 @@ func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 			out = append(out, newCluster(g.seeds))
 			continue
 		}
-		key, most := func(c *cell) int32 { return c.row }, gap[0]+1
+		key, order, most := rowOf, byRow, gap[0]+1
 		if g.byB {
-			most = gap[1] + 1
-			key = func(c *cell) int32 { return c.col }
+			key, order, most = colOf, byCol, gap[1]+1
 		}
 		if g.round > 0 {
-			slices.SortStableFunc(g.seeds, func(x, y cell) int { return int(key(&x) - key(&y)) })
+			slices.SortFunc(g.seeds, order)
 		}
 		from := 0
 		for i := 1; i <= len(g.seeds); i++ {
-			if i < len(g.seeds) && key(&g.seeds[i])-key(&g.seeds[i-1]) <= most {
+			if i < len(g.seeds) && key(g.seeds[i])-key(g.seeds[i-1]) <= most {
 				continue
 			}
 			next := group{seeds: g.seeds[from:i], byB: !g.byB, round: g.round + 1}
@@ -70,14 +69,14 @@ func newCluster(seeds []cell) cluster {
 // sides returns the mean over the units of each side of the best similarity of a seed of c there,
 // weighted by length; a unit without a seed counts as 0.
 func (p *pairing) sides(c *cluster) (a, b float64) {
-	side := func(units []unit, first int32, at func(*cell) int32) float64 {
+	side := func(units []unit, first int32, at func(cell) int32) float64 {
 		best := p.best[:0]
 		for range units {
 			best = append(best, 0)
 		}
 		p.best = best
 		for i := range c.seeds {
-			k := at(&c.seeds[i]) - first
+			k := at(c.seeds[i]) - first
 			best[k] = max(best[k], min(c.seeds[i].sim, 1))
 		}
 		var sum, chars float64
@@ -88,8 +87,8 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 		}
 		return sum / max(chars, 1)
 	}
-	a = side(p.a[c.a0:c.a1], c.a0, func(c *cell) int32 { return c.row })
-	b = side(p.b[c.b0:c.b1], c.b0, func(c *cell) int32 { return c.col })
+	a = side(p.a[c.a0:c.a1], c.a0, rowOf)
+	b = side(p.b[c.b0:c.b1], c.b0, colOf)
 	return a, b
 }
 
@@ -115,6 +114,16 @@ func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) 
 		todo = again
 	}
 	return out
+}
+
+func rowOf(c cell) int32 { return c.row }
+func colOf(c cell) int32 { return c.col }
+
+func byCol(x, y cell) int {
+	if x.col != y.col {
+		return int(x.col - y.col)
+	}
+	return int(x.row - y.row)
 }
 
 func byRow(x, y cell) int {

@@ -1,6 +1,9 @@
 package align
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // pairing is one comparison of the units of two sides: how like each other they are, and which of
 // them make passages. It knows nothing of words.
@@ -52,7 +55,7 @@ func (p *pairing) reworded() []found {
 	for i := range kept {
 		p.trim(&kept[i])
 	}
-	kept = slices.DeleteFunc(kept, func(c cluster) bool { return float64(c.evidence) <= p.o.Evidence })
+	kept = slices.DeleteFunc(kept, func(c cluster) bool { return float64(c.evidence) <= p.enough() })
 	plain := slices.DeleteFunc(p.disjoint(kept), p.short)
 	return p.withSummaries(seeds, plain)
 }
@@ -83,7 +86,7 @@ func (p *pairing) withSummaries(seeds []cell, plain []cluster) []found {
 		if float64(nb) < p.o.SummaryRatio*float64(na) || p.outside(&c, plain) < p.o.SummaryOutside {
 			continue
 		}
-		if shared, _ := p.coverage(&c); float64(p.worth(shared)) < p.o.Evidence {
+		if shared, _ := p.coverage(&c); float64(p.worth(shared)) < p.enough() {
 			continue
 		}
 		if p.o.WholeSource && 2*nb >= charsOf(p.b) {
@@ -142,4 +145,10 @@ func (p *pairing) outside(c *cluster, plain []cluster) float64 {
 		most = max(most, in)
 	}
 	return (all - most) / all
+}
+
+// enough is the least worth of a passage.
+func (p *pairing) enough() float64 {
+	units := float64(len(p.a)+len(p.b)) + p.o.Background
+	return min(p.o.Evidence, p.o.EvidencePerLog*math.Log(units))
 }

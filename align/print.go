@@ -161,6 +161,5 @@ func (o Options) forPrints() Options {
 	def(&o.Seed, 0.55)
 	def(&o.SupportOffset, 0.2)
 	def(&o.Evidence, 10)
-	o.SupportBothWays = true
 	return o.filled()
 }

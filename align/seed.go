@@ -234,8 +234,7 @@ func thin(cells []cell, cols int) []cell {
 }
 
 // support sets the score of every cell: its similarity and a share of the best similarity above
-// o.SupportOffset in each of the two rows before and after, within two columns on the side where an
-// unchanged order would put it. Reused text is rarely one sentence long, chance likeness mostly is.
+// o.SupportOffset in each of the two rows before and after, within two columns. Reused text is rarely one sentence long, chance likeness mostly is.
 func support(cells []cell, o *Options) {
 	const reach = 2
 	starts := rowStarts(cells)
@@ -262,7 +261,7 @@ func support(cells []cell, o *Options) {
 				q := &around[k]
 				d := cells[q.from].row - here
 				lo, hi := c.col-reach, c.col+reach
-				if !o.SupportBothWays {
+				if o.SupportInOrder {
 					if d > 0 {
 						lo = c.col
 					} else {

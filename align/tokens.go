@@ -23,6 +23,7 @@ const (
 	afterClause = 1 << iota // a comma or the like stands before the word
 	gramWord                // one character of a word without spaces: its stem is a pair of characters
 	stopWord                // in the stop list of the text's language
+	hanWord                 // Chinese characters
 )
 
 // How many letters of an alphabet one character counts for: Chinese says in about a third of the
@@ -112,6 +113,7 @@ func appendWord(t *segment.Text, w *segment.Word, language uint32, words []token
 	switch {
 	case w.Flags&segment.Han != 0:
 		out.chars *= hanWeight
+		out.flags |= hanWord
 	case w.Flags&(segment.Syllabic|segment.Unspaced) != 0:
 		return characters(t, w, out, words, norms)
 	}
