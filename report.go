@@ -71,6 +71,16 @@ type Source struct {
 	Excluded Exclusion
 }
 
+// Documents returns the largest number of documents that hold one of the passage's sentences
+// exactly; 0 where it was not counted.
+func (s *Source) Documents() int {
+	n := 0
+	for _, p := range s.Parts {
+		n = max(n, p.Documents)
+	}
+	return n
+}
+
 // Evidence is one passage of the submission with all its sources, best first. The evidence of a
 // report is disjoint and in text order.
 type Evidence struct {

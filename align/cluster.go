@@ -34,17 +34,16 @@ func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 			out = append(out, newCluster(g.seeds))
 			continue
 		}
-		key, most := func(c *cell) int32 { return c.row }, gap[0]+1
+		key, order, most := rowOf, byRow, gap[0]+1
 		if g.byB {
-			most = gap[1] + 1
-			key = func(c *cell) int32 { return c.col }
+			key, order, most = colOf, byCol, gap[1]+1
 		}
 		if g.round > 0 {
-			slices.SortStableFunc(g.seeds, func(x, y cell) int { return int(key(&x) - key(&y)) })
+			slices.SortFunc(g.seeds, order)
 		}
 		from := 0
 		for i := 1; i <= len(g.seeds); i++ {
-			if i < len(g.seeds) && key(&g.seeds[i])-key(&g.seeds[i-1]) <= most {
+			if i < len(g.seeds) && key(g.seeds[i])-key(g.seeds[i-1]) <= most {
 				continue
 			}
 			next := group{seeds: g.seeds[from:i], byB: !g.byB, round: g.round + 1}
@@ -70,14 +69,14 @@ func newCluster(seeds []cell) cluster {
 // sides returns the mean over the units of each side of the best similarity of a seed of c there,
 // weighted by length; a unit without a seed counts as 0.
 func (p *pairing) sides(c *cluster) (a, b float64) {
-	side := func(units []unit, first int32, at func(*cell) int32) float64 {
+	side := func(units []unit, first int32, at func(cell) int32) float64 {
 		best := p.best[:0]
 		for range units {
 			best = append(best, 0)
 		}
 		p.best = best
 		for i := range c.seeds {
-			k := at(&c.seeds[i]) - first
+			k := at(c.seeds[i]) - first
 			best[k] = max(best[k], min(c.seeds[i].sim, 1))
 		}
 		var sum, chars float64
@@ -88,14 +87,15 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 		}
 		return sum / max(chars, 1)
 	}
-	a = side(p.a.units[c.a0:c.a1], c.a0, func(c *cell) int32 { return c.row })
-	b = side(p.b.units[c.b0:c.b1], c.b0, func(c *cell) int32 { return c.col })
+	a = side(p.a[c.a0:c.a1], c.a0, rowOf)
+	b = side(p.b[c.b0:c.b1], c.b0, colOf)
 	return a, b
 }
 
 // accepted divides seeds with a gap of gap units; a group whose mean similarity is too low is
 // divided again with one less, down to none, and then given up.
-func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64, least int) []cluster {
+func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64) []cluster {
+	least := p.o.LeastSeeds
 	var out []cluster
 	todo := joined(seeds, gap, least, nil)
 	for ; gap[0] >= 0 && len(todo) > 0; gap[0], gap[1] = gap[0]-1, gap[1]-1 {
@@ -116,6 +116,16 @@ func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) 
 	return out
 }
 
+func rowOf(c cell) int32 { return c.row }
+func colOf(c cell) int32 { return c.col }
+
+func byCol(x, y cell) int {
+	if x.col != y.col {
+		return int(x.col - y.col)
+	}
+	return int(x.row - y.row)
+}
+
 func byRow(x, y cell) int {
 	if x.row != y.row {
 		return int(x.row - y.row)
@@ -126,7 +136,7 @@ func byRow(x, y cell) int {
 // disjoint removes what clusters share on side A: the one with the higher level keeps the units
 // (Sanchez-Perez et al. 2014, section 3.3), the other keeps the longest rest. The result is in order
 // of A.
-func (p *pairing) disjoint(cs []cluster, least int) []cluster {
+func (p *pairing) disjoint(cs []cluster) []cluster {
 	slices.SortFunc(cs, func(x, y cluster) int {
 		switch {
 		case x.level > y.level:
@@ -138,7 +148,7 @@ func (p *pairing) disjoint(cs []cluster, least int) []cluster {
 		}
 		return int(x.b0 - y.b0)
 	})
-	taken := make([]bool, len(p.a.units))
+	taken := make([]bool, len(p.a))
 	kept := cs[:0]
 	for _, c := range cs {
 		from, to, best := c.a0, c.a0, c.a0
@@ -159,7 +169,7 @@ func (p *pairing) disjoint(cs []cluster, least int) []cluster {
 					rest = append(rest, s)
 				}
 			}
-			if len(rest) < least {
+			if len(rest) < p.o.LeastSeeds {
 				continue
 			}
 			level, evidence := c.level, c.evidence

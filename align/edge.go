@@ -9,33 +9,24 @@ import (
 // passage can be evidence for one word of the other side only, so a unit that resembles a passage
 // that has a better counterpart is no part of it.
 func (p *pairing) trim(c *cluster) {
-	a, b, gain := p.coverage(c)
-	least := float32(p.o.Trim)
-	a0, a1 := heaviest(p.a.units[c.a0:c.a1], a, least)
-	b0, b1 := heaviest(p.b.units[c.b0:c.b1], b, least)
+	sharedA, sharedB := p.coverage(c)
+	a0, a1 := p.heaviest(p.a[c.a0:c.a1], sharedA, p.totalA[c.a0:])
+	b0, b1 := p.heaviest(p.b[c.b0:c.b1], sharedB, p.totalB[c.b0:])
+	c.evidence = min(p.worth(sharedA[a0:a1]), p.worth(sharedB[b0:b1]))
 	a0, a1, b0, b1 = a0+c.a0, a1+c.a0, b0+c.b0, b1+c.b0
-	c.evidence = min(p.worth(gain[0][a0-c.a0:a1-c.a0]), p.worth(gain[1][b0-c.b0:b1-c.b0]))
 	if a0 == c.a0 && a1 == c.a1 && b0 == c.b0 && b1 == c.b1 {
 		return
 	}
-	rest := c.seeds[:0]
-	for _, s := range c.seeds {
-		if s.row >= a0 && s.row < a1 && s.col >= b0 && s.col < b1 {
-			rest = append(rest, s)
-		}
-	}
-	c.seeds = rest
+	c.seeds = slices.DeleteFunc(c.seeds, func(s cell) bool {
+		return s.row < a0 || s.row >= a1 || s.col < b0 || s.col >= b1
+	})
 	c.a0, c.a1, c.b0, c.b1 = a0, a1, b0, b1
 }
 
-// coverage pairs the words of both sides of c, best seeds first and each word once, and returns for
-// each unit of A and of B the share of its weight that is paired, 0 to 1.
-func (p *pairing) coverage(c *cluster) (a, b []float32, gain [2][]float32) {
-	ua, ub := p.a.units[c.a0:c.a1], p.b.units[c.b0:c.b1]
-	baseA, baseB := ua[0].from, ub[0].from
-	leftA := counts(p.a.entries[baseA:ua[len(ua)-1].to])
-	leftB := counts(p.b.entries[baseB:ub[len(ub)-1].to])
-	a, b = make([]float32, len(ua)), make([]float32, len(ub))
+// coverage pairs what both sides of c share, best seeds first and everything once, and returns what
+// each unit of A and of B got.
+func (p *pairing) coverage(c *cluster) (a, b []float32) {
+	a, b = make([]float32, c.a1-c.a0), make([]float32, c.b1-c.b0)
 	order := slices.Clone(c.seeds)
 	slices.SortFunc(order, func(x, y cell) int {
 		switch {
@@ -46,41 +37,84 @@ func (p *pairing) coverage(c *cluster) (a, b []float32, gain [2][]float32) {
 		}
 		return byRow(x, y)
 	})
+	claim := p.account(c)
 	for _, s := range order {
-		x, y := p.a.units[s.row], p.b.units[s.col]
-		j := y.from
-		for i := x.from; i < x.to; i++ {
-			k := p.w.common[p.a.entries[i].term]
-			if k < 0 {
-				continue
-			}
-			term := p.w.ofB[k]
-			for j < y.to && p.b.entries[j].term < term {
-				j++
-			}
-			if j == y.to {
-				break
-			}
-			if p.b.entries[j].term != term {
-				continue
-			}
-			if n := min(leftA[i-baseA], leftB[j-baseB]); n > 0 {
-				leftA[i-baseA] -= n
-				leftB[j-baseB] -= n
-				v := float32(n) * p.w.b[term]
-				a[s.row-c.a0] += v
-				b[s.col-c.b0] += v
-			}
+		v := claim(s)
+		a[s.row-c.a0] += v
+		b[s.col-c.b0] += v
+	}
+	return a, b
+}
+
+// heaviest returns the stretch of units with the largest sum of length times the share of their
+// total that they share, less Options.Trim.
+func (p *pairing) heaviest(units []unit, shared, total []float32) (from, to int32) {
+	least := float32(p.o.Trim)
+	best, sum := float32(-math.MaxFloat32), float32(0)
+	start := 0
+	for i := range units {
+		if sum < 0 {
+			sum, start = 0, i
+		}
+		sum += (shared[i]/max(total[i], 1e-6) - least) * float32(units[i].chars)
+		if sum > best {
+			best, from, to = sum, int32(start), int32(i)+1
 		}
 	}
-	gain = [2][]float32{slices.Clone(a), slices.Clone(b)}
-	for i, u := range ua {
-		a[i] /= max(p.a.weight(u, p.w.a), 1e-6)
+	return from, to
+}
+
+// worth returns what was shared, in rare words: see Options.Evidence.
+func (p *pairing) worth(shared []float32) float32 {
+	var sum float32
+	for _, v := range shared {
+		sum += v
 	}
-	for i, u := range ub {
-		b[i] /= max(p.b.weight(u, p.w.b), 1e-6)
+	return sum / p.unit
+}
+
+// books keep which words of two passages are still free to be evidence.
+type books struct {
+	a, b         *Text
+	w            *weights
+	fromA, fromB int32   // first entry of each side
+	leftA, leftB []int32 // words left, by entry
+}
+
+func newBooks(a, b *Text, w *weights, c *cluster) *books {
+	k := &books{a: a, b: b, w: w, fromA: a.units[c.a0].from, fromB: b.units[c.b0].from}
+	k.leftA = counts(a.entries[k.fromA:a.units[c.a1-1].to])
+	k.leftB = counts(b.entries[k.fromB:b.units[c.b1-1].to])
+	return k
+}
+
+// claim takes the words that both units of s still have and returns their weight.
+func (k *books) claim(s cell) float32 {
+	x, y := k.a.units[s.row], k.b.units[s.col]
+	var sum float32
+	j := y.from
+	for i := x.from; i < x.to; i++ {
+		common := k.w.common[k.a.entries[i].term]
+		if common < 0 {
+			continue
+		}
+		term := k.w.ofB[common]
+		for j < y.to && k.b.entries[j].term < term {
+			j++
+		}
+		if j == y.to {
+			break
+		}
+		if k.b.entries[j].term != term {
+			continue
+		}
+		if n := min(k.leftA[i-k.fromA], k.leftB[j-k.fromB]); n > 0 {
+			k.leftA[i-k.fromA] -= n
+			k.leftB[j-k.fromB] -= n
+			sum += float32(n) * k.w.b[term]
+		}
 	}
-	return a, b, gain
+	return sum
 }
 
 func counts(es []entry) []int32 {
@@ -91,37 +125,13 @@ func counts(es []entry) []int32 {
 	return out
 }
 
-// weight returns the sum of the weights of u's words.
-func (t *Text) weight(u unit, of []float32) float32 {
-	var sum float32
-	for _, e := range t.entries[u.from:u.to] {
-		sum += float32(e.count) * of[e.term]
-	}
-	return sum
-}
-
-// heaviest returns the stretch of units with the largest sum of (share - least) times length.
-func heaviest(units []unit, share []float32, least float32) (from, to int32) {
-	var best, sum float32
-	best = -1e9
-	start := 0
-	for i := range units {
-		if sum < 0 {
-			sum, start = 0, i
-		}
-		sum += (share[i] - least) * float32(units[i].chars)
-		if sum > best {
-			best, from, to = sum, int32(start), int32(i)+1
+// totals returns the sum of the weights of each unit's words.
+func (t *Text) totals(weight []float32) []float32 {
+	out := make([]float32, len(t.units))
+	for i, u := range t.units {
+		for _, e := range t.entries[u.from:u.to] {
+			out[i] += float32(e.count) * weight[e.term]
 		}
 	}
-	return from, to
-}
-
-// worth returns the sum of the gains in words that occur in two units only.
-func (p *pairing) worth(gains []float32) float32 {
-	var sum float32
-	for _, v := range gains {
-		sum += v
-	}
-	return sum / float32(math.Log(max(2, float64(len(p.a.units)+len(p.b.units))/2)))
+	return out
 }

@@ -26,31 +26,38 @@ type weights struct {
 	a, b   []float32 // by rank of each text
 	common []int32   // rank in A -> index of its postings, or -1
 	ofB    []int32   // index of postings -> rank in B
+	rare   float32   // weight of a stem that one unit of each text holds and nothing else
 }
 
 // weigh computes ln(N / n) for each stem, N being the units of both texts and n those that hold the
 // stem (Salton and Buckley 1988 with the pair for collection, as Sanchez-Perez et al. 2014 do).
-func weigh(a, b *Text) weights {
-	w := weights{
+func weigh(a, b *Text, o *Options) *weights {
+	w := &weights{
 		a: make([]float32, len(a.terms)), b: make([]float32, len(b.terms)),
 		common: make([]int32, len(a.terms)),
 	}
-	n := float64(len(a.units) + len(b.units))
-	idf := func(held int32) float32 { return float32(math.Log(n / float64(held))) }
+	n := float64(len(a.units)+len(b.units)) + o.Background
+	w.rare = float32(math.Log(max(n/2, 2)))
+	idf := func(held int32, stop bool) float32 {
+		if stop {
+			return float32(math.Log(n / (float64(held) + o.Background/2)))
+		}
+		return float32(math.Log(n / float64(held)))
+	}
 	type costly struct{ cost, ra int }
 	var costs []costly
 	total := 0
 	j := 0
 	for i, h := range a.terms {
 		for ; j < len(b.terms) && b.terms[j] < h; j++ {
-			w.b[j] = idf(b.spread[j])
+			w.b[j] = idf(b.spread[j], b.stops[j])
 		}
 		w.common[i] = -1
 		if j == len(b.terms) || b.terms[j] != h {
-			w.a[i] = idf(a.spread[i])
+			w.a[i] = idf(a.spread[i], a.stops[i])
 			continue
 		}
-		v := idf(a.spread[i] + b.spread[j])
+		v := idf(a.spread[i]+b.spread[j], a.stops[i] || b.stops[j])
 		w.a[i], w.b[j] = v, v
 		if v > 0 {
 			w.common[i] = int32(len(w.ofB))
@@ -62,7 +69,7 @@ func weigh(a, b *Text) weights {
 		j++
 	}
 	for ; j < len(b.terms); j++ {
-		w.b[j] = idf(b.spread[j])
+		w.b[j] = idf(b.spread[j], b.stops[j])
 	}
 	if most := workPerUnit * (len(a.units) + len(b.units)); total > most {
 		slices.SortFunc(costs, func(x, y costly) int {
@@ -227,8 +234,7 @@ func thin(cells []cell, cols int) []cell {
 }
 
 // support sets the score of every cell: its similarity and a share of the best similarity above
-// o.SupportOffset in each of the two rows before and after, within two columns on the side where an
-// unchanged order would put it. Reused text is rarely one sentence long, chance likeness mostly is.
+// o.SupportOffset in each of the two rows before and after, within two columns. Reused text is rarely one sentence long, chance likeness mostly is.
 func support(cells []cell, o *Options) {
 	const reach = 2
 	starts := rowStarts(cells)
@@ -255,7 +261,7 @@ func support(cells []cell, o *Options) {
 				q := &around[k]
 				d := cells[q.from].row - here
 				lo, hi := c.col-reach, c.col+reach
-				if !o.SupportBothWays {
+				if o.SupportInOrder {
 					if d > 0 {
 						lo = c.col
 					} else {

@@ -14,12 +14,15 @@ import (
 // Text is one side of a comparison, prepared. It is immutable and safe for concurrent use.
 type Text struct {
 	source string
+	sketch bool // made of a Sketch: there are no words
 	words  []token
 	units  []unit
 	// terms are the hashes of the distinct stems, ascending; an entry names a stem by its rank here.
 	terms []uint64
 	// spread[r] is the number of units that hold the stem of rank r.
 	spread []int32
+	// stops[r] says that the stem of rank r is of a stop word.
+	stops []bool
 	// entries[u.from:u.to] are the distinct stems of unit u, in order of rank.
 	entries []entry
 }
@@ -29,6 +32,7 @@ type unit struct {
 	first, last int32 // words
 	from, to    int32 // entries
 	chars       int32 // weighted letters
+	start, end  int32 // bytes of the original
 }
 
 // entry is a stem of a unit with its number of occurrences.
@@ -101,16 +105,19 @@ func divide(units []unit, words []token, s sentence) []unit {
 }
 
 // weigh fills in terms, spread and entries.
-func (t *Text) weigh(folded func(int) string) {
+func (t *Text) weigh(folded func(int) []byte) {
 	ids := make(map[uint64]int32, 64+len(t.words)/4) // folded word -> provisional id of its stem
 	stems := make(map[uint64]int32, 64+len(t.words)/4)
 	of := make([]int32, len(t.words))
 	var hashes []uint64
 	for i := range t.words {
 		h := t.words[i].hash
+		if t.words[i].flags&gramWord != 0 {
+			h = xxhash.Sum64(folded(i))
+		}
 		id, ok := ids[h]
 		if !ok {
-			s := xxhash.Sum64String(stem(folded(i)))
+			s := xxhash.Sum64(stem(folded(i)))
 			if id, ok = stems[s]; !ok {
 				id = int32(len(hashes))
 				hashes = append(hashes, s)
@@ -122,6 +129,12 @@ func (t *Text) weigh(folded func(int) string) {
 	}
 	t.rank(hashes, of)
 	t.spread = make([]int32, len(t.terms))
+	t.stops = make([]bool, len(t.terms))
+	for i, r := range of {
+		if t.words[i].flags&stopWord != 0 {
+			t.stops[r] = true
+		}
+	}
 	count := make([]int32, len(t.terms))
 	for i := range t.units {
 		u := &t.units[i]
@@ -142,6 +155,11 @@ func (t *Text) weigh(folded func(int) string) {
 		u.chars = 0
 		for _, w := range t.words[u.first:u.last] {
 			u.chars += w.chars
+		}
+		span := t.span(u.first, u.last)
+		u.start, u.end = int32(span.Start), int32(span.End)
+		if i > 0 { // one mark may cling to the word before and to the one behind
+			u.start = max(u.start, t.units[i-1].end)
 		}
 	}
 }
@@ -170,16 +188,22 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 }
 
 // stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
-func stem(word string) string {
+func stem(word []byte) []byte {
 	if len(word) < 3 || len(word) > 40 {
 		return word
 	}
-	for i := range len(word) {
-		if word[i] < 'a' || word[i] > 'z' {
+	runes := make([]rune, len(word))
+	for i, c := range word {
+		if c < 'a' || c > 'z' {
 			return word
 		}
+		runes[i] = rune(c)
 	}
-	return string(porterstemmer.StemWithoutLowerCasing([]rune(word)))
+	out := word[:0:0]
+	for _, r := range porterstemmer.StemWithoutLowerCasing(runes) {
+		out = append(out, byte(r))
+	}
+	return out
 }
 
 // mostMarks bounds the punctuation that clings to a passage's first and last word.

@@ -1,105 +1,150 @@
 package align
 
 import (
+	"math/bits"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
+
+	"concordat/segment"
 )
 
-// token is one word with its place in the original text.
+// token is one word with its place in the original text: a word of a spaced language, a Chinese
+// word, or one character of a script that is written without spaces and is not Chinese.
 type token struct {
 	start, end int32  // bytes of the original
-	hash       uint64 // of the folded word; equal words have equal hashes
+	hash       uint64 // of the folded letters; equal words have equal hashes
 	chars      int32  // weighted letters: see hanWeight
 	flags      uint8
 }
 
 const (
-	isHan       = 1 << iota // Han characters
-	afterClause             // a comma or the like stands before the word
+	afterClause = 1 << iota // a comma or the like stands before the word
+	gramWord                // one character of a word without spaces: its stem is a pair of characters
+	stopWord                // in the stop list of the text's language
+	hanWord                 // Chinese characters
 )
 
-// hanWeight is how many letters of an alphabet one Han character counts for: Chinese says in about
-// a third of the characters what English says, and all lengths below are in Latin letters.
-const hanWeight = 3
+// How many letters of an alphabet one character counts for: Chinese says in about a third of the
+// characters what English says, a syllabary in half, and all lengths here are in Latin letters.
+const (
+	hanWeight      = 3
+	syllableWeight = 2
+)
 
 // sentence is words [first, last) of one sentence.
 type sentence struct{ first, last int32 }
 
-// tokens cuts text into words (runs of letters, marks and digits, lower-cased; single Han
-// characters) and sentences. folded returns the folded letters of a word.
-func tokens(text string) (words []token, sentences []sentence, folded func(i int) string) {
-	var first int32
-	var clause, ended, breakLine bool
+// tokens cuts text into words and sentences. folded returns the folded letters of a word. A text that
+// [segment.Split] refuses has none.
+func tokens(text string) (words []token, sentences []sentence, folded func(i int) []byte) {
+	t, err := segment.Split(text)
+	if err != nil {
+		return nil, nil, nil
+	}
+	words = make([]token, 0, len(t.Words))
+	norms := make([][2]int32, 0, len(t.Words))
+	language := languageOf(t)
+	first := int32(0)
 	end := func() {
 		if n := int32(len(words)); n > first {
 			sentences = append(sentences, sentence{first, n})
 			first = n
 		}
 	}
-	lower := strings.ToLower
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if !wordRune(r) {
-			switch {
-			case strings.ContainsRune(".!?", r):
-				ended = true
-			case strings.ContainsRune("。！？；", r):
-				end()
-			case strings.ContainsRune(",;:，、：", r):
-				clause = true
-			case unicode.IsSpace(r):
-				if ended {
+	for _, p := range t.Paragraphs {
+		for k := p.First; k < p.Last; k++ {
+			s := &t.Sentences[k]
+			for i := s.First; i < s.Last; i++ {
+				w := &t.Words[i]
+				if i > s.First && stopped(text[t.Words[i-1].End:w.Start]) {
 					end()
 				}
-				if r == '\n' {
-					if breakLine {
-						end()
-					}
-					breakLine = true
-				}
-				i += size
-				continue
-			case strings.ContainsRune("\"')]»”’", r) && ended:
-				i += size
-				continue
+				words, norms = appendWord(t, w, language, words, norms)
 			}
-			if r != '.' && r != '!' && r != '?' {
-				ended = false
-			}
-			breakLine = false
-			i += size
-			continue
-		}
-		w := token{start: int32(i)}
-		if clause {
-			w.flags |= afterClause
-		}
-		ended, clause, breakLine = false, false, false
-		if unicode.Is(unicode.Han, r) {
-			i += size
-			w.flags |= isHan
-			w.chars = hanWeight
-		} else {
-			for i < len(text) {
-				r, size := utf8.DecodeRuneInString(text[i:])
-				if !wordRune(r) || unicode.Is(unicode.Han, r) {
-					break
-				}
-				i += size
-				w.chars++
+			// A line end that is meant ends no sentence here: copies are rarely wrapped as their source is.
+			if s.Span.End > int(t.Words[s.Last-1].End) {
+				end()
 			}
 		}
-		w.end = int32(i)
-		w.hash = xxhash.Sum64String(lower(text[w.start:w.end]))
-		words = append(words, w)
+		end()
 	}
-	end()
-	return words, sentences, func(i int) string { return lower(text[words[i].start:words[i].end]) }
+	return words, sentences, func(i int) []byte { return t.Norm[norms[i][0]:norms[i][1]] }
 }
 
-func wordRune(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+// languageOf returns the bit of the stop list that holds most words of t, or 0.
+func languageOf(t *segment.Text) uint32 {
+	var votes [32]int
+	for i := range t.Words {
+		for m := t.Words[i].Stop; m != 0; m &= m - 1 {
+			votes[bits.TrailingZeros32(m)]++
+		}
+	}
+	best := 0
+	for i, n := range votes {
+		if n > votes[best] {
+			best = i
+		}
+	}
+	if votes[best] == 0 {
+		return 0
+	}
+	return 1 << best
+}
+
+// stopped reports whether the text between two words has a full stop or the like before white space.
+// [segment.Split] knows abbreviations and wants a capital letter behind; here a stop too many costs
+// little, as short sentences join the next, while a stop too few hides where a passage begins, and
+// text that went through a machine has lost its capitals.
+func stopped(between string) bool {
+	i := strings.IndexAny(between, ".!?")
+	return i >= 0 && strings.ContainsAny(between[i:], " \n\t\u00a0")
+}
+
+func appendWord(t *segment.Text, w *segment.Word, language uint32, words []token, norms [][2]int32) ([]token, [][2]int32) {
+	out := token{start: w.Start, end: w.End, hash: w.Hash, chars: int32(w.Chars)}
+	if w.Flags&segment.AfterClause != 0 {
+		out.flags = afterClause
+	}
+	if w.Stop&language != 0 || w.Flags&segment.HanStop != 0 {
+		out.flags |= stopWord
+	}
+	switch {
+	case w.Flags&segment.Han != 0:
+		out.chars *= hanWeight
+		out.flags |= hanWord
+	case w.Flags&(segment.Syllabic|segment.Unspaced) != 0:
+		return characters(t, w, out, words, norms)
+	}
+	return append(words, out), append(norms, [2]int32{w.NormStart, w.NormEnd})
+}
+
+// characters appends the characters of w, a run of a script without spaces, as words of their own.
+// The folded form of each is itself with the one behind it. Where folding changed the number of
+// characters the run stays whole.
+func characters(t *segment.Text, w *segment.Word, like token, words []token, norms [][2]int32) ([]token, [][2]int32) {
+	source, norm := t.Source[w.Start:w.End], t.Norm[w.NormStart:w.NormEnd]
+	n := utf8.RuneCount(norm)
+	if utf8.RuneCountInString(source) != n {
+		return append(words, like), append(norms, [2]int32{w.NormStart, w.NormEnd})
+	}
+	like.flags |= gramWord
+	like.chars = 1
+	if w.Flags&segment.Syllabic != 0 {
+		like.chars = syllableWeight
+	}
+	at := 0
+	for i := range source {
+		_, here := utf8.DecodeRune(norm[at:])
+		_, next := utf8.DecodeRune(norm[at+here:])
+		_, size := utf8.DecodeRuneInString(source[i:])
+		like.start, like.end = w.Start+int32(i), w.Start+int32(i+size)
+		like.hash = xxhash.Sum64(norm[at : at+here])
+		words = append(words, like)
+		norms = append(norms, [2]int32{w.NormStart + int32(at), w.NormStart + int32(at+here+next)})
+		at += here
+		like.flags &^= afterClause
+	}
+	return words, norms
 }

@@ -238,17 +238,24 @@ func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*co
 	if _, err := match(ctx, query(qs[:min(len(qs), perDocument)])); err != nil { // builds the table, if there is one
 		return r, err
 	}
+	var asked []*concordat.Query
+	var answers []*concordat.Answer
+	for from := 0; from < len(qs); from += perDocument {
+		asked = append(asked, query(qs[from:min(from+perDocument, len(qs))]))
+	}
 	runtime.GC()
 	start := cpu()
-	for from := 0; from < len(qs); from += perDocument {
-		part := qs[from:min(from+perDocument, len(qs))]
-		a, err := match(ctx, query(part))
+	for _, q := range asked {
+		a, err := match(ctx, q)
 		if err != nil {
 			return r, err
 		}
-		r.Missed += missed(a, part, probe)
+		answers = append(answers, a)
 	}
 	took := cpu() - start
+	for i, a := range answers {
+		r.Missed += missed(a, qs[i*perDocument:], probe)
+	}
 	r.CPU = micro(took) / float64(len(qs))
 	r.Document = r.CPU * perDocument / 1000
 	r.P50, r.P99 = latency(ctx, match, query, qs)
@@ -280,8 +287,8 @@ func latency(ctx context.Context, match func(context.Context, *concordat.Query) 
 	return times[len(times)/2], times[len(times)*99/100]
 }
 
-// missed counts the planted questions within the probe's guarantee whose original is not among the
-// matches.
+// missed counts, among the questions of one document at the head of qs, the planted ones within the
+// probe's guarantee whose original is not among the matches.
 func missed(a *concordat.Answer, qs []Question, probe concordat.Probe) int {
 	guarantee := concordat.Complete
 	if probe == concordat.ProbeOne {
@@ -295,7 +302,7 @@ func missed(a *concordat.Answer, qs []Question, probe concordat.Probe) int {
 		}
 	}
 	n := 0
-	for i, q := range qs {
+	for i, q := range qs[:min(perDocument, len(qs))] {
 		if q.Target >= 0 && q.Bits <= guarantee && !found[[2]int{i, q.Target}] {
 			n++
 		}

@@ -9,6 +9,7 @@ type flat struct {
 	prints []concordat.Fingerprint
 	starts [concordat.Bands][]uint32 // by band value; one more than there are values
 	ids    [concordat.Bands][]uint32
+	near   int // entries within the distance: keeps the compiler from dropping the check
 }
 
 func newFlat(prints []concordat.Fingerprint) *flat {
@@ -51,14 +52,11 @@ func (f *flat) ask(q concordat.Fingerprint, probe concordat.Probe) int {
 	return n
 }
 
-// near keeps the compiler from dropping the check.
-var near int
-
 func (f *flat) bucket(b int, v uint32, q concordat.Fingerprint) int {
 	ids := f.ids[b][f.starts[b][v]:f.starts[b][v+1]]
 	for _, i := range ids {
 		if f.prints[i].Distance(q) <= reportDistance {
-			near++
+			f.near++
 		}
 	}
 	return len(ids)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/minhash"
+	"concordat/segment"
 )
 
 // Channel says what the two sides of an alignment know of each other.
@@ -23,6 +26,11 @@ type Channel string
 const (
 	// ChannelText aligns the texts themselves.
 	ChannelText Channel = "text"
+	// ChannelFingerprints aligns the 100-bit fingerprints of sentences, then as the next one.
+	ChannelFingerprints Channel = "fingerprints"
+	// ChannelSketches aligns keyed word sets, then the order of words where they suggest a literal
+	// copy: what a site hands over of a nominated document instead of its text.
+	ChannelSketches Channel = "sketches"
 )
 
 // AsPAN returns the options with PAN's habits of annotation, which are not those of people: one
@@ -37,8 +45,9 @@ func AsPAN(o align.Options) align.Options {
 // It works on all cores and stops at the first error or when ctx ends. The texts are read as UTF-8;
 // every byte that is not counts as one code point, as PAN's reader has it.
 func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, channel Channel) error {
-	if channel != ChannelText {
-		return fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
+	find, err := finder(channel)
+	if err != nil {
+		return err
 	}
 	f, err := os.Open(pairsFile)
 	if err != nil {
@@ -53,7 +62,11 @@ func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, chann
 		return err
 	}
 	return overPairs(ctx, pairs, srcDir, suspDir, func(p DocumentPair, susp, source *Side) error {
-		found := detections(p, susp, source, AsPAN(align.Options{}))
+		passages, err := find(susp, source)
+		if err != nil {
+			return err
+		}
+		found := annotated(p, susp, source, passages)
 		return writeFile(filepath.Join(outDir, stem(p.Susp)+"-"+stem(p.Source)+".xml"), p.Susp, found)
 	})
 }
@@ -120,9 +133,116 @@ func onePair(p DocumentPair, srcs, susps *shelf, do func(DocumentPair, *Side, *S
 	return do(p, susp, source)
 }
 
-func detections(p DocumentPair, susp, source *Side, o align.Options) []Annotation {
-	var out []Annotation
-	for _, x := range align.Pair(susp.Text, source.Text, o) {
+// finder returns what aligns a pair over a channel.
+func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error), error) {
+	switch channel {
+	case ChannelText:
+		return func(susp, source *Side) ([]align.Passage, error) {
+			return align.Pair(susp.Text, source.Text, AsPAN(align.Options{})), nil
+		}, nil
+	case ChannelFingerprints:
+		sketcher, err := minhash.New(4, sketchKey)
+		if err != nil {
+			return nil, err
+		}
+		return func(susp, source *Side) ([]align.Passage, error) {
+			return overPrints(sketcher, susp, source, AsPAN(align.Options{}))
+		}, nil
+	case ChannelSketches:
+		return func(susp, source *Side) ([]align.Passage, error) {
+			return overSketches(susp.Text, source.Text, AsPAN(align.Options{}))
+		}, nil
+	}
+	return nil, fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
+}
+
+// sketchKey stands for the key of a federation.
+var sketchKey = []byte("evaluation")
+
+// overSketches does what two sites do: sketches of both documents, and then, for passages that are
+// probably literal, the order of their words.
+func overSketches(susp, source *align.Text, o align.Options) ([]align.Passage, error) {
+	a, err := sketched(susp)
+	if err != nil {
+		return nil, err
+	}
+	b, err := sketched(source)
+	if err != nil {
+		return nil, err
+	}
+	return edges(susp, source, align.Literal(a, b, o), o, func() []align.Passage { return align.Pair(a, b, o) })
+}
+
+// overPrints does what two sites do that show each other fingerprints only.
+func overPrints(sketcher concordat.Sketcher, susp, source *Side, o align.Options) ([]align.Passage, error) {
+	a, err := prints(sketcher, susp.Source)
+	if err != nil {
+		return nil, err
+	}
+	b, err := prints(sketcher, source.Source)
+	if err != nil {
+		return nil, err
+	}
+	return edges(susp.Text, source.Text, align.LiteralPrints(a, b, o), o, func() []align.Passage { return align.PairPrints(a, b, o) })
+}
+
+// prints returns the fingerprints of a text's indexed blocks, as package profile makes them.
+func prints(sketcher concordat.Sketcher, text string) ([]align.Print, error) {
+	t, err := segment.Split(text)
+	if err != nil {
+		return nil, err
+	}
+	blocks, _, _ := t.Blocks(segment.Natural)
+	var out []align.Print
+	for _, b := range blocks {
+		features, _ := t.Features(b, nil)
+		f := sketcher.Sketch(features)
+		slices.Sort(features)
+		out = append(out, align.Print{
+			Span:  concordat.Span(b.Span),
+			Chars: b.Chars, Features: len(slices.Compact(features)), Fingerprint: f,
+		})
+	}
+	return out, nil
+}
+
+// edges replaces the passages that are probably literal by the exact ones that the order of their
+// words gives.
+func edges(susp, source *align.Text, literal []align.Passage, o align.Options, rest func() []align.Passage) ([]align.Passage, error) {
+	var copies []align.Passage
+	for _, p := range literal {
+		x, err := susp.Order(sketchKey, p.A)
+		if err != nil {
+			return nil, err
+		}
+		y, err := source.Order(sketchKey, p.B)
+		if err != nil {
+			return nil, err
+		}
+		found, err := align.Copies(x, y, o)
+		if err != nil {
+			return nil, err
+		}
+		copies = append(copies, found...)
+	}
+	if o.VerbatimReplaces && len(copies) > 0 {
+		return copies, nil
+	}
+	return append(copies, rest()...), nil
+}
+
+func sketched(t *align.Text) (*align.Text, error) {
+	s, err := t.Sketch(sketchKey, align.DefaultSketchBits)
+	if err != nil {
+		return nil, err
+	}
+	return s.Text()
+}
+
+// annotated returns passages in code points, as PAN counts.
+func annotated(p DocumentPair, susp, source *Side, passages []align.Passage) []Annotation {
+	out := make([]Annotation, 0, len(passages))
+	for _, x := range passages {
 		a0, a1 := susp.runes.at(x.A.Start), susp.runes.at(x.A.End)
 		b0, b1 := source.runes.at(x.B.Start), source.runes.at(x.B.End)
 		out = append(out, Annotation{p.Susp, p.Source, a0, a1 - a0, b0, b1 - b0})

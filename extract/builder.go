@@ -17,8 +17,11 @@ type builder struct {
 	label  string // place to be recorded with the next paragraph
 	full   bool   // MaxText was met
 	counts map[string]int
-	spans  spanFlags   // stretches of para that need a flag
-	places []paraPlace // places that begin inside para
+	// include gives the file that a LaTeX text includes; nil: there are no others.
+	include func(name string) ([]byte, bool)
+	spans   spanFlags   // stretches of para that need a flag
+	places  []paraPlace // places that begin inside para
+	scans   []Scan
 }
 
 // paraPlace is a place that begins inside the paragraph being written.
@@ -78,16 +81,19 @@ func (b *builder) end() {
 		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
 		return
 	}
+	at, whole := b.offset(), !b.full
 	b.raw("\n\n", s)
+	if !whole {
+		b.spans.open = b.spans.open[:0]
+	}
 	lead := len(raw) - len(strings.TrimLeftFunc(raw, unicode.IsSpace))
-	at := b.out.Len() - len(s)
 	for _, p := range b.places {
 		if !b.full {
 			b.res.Places = append(b.res.Places, Place{min(at+max(p.at-lead, 0), b.out.Len()), p.label})
 		}
 	}
 	if len(b.spans.open) > 0 {
-		b.spans.raise(b, max(at, 0), lead, b.out.Len())
+		b.spans.raise(b, at, lead, b.out.Len())
 	}
 	b.spans.open, b.places = b.spans.open[:0], b.places[:0]
 }
@@ -103,6 +109,9 @@ func (b *builder) raw(sep, s string) {
 	if room := b.opt.MaxText - int64(b.out.Len()) - int64(len(sep)); int64(len(s)) > room {
 		s = cutString(s, int(max(room, 0)))
 		b.full = true
+		if s == "" {
+			sep = ""
+		}
 		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes (MaxText)", b.opt.MaxText))
 	}
 	b.out.WriteString(sep)
@@ -204,6 +213,8 @@ func (b *builder) emptyError() *Error {
 			return &Error{Code: f.Code, Detail: f.Detail}
 		case FlagPictures:
 			return &Error{Code: NoTextLayer, Detail: f.Detail}
+		case FlagPart:
+			return &Error{Code: Empty, Detail: "no character of text in it; " + f.Detail}
 		}
 	}
 	return &Error{Code: Empty, Detail: "no character of text in it"}

@@ -97,7 +97,7 @@ func (p *parts) pageHeaders(dir string, body func([]byte) error) {
 			s := strings.TrimSpace(probe.out.String())
 			switch {
 			case s == "":
-			case utf8.RuneCountInString(s) <= shortHeader:
+			case utf8.RuneCountInString(s) <= shortHeader && p.b.any():
 				p.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
 			default:
 				p.b.place("page header or footer")

@@ -39,6 +39,9 @@ type Options struct {
 	MaxDepth int
 	// MaxNesting is how deep archives may lie in archives; default 3.
 	MaxNesting int
+	// MaxScans is the most pages without a text layer that Members keeps as pictures for character
+	// recognition; default 0, none.
+	MaxScans int
 	// PDF reads PDF files; nil: they are refused as unsupported.
 	PDF *PDF `json:"-"`
 }
@@ -54,7 +57,7 @@ func (o Options) Validate() error {
 	}{
 		{"MaxInput", o.MaxInput}, {"MaxText", o.MaxText}, {"MaxPages", int64(o.MaxPages)},
 		{"MaxEntries", int64(o.MaxEntries)}, {"MaxUnpacked", o.MaxUnpacked}, {"MaxRatio", int64(o.MaxRatio)},
-		{"MaxDepth", int64(o.MaxDepth)}, {"MaxNesting", int64(o.MaxNesting)},
+		{"MaxDepth", int64(o.MaxDepth)}, {"MaxNesting", int64(o.MaxNesting)}, {"MaxScans", int64(o.MaxScans)},
 	} {
 		if f.value < 0 {
 			errs = append(errs, fmt.Errorf("%s is %d, must not be negative", f.name, f.value))
@@ -138,7 +141,12 @@ func Bytes(name string, data []byte, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(format, data, o, newBudget(o))
+	o.MaxScans = 0
+	m := read(format, data, o, newBudget(o))
+	if m.Err != nil {
+		return nil, m.Err
+	}
+	return m.Result, nil
 }
 
 func checkInput(name string, data []byte, o Options) (Format, error) {
@@ -151,28 +159,33 @@ func checkInput(name string, data []byte, o Options) (Format, error) {
 	return Sniff(name, data)
 }
 
-// read runs the reader of one format and settles what it left.
-func read(f Format, data []byte, o Options, lim *budget) (res *Result, err error) {
+// read runs the reader of one format and settles what it left. The member has no path yet.
+func read(f Format, data []byte, o Options, lim *budget) Member {
+	return readWith(f, readers(f), data, o, lim)
+}
+
+func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Options, lim *budget) (m Member) {
 	b := newBuilder(f, o, lim)
 	// Parsers of other authors are used on hostile bytes; a panic of theirs is damage to this one
 	// file. Our own parsers are fuzzed and do not rely on it.
 	defer func() {
 		if p := recover(); p != nil {
-			res, err = nil, &Error{Code: Damaged, Detail: fmt.Sprintf("%s: the reader stopped: %v", f, p)}
+			m = Member{Err: &Error{Code: Damaged, Detail: fmt.Sprintf("%s: the reader stopped: %v", f, p)}}
 		}
 	}()
-	if rerr := readers(f)(b, data); rerr != nil {
-		var e *Error
-		if !errors.As(rerr, &e) {
-			e = &Error{Code: Damaged, Detail: fmt.Sprintf("%s: %v", f, rerr)}
-		}
+	if err := reader(b, data); err != nil {
+		e := asError(err)
 		// What was read before the damage is worth showing, never worth hiding the damage.
 		if !b.any() || e.Code == Encrypted || e.Code == Binary || e.Code == Unsupported {
-			return nil, e
+			return Member{Err: e, Scans: b.scans}
 		}
 		b.partial(e.Code, e.Detail)
 	}
-	return b.result()
+	r, err := b.result()
+	if err != nil {
+		return Member{Err: asError(err), Scans: b.scans}
+	}
+	return Member{Result: r, Scans: b.scans}
 }
 
 func readers(f Format) func(*builder, []byte) error {
@@ -201,17 +214,23 @@ func readers(f Format) func(*builder, []byte) error {
 		return readRTF
 	case DOC:
 		return readDOC
+	case PPT:
+		return readPPT
 	case EML:
 		return readMail
 	case MHTML:
 		return readMHTML
 	case MSG:
 		return readMSG
+	case LaTeX:
+		return readLaTeX
+	case Image:
+		return readImage
 	}
 	return func(*builder, []byte) error {
 		switch f {
-		case Image:
-			return &Error{Code: NoTextLayer, Detail: "the file is a picture"}
+		case ZIP, TAR, GZIP:
+			return &Error{Code: Archive, Detail: "an archive of files"}
 		case Other:
 			return &Error{Code: Binary, Detail: "a program, a sound or a packed file, not text"}
 		}

@@ -43,6 +43,12 @@ func odt(t testing.TB, body string) []byte {
 		"content.xml", `<office:document-content `+odtNS+`><office:body><office:text>`+body+`</office:text></office:body></office:document-content>`)
 }
 
+func odtWithHeader(t testing.TB, header string) []byte {
+	return zipped(t, "mimetype", "application/vnd.oasis.opendocument.text",
+		"content.xml", `<office:document-content `+odtNS+`><office:body><office:text><text:p>body</text:p></office:text></office:body></office:document-content>`,
+		"styles.xml", `<office:document-styles `+odtNS+` xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"><style:header><text:p>`+header+`<text:page-number>7</text:page-number></text:p></style:header></office:document-styles>`)
+}
+
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		name, file, want string
@@ -63,6 +69,8 @@ func TestText(t *testing.T) {
 		{"docx other prefix", "a.docx", "x", zipped(t, "word/document.xml", `<ns0:document xmlns:ns0="http://purl.oclc.org/ooxml/wordprocessingml/main"><ns0:body><ns0:p><ns0:r><ns0:t>x</ns0:t></ns0:r></ns0:p></ns0:body></ns0:document>`)},
 		{"odt", "a.odt", "Title\n\na  b c\nd", odt(t, `<text:h>Title</text:h><text:p>a<text:s text:c="2"/>b   c<text:line-break/>d</text:p>`)},
 		{"odt note", "a.odt", "the note\n\nword and more", odt(t, `<text:p>word<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>the note</text:p></text:note-body></text:note> and more</text:p>`)},
+		{"odt long header", "a.odt", "body\n\n" + strings.Repeat("long header ", 30) + "end", odtWithHeader(t, strings.Repeat("long header ", 30)+"end")},
+		{"odt short header", "a.odt", "body", odtWithHeader(t, "running title")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := extract.Bytes(c.file, c.data, extract.Options{})

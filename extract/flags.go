@@ -24,5 +24,3 @@ const (
 	FlagQuoted      = "quotation"       // unusual quotation marks around a long passage
 	FlagAttachment  = "attachment"      // attachments are read as members
 )
-
-func scanText(b *builder) {}

@@ -149,7 +149,9 @@ func singleByte(data []byte) (charset, bool) {
 	for _, n := range pairs {
 		total += n
 	}
-	if at < 0 || best > unlike*float64(max(total, 20)) {
+	// A Latin text of a language we have no letters of has few bytes that are not ASCII; where they
+	// are many and no language reads them, the encoding is one we do not know.
+	if at < 0 || best > unlike*float64(max(total, 20)) && high*4 > letters {
 		return charset{}, false
 	}
 	return charset{name: singleBytes[at].name, enc: singleBytes[at].enc}, true

@@ -52,9 +52,12 @@ func readMail(b *builder, data []byte) error {
 	return nil
 }
 
-// readMessage parses a message; the line "From " of a mailbox before it is dropped.
+// readMessage parses a message; of a mailbox the first, without the line "From ".
 func readMessage(data []byte) (*mail.Message, error) {
 	if bytes.HasPrefix(data, []byte("From ")) {
+		if rest := nextMessage(data); rest != nil {
+			data = data[:len(data)-len(rest)]
+		}
 		if i := bytes.IndexByte(data, '\n'); i >= 0 {
 			data = data[i+1:]
 		}

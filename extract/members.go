@@ -11,6 +11,7 @@ type Member struct {
 	Path   string  `json:"path"` // such as work.zip!/chapter/one.docx
 	Result *Result `json:"result,omitempty"`
 	Err    *Error  `json:"error,omitempty"`
+	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 }
 
 // Members gives every file inside an archive or message, in the archive's order, each with its text
@@ -37,16 +38,17 @@ type walker struct {
 	done  bool // the caller has had enough
 }
 
-func (w *walker) give(path string, r *Result, err error) {
+// give hands a member on under its path.
+func (w *walker) give(path string, m Member) {
 	if w.done {
 		return
 	}
-	m := Member{Path: path, Result: r}
-	if err != nil {
-		m.Result, m.Err = nil, asError(err)
-	}
+	m.Path = path
 	w.done = !w.yield(m)
 }
+
+// fail hands on that there is no text at path.
+func (w *walker) fail(path string, err error) { w.give(path, Member{Err: asError(err)}) }
 
 func asError(err error) *Error {
 	var e *Error
@@ -60,9 +62,12 @@ func asError(err error) *Error {
 func (w *walker) walk(path, name string, data []byte, depth int) {
 	f, err := checkInput(name, data, w.o)
 	if err != nil {
-		w.give(path, nil, err)
+		w.fail(path, err)
 		return
 	}
-	r, err := read(f, data, w.o, w.lim)
-	w.give(path, r, err)
+	if w.open(f, path, name, data, depth) {
+		return
+	}
+	w.give(path, read(f, data, w.o, w.lim))
+	w.attachments(f, path, data, depth)
 }

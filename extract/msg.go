@@ -22,7 +22,7 @@ const (
 func msgProperties(streams map[string][]byte, path string) map[string][]byte {
 	p := map[string][]byte{}
 	for k, v := range streams {
-		if name, ok := strings.CutPrefix(k, path+"__substg1.0_"); ok && len(name) == 8 {
+		if name, ok := strings.CutPrefix(k, strings.ToLower(path)+"__substg1.0_"); ok && len(name) == 8 {
 			p[strings.ToUpper(name)] = v
 		}
 	}
@@ -31,7 +31,7 @@ func msgProperties(streams map[string][]byte, path string) map[string][]byte {
 
 func msgStreams(data []byte) (map[string][]byte, error) {
 	return oleStreams(data, func(path []string, name string) bool {
-		return strings.HasPrefix(name, "__substg1.0_") && len(path) <= 1
+		return strings.HasPrefix(strings.ToLower(name), "__substg1.0_") && len(path) <= 1
 	})
 }
 

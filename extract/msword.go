@@ -12,7 +12,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// oleStreams reads the named streams of a compound file, each at most as long as the file.
+// oleStreams reads the wanted streams of a compound file, each at most as long as the file, by their
+// path in small letters.
 func oleStreams(data []byte, want func(path []string, name string) bool) (map[string][]byte, error) {
 	doc, err := mscfb.New(bytes.NewReader(data))
 	if err != nil {
@@ -25,7 +26,7 @@ func oleStreams(data []byte, want func(path []string, name string) bool) (map[st
 		if err != nil {
 			break // the end, or damage: what is missing shows below
 		}
-		key := strings.Join(append(append([]string(nil), e.Path...), e.Name), "/")
+		key := strings.ToLower(strings.Join(append(append([]string(nil), e.Path...), e.Name), "/"))
 		if !want(e.Path, e.Name) || got[key] != nil {
 			continue
 		}
@@ -44,21 +45,26 @@ func oleStreams(data []byte, want func(path []string, name string) bool) (map[st
 // readDOC reads Word's binary format from Word 97 on: the pieces of its text in order ([MS-DOC],
 // sections 2.4.1 and 2.8.35).
 func readDOC(b *builder, data []byte) error {
+	macro := false
 	streams, err := oleStreams(data, func(path []string, name string) bool {
-		return len(path) == 0 && (name == "WordDocument" || name == "0Table" || name == "1Table" || name == "\x05SummaryInformation") ||
-			strings.EqualFold(name, "VBA")
+		name = strings.ToLower(name)
+		macro = macro || len(path) > 0 && name == "_vba_project"
+		return len(path) == 0 && (name == "worddocument" || name == "0table" || name == "1table" || name == "\x05summaryinformation")
 	})
 	if err != nil {
 		return err
 	}
-	w := &wordFile{b: b, doc: streams["WordDocument"]}
+	w := &wordFile{b: b, doc: streams["worddocument"]}
 	if err := w.header(); err != nil {
 		return err
 	}
-	b.summary(streams["\x05SummaryInformation"])
-	table := streams["0Table"]
+	if macro {
+		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+	}
+	b.summary(streams["\x05summaryinformation"])
+	table := streams["0table"]
 	if w.flags&0x0200 != 0 {
-		table = streams["1Table"]
+		table = streams["1table"]
 	}
 	pieces, err := w.pieces(table)
 	if err != nil {
@@ -159,6 +165,7 @@ var wordParts = [8]string{"", "footnotes", "header", "macro", "comments", "endno
 func (w *wordFile) write(pieces []wordPiece) error {
 	part, left := 0, w.parts[0]
 	field := &wordField{b: w.b}
+	var headers []uint16
 	var damaged error
 	total := 0
 	for _, p := range pieces {
@@ -184,16 +191,39 @@ func (w *wordFile) write(pieces []wordPiece) error {
 				}
 			}
 			left--
-			if n := wordParts[part]; n != "header" && n != "macro" && n != "comments" {
+			switch wordParts[part] {
+			case "header":
+				headers = append(headers, u)
+			case "macro", "comments":
+			default:
 				field.unit(u)
 			}
 		}
 	}
 	field.finish()
-	if w.parts[2] > 20 {
+	w.headers(field, headers)
+	return damaged
+}
+
+// headers leaves out short page headers and footers, and keeps long ones, and those of a document
+// without other text.
+func (w *wordFile) headers(field *wordField, units []uint16) {
+	letters := 0
+	for _, u := range units {
+		if u > ' ' {
+			letters++
+		}
+	}
+	switch {
+	case letters > shortHeader, letters > 0 && !w.b.any():
+		w.b.place("page header or footer")
+		for _, u := range units {
+			field.unit(u)
+		}
+		field.finish()
+	case letters > 0:
 		w.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
 	}
-	return damaged
 }
 
 func (w *wordFile) units(raw []byte, wide bool) []uint16 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // readODF reads OpenDocument text and presentations.
@@ -23,8 +24,51 @@ func readODF(b *builder, data []byte) error {
 	_ = p.part("styles.xml", true, func(d []byte) error { return walkXML(b, d, &odfStyles{r: r}) })
 	_ = p.part("content.xml", false, func(d []byte) error { return walkXML(b, d, r) })
 	b.end()
+	h := &odfHeaders{}
+	_ = p.part("styles.xml", true, func(d []byte) error { return walkXML(b, d, h) })
+	switch s := strings.TrimSpace(h.text.String()); {
+	case s == "":
+	case utf8.RuneCountInString(s) <= shortHeader && b.any():
+		b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+	default:
+		b.place("page header or footer")
+		b.plainParagraphs(s)
+	}
 	p.countPictures("Pictures/")
 	return nil
+}
+
+// odfHeaders gathers the text of page headers and footers, which stand among the styles.
+type odfHeaders struct {
+	text   strings.Builder
+	inside int
+}
+
+func (h *odfHeaders) start(name string, _ attrs) {
+	if h.inside > 0 || strings.HasPrefix(name, "style:header") && name != "style:header-style" || strings.HasPrefix(name, "style:footer") && name != "style:footer-style" {
+		h.inside++
+	}
+	if name == "text:page-number" || name == "text:page-count" {
+		h.inside += 1 << 20 // what stands inside is a number that changes
+	}
+}
+
+func (h *odfHeaders) stop(name string) {
+	if name == "text:page-number" || name == "text:page-count" {
+		h.inside -= 1 << 20
+	}
+	if h.inside > 0 {
+		h.inside--
+		if name == "text:p" || name == "text:h" {
+			h.text.WriteString("\n\n")
+		}
+	}
+}
+
+func (h *odfHeaders) chars(s string) {
+	if h.inside > 0 && h.inside < 1<<20 {
+		h.text.WriteString(s)
+	}
 }
 
 // odfStyles gathers the styles that make text unreadable.

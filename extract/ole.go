@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/richardlehane/mscfb"
 )
@@ -14,20 +15,20 @@ func sniffOLE(data []byte) (Format, error) {
 	}
 	f := OLE
 	for e, err := doc.Next(); err == nil; e, err = doc.Next() {
-		switch e.Name {
-		case "WordDocument":
+		switch strings.ToLower(e.Name) {
+		case "worddocument":
 			return DOC, nil
-		case "PowerPoint Document":
+		case "powerpoint document":
 			return PPT, nil
-		case "Workbook", "Book":
+		case "workbook", "book":
 			return XLS, nil
 		case "__properties_version1.0":
 			if len(e.Path) == 0 {
 				return MSG, nil
 			}
-		case "FileHeader", "HwpSummaryInformation", "\x05HwpSummaryInformation":
+		case "fileheader", "hwpsummaryinformation", "\x05hwpsummaryinformation":
 			return HWP, nil
-		case "EncryptedPackage":
+		case "encryptedpackage":
 			return "", &Error{Code: Encrypted, Detail: "the document is password-protected"}
 		}
 	}

@@ -74,20 +74,7 @@ func (f *pdfium) load(data []byte) (uint64, error) {
 
 // metaText reads one entry of the document's information.
 func (f *pdfium) metaText(doc uint64, key string) string {
-	k := f.malloc(len(key) + 1)
-	f.write(k, append([]byte(key), 0))
-	n := f.integer("FPDF_GetMetaText", doc, uint64(k), 0, 0)
-	if n <= 2 || n > 1<<16 {
-		return ""
-	}
-	at := f.malloc(n)
-	f.call("FPDF_GetMetaText", doc, uint64(k), uint64(at), uint64(n))
-	raw := f.read(at, uint32(n-2))
-	units := make([]uint16, len(raw)/2)
-	for i := range units {
-		units[i] = binary.LittleEndian.Uint16(raw[2*i:])
-	}
-	return string(utf16.Decode(units))
+	return f.wideText(key, func(k, at, n uint64) int { return f.integer("FPDF_GetMetaText", doc, k, at, n) })
 }
 
 // pdfChar is one character as placed on the page. Coordinates are points from the lower left of
@@ -95,7 +82,7 @@ func (f *pdfium) metaText(doc uint64, key string) string {
 type pdfChar struct {
 	r                        rune
 	left, right, low, high   float64 // loose box: the line's height, whatever the letter
-	generated, bad, noGlyph  bool
+	generated, bad           bool
 	white, invisible, hyphen bool
 }
 
@@ -104,11 +91,14 @@ type pdfPage struct {
 	number        int
 	width, height float64
 	lines         []pdfLine
-	pictures      int  // picture objects
-	scan          bool // one picture covers most of the page
+	pictures      int      // picture objects
+	shapes        int      // filled or stroked paths
+	notes         []string // text of annotations and form fields that is shown on the page
+	scan          bool     // one picture covers most of the page
 	failed        bool
 	chars         int
 	bad           int // characters without a known meaning
+	texts         int // text objects that are drawn
 }
 
 type pdfDoc struct {
@@ -156,6 +146,12 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	g := f.pageGeometry(page, p.width, p.height)
 	chars := f.pageChars(text, g)
 	p.lines = splitLines(chars)
+	for i := range p.lines {
+		l := &p.lines[i]
+		x, y := (l.left+l.right)/2, (l.low+l.high)/2
+		const margin = 2 // points
+		l.off = l.solid > 0 && p.width > 20 && p.height > 20 && (x < -margin || y < -margin || x > p.width+margin || y > p.height+margin)
+	}
 	for _, c := range chars {
 		if !c.generated && c.r > ' ' {
 			p.chars++
@@ -166,6 +162,7 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	}
 	f.pictures(page, &p)
 	f.shades(page, g, &p)
+	f.annotations(page, &p)
 	return p
 }
 
@@ -213,6 +210,7 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 	n = min(n, mostPageChars)
 	chars := make([]pdfChar, 0, n)
 	s := uint64(f.scratch)
+	object, invisible := uint64(0), false
 	for i := range uint64(n) {
 		c := pdfChar{r: rune(uint32(f.call("FPDFText_GetUnicode", text, i)))}
 		if c.r == 0xfffe || c.r == 2 {
@@ -224,6 +222,12 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 			continue
 		}
 		if c.r > ' ' || c.hyphen {
+			// Neighbouring characters mostly belong to one text object.
+			if o := f.call("FPDFText_GetTextObject", text, i); o != object {
+				object = o
+				invisible = o != 0 && f.integer("FPDFTextObj_GetTextRenderMode", o) == renderInvisible
+			}
+			c.invisible = invisible
 			c.bad = c.r == 0xfffd || c.r != 2 && f.integer("FPDFText_HasUnicodeMapError", text, i) == 1
 			if f.integer("FPDFText_GetLooseCharBox", text, i, s) != 0 {
 				if m := f.read(f.scratch, 16); m != nil { // FS_RECTF: left, top, right, bottom
@@ -246,28 +250,50 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 
 // PDFium's page object types and the render mode of invisible text, fpdf_edit.h.
 const (
-	pdfObjectPath  = 2
-	pdfObjectImage = 3
-	mostObjects    = 5000
+	pdfObjectText   = 1
+	pdfObjectPath   = 2
+	pdfObjectImage  = 3
+	renderInvisible = 3
+	mostObjects     = 5000
 )
 
-// pictures counts the page's picture objects and tells whether one of them covers most of the page.
+// pictures counts the page's objects and tells whether one picture covers most of the page.
 func (f *pdfium) pictures(page uint64, p *pdfPage) {
 	n := min(f.integer("FPDFPage_CountObjects", page), mostObjects)
-	s := uint64(f.scratch)
 	for i := range max(n, 0) {
 		o := f.call("FPDFPage_GetObject", page, uint64(i))
-		if o == 0 || f.integer("FPDFPageObj_GetType", o) != pdfObjectImage {
+		if o == 0 {
 			continue
 		}
-		p.pictures++
-		if f.integer("FPDFPageObj_GetBounds", o, s, s+4, s+8, s+12) != 0 {
-			if m := f.read(f.scratch, 16); m != nil {
-				area := math.Abs((f32(m[8:]) - f32(m)) * (f32(m[12:]) - f32(m[4:])))
-				p.scan = p.scan || area > 0.5*p.width*p.height
+		switch f.integer("FPDFPageObj_GetType", o) {
+		case pdfObjectText:
+			if f.integer("FPDFTextObj_GetTextRenderMode", o) != renderInvisible && f.area(o) > 1 {
+				p.texts++
 			}
+			continue
+		case pdfObjectPath:
+			p.shapes++
+			continue
+		case pdfObjectImage:
+			p.pictures++
+		default:
+			continue
 		}
+		p.scan = p.scan || f.area(o) > 0.5*p.width*p.height
 	}
+}
+
+// area is what an object covers, in square points, or 0.
+func (f *pdfium) area(object uint64) float64 {
+	s := uint64(f.scratch)
+	if f.integer("FPDFPageObj_GetBounds", object, s, s+4, s+8, s+12) == 0 {
+		return 0
+	}
+	m := f.read(f.scratch, 16)
+	if m == nil {
+		return 0
+	}
+	return math.Abs((f32(m[8:]) - f32(m)) * (f32(m[12:]) - f32(m[4:])))
 }
 
 // shades settles white text: text on a dark ground is meant to be white. A line is white only where
@@ -307,6 +333,62 @@ func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 			}
 		}
 	}
+}
+
+// Subtypes of annotations whose text is shown on the page, fpdf_annot.h.
+const (
+	annotFreeText   = 3
+	annotWidget     = 20
+	mostAnnotations = 2000
+)
+
+// annotations takes the text of free-text annotations and the values of form fields: both are seen
+// on the page and stand in no text layer.
+func (f *pdfium) annotations(page uint64, p *pdfPage) {
+	n := min(f.integer("FPDFPage_GetAnnotCount", page), mostAnnotations)
+	for i := range max(n, 0) {
+		a := f.call("FPDFPage_GetAnnot", page, uint64(i))
+		if a == 0 {
+			continue
+		}
+		key := ""
+		switch f.integer("FPDFAnnot_GetSubtype", a) {
+		case annotFreeText:
+			key = "Contents"
+		case annotWidget:
+			key = "V"
+		}
+		if key != "" && f.integer("FPDFAnnot_GetFlags", a)&2 == 0 { // 2: hidden
+			if s := strings.TrimSpace(f.wideText(key, func(k, at uint64, n uint64) int {
+				return f.integer("FPDFAnnot_GetStringValue", a, k, at, n)
+			})); s != "" {
+				p.notes = append(p.notes, s)
+				p.chars += len(s)
+			}
+		}
+		f.call("FPDFPage_CloseAnnot", a)
+	}
+}
+
+// wideText reads a UTF-16 string of the given name: get writes at most n bytes at an address and
+// returns the length in bytes, with the closing zero.
+func (f *pdfium) wideText(key string, get func(key, at, n uint64) int) string {
+	k := f.malloc(len(key) + 1)
+	f.write(k, append([]byte(key), 0))
+	defer f.call("free", uint64(k))
+	n := get(uint64(k), 0, 0)
+	if n <= 2 || n > 1<<20 {
+		return ""
+	}
+	at := f.malloc(n)
+	defer f.call("free", uint64(at))
+	get(uint64(k), uint64(at), uint64(n))
+	raw := f.read(at, uint32(n-2))
+	units := make([]uint16, len(raw)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(raw[2*i:])
+	}
+	return string(utf16.Decode(units))
 }
 
 // pageList writes page numbers for people: "3, 7 to 9".

@@ -190,4 +190,3 @@ func (f *pdfium) read(at, n uint32) []byte {
 }
 
 func f32(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
-func f64(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }

@@ -3,6 +3,7 @@ package extract
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -10,40 +11,66 @@ import (
 // edgeShare is the part of the page height, at top and bottom, in which running headers stand.
 const edgeShare = 0.12
 
-// dropHeaders marks lines that stand at the same height on many pages with the same words, digits
-// aside: running headers, footers, page numbers. Each page gives at most edgeLines lines per edge,
-// so a body that repeats itself is not lost.
+// edgePlay is how far, in points, a running header may stand from its usual height: first pages differ.
+const edgePlay = 24
+
+// edgeLine is a line in a margin.
+type edgeLine struct{ page, line int }
+
+// dropHeaders marks lines that stand in the same margin of many pages, at about the same height, with
+// the same words, digits aside: running headers, footers, page numbers. Each page gives at most
+// edgeLines lines per margin, so a body that repeats itself is not lost.
 func (d *pdfDoc) dropHeaders() {
 	const edgeLines = 3
-	pages := map[string]map[int][]int{} // key -> page -> lines
+	same := map[string][]edgeLine{}
 	for i := range d.pages {
 		p := &d.pages[i]
 		top, bottom := p.edgeLines(edgeLines)
-		for _, j := range append(top, bottom...) {
-			k := headerKey(&p.lines[j], p.height)
-			if pages[k] == nil {
-				pages[k] = map[int][]int{}
-			}
-			pages[k][i] = append(pages[k][i], j)
+		for _, j := range top {
+			k := "top " + headerKey(p.lines[j].text)
+			same[k] = append(same[k], edgeLine{i, j})
+		}
+		for _, j := range bottom {
+			k := "bottom " + headerKey(p.lines[j].text)
+			same[k] = append(same[k], edgeLine{i, j})
 		}
 	}
+	// Left and right pages of a book differ, and chapters change their titles: a quarter of the
+	// pages is enough, but never fewer than three, so short documents lose nothing.
+	least := max(3, (len(d.pages)+3)/4)
 	dropped := 0
-	for _, where := range pages {
-		// Left and right pages of a book differ, and chapters change their titles: a quarter of the
-		// pages is enough, but never fewer than three, so short documents lose nothing.
-		if len(where) < max(3, (len(d.pages)+3)/4) {
+	for _, lines := range same {
+		var heights []float64
+		for _, e := range lines {
+			heights = append(heights, d.pages[e.page].lines[e.line].low)
+		}
+		usual := median(heights)
+		lines = slices.DeleteFunc(lines, func(e edgeLine) bool {
+			return math.Abs(d.pages[e.page].lines[e.line].low-usual) > edgePlay
+		})
+		if pagesOf(lines) < least {
 			continue
 		}
-		for i, lines := range where {
-			for _, j := range lines {
-				d.pages[i].lines[j].drop = true
-				dropped++
-			}
+		for _, e := range lines {
+			d.pages[e.page].lines[e.line].drop = true
+			dropped++
 		}
 	}
 	if dropped > 0 {
 		d.b.flag(Flag{Code: FlagHeaders, Detail: fmt.Sprintf("repeated page headers, footers and page numbers left out (%d lines)", dropped), Count: dropped})
 	}
+}
+
+// pagesOf counts the different pages of lines that are in order of pages.
+func pagesOf(lines []edgeLine) int {
+	n, last := 0, -1
+	for _, e := range lines {
+		if e.page != last {
+			n++
+		}
+		last = e.page
+	}
+	return n
 }
 
 // edgeLines gives the lines in the top and bottom margin, the outermost first, at most n each.
@@ -73,11 +100,11 @@ func insertBy(list []int, v, n int, less func(a, b int) bool) []int {
 	return list[:min(len(list), n)]
 }
 
-// headerKey is equal for lines at about the same height that differ in numbers only.
-func headerKey(l *pdfLine, height float64) string {
+// headerKey is equal for lines that differ in numbers and blanks only.
+func headerKey(text string) string {
 	var s strings.Builder
 	digit := false
-	for _, r := range strings.ToLower(l.text) {
+	for _, r := range strings.ToLower(text) {
 		switch {
 		case unicode.IsDigit(r):
 			if !digit {
@@ -92,10 +119,9 @@ func headerKey(l *pdfLine, height float64) string {
 		s.WriteRune(r)
 	}
 	if t := s.String(); isRoman(t) {
-		s.Reset()
-		s.WriteByte('#')
+		return "#"
 	}
-	return fmt.Sprintf("%d %s", int(math.Round((l.low+l.high)/2/6)), s.String())
+	return s.String()
 }
 
 // isRoman reports whether s is a small roman number, as on the first pages of a book.

@@ -3,6 +3,7 @@ package extract
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -14,6 +15,7 @@ type pdfLine struct {
 	text                   string
 	left, right, low, high float64
 	white                  bool // most of its letters are white
+	invisible              bool // most of its letters are drawn without ink
 	off                    bool // outside the visible page
 	hyphen                 bool // ends in a hyphen that PDFium took for a divided word
 	drop                   bool // a running header, footer or page number
@@ -33,18 +35,47 @@ func splitLines(chars []pdfChar) []pdfLine {
 		}
 		if l, ok := makeLine(chars[start:i]); ok {
 			l.hyphen = i < len(chars) && chars[i].hyphen
-			lines = append(lines, l)
+			if n := len(lines); n > 0 && lines[n-1].beside(&l) {
+				lines[n-1].extend(&l)
+			} else {
+				lines = append(lines, l)
+			}
 		}
 		start = i + 1
 	}
 	return lines
 }
 
+// beside reports whether m stands right of l on the same line: raised signs and marks above letters
+// make PDFium end a line where a reader sees none.
+func (l *pdfLine) beside(m *pdfLine) bool {
+	if l.solid == 0 || m.solid == 0 || l.hyphen || l.size() <= 0 || m.size() <= 0 {
+		return false
+	}
+	overlap := min(l.high, m.high) - max(l.low, m.low)
+	gap := m.left - l.right
+	em := max(l.size(), m.size()) * 0.8
+	return overlap > 0.5*min(l.size(), m.size()) && gap > -0.6*em && gap < 0.6*em && l.left < m.left
+}
+
+// extend adds m, which stands beside l.
+func (l *pdfLine) extend(m *pdfLine) {
+	r, _ := utf8.DecodeRuneInString(m.text)
+	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
+		l.text += " "
+	}
+	l.text += m.text
+	if m.solid > l.solid {
+		l.low, l.high = m.low, m.high
+	}
+	l.right, l.solid, l.hyphen = max(l.right, m.right), l.solid+m.solid, m.hyphen
+}
+
 func makeLine(chars []pdfChar) (pdfLine, bool) {
 	l := pdfLine{left: math.Inf(1), right: math.Inf(-1)}
 	var text strings.Builder
 	var lows, highs []float64
-	white := 0
+	white, invisible := 0, 0
 	for _, c := range chars {
 		if c.r == 0 || c.r == 0xfeff {
 			continue
@@ -57,6 +88,9 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 		if c.white {
 			white++
 		}
+		if c.invisible {
+			invisible++
+		}
 		l.left, l.right = min(l.left, c.left), max(l.right, c.right)
 		lows, highs = append(lows, c.low), append(highs, c.high)
 	}
@@ -67,7 +101,7 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 		return l, strings.TrimSpace(l.text) != ""
 	}
 	l.low, l.high = median(lows), median(highs)
-	l.white = white*2 > l.solid
+	l.white, l.invisible = white*2 > l.solid, invisible*2 > l.solid
 	return l, true
 }
 
@@ -88,11 +122,14 @@ func splitLigatures(s string) string {
 	return ligatures.Replace(s)
 }
 
+// manyShapes is the number of drawn shapes from which a page without text may show text all the same.
+const manyShapes = 100
+
 // write turns the pages into paragraphs.
 func (d *pdfDoc) write() {
 	d.dropHeaders()
 	words := d.vocabulary()
-	var noText, failed []int
+	var noText, failed, drawn, mute []int
 	garbled, seen := 0, 0
 	var prev *pdfLine
 	for i := range d.pages {
@@ -102,13 +139,26 @@ func (d *pdfDoc) write() {
 			failed = append(failed, p.number)
 		case p.chars == 0 && p.pictures > 0, p.scan && p.chars < 8:
 			noText = append(noText, p.number)
+		case p.chars == 0 && p.shapes >= manyShapes:
+			drawn = append(drawn, p.number)
+		case p.chars == 0 && p.texts > 0:
+			mute = append(mute, p.number)
 		}
 		garbled, seen = garbled+p.bad, seen+p.chars
 		prev = d.writePage(p, prev, words)
 	}
 	d.b.end()
+	for _, n := range slices.Concat(noText, drawn, mute) {
+		d.renderScan(n - 1)
+	}
 	if len(noText) > 0 {
 		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: pictures only", pageList(noText), len(d.pages)))
+	}
+	if len(drawn) > 0 {
+		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: drawn shapes only", pageList(drawn), len(d.pages)))
+	}
+	if len(mute) > 0 {
+		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: letters without a meaning", pageList(mute), len(d.pages)))
 	}
 	if len(failed) > 0 {
 		d.b.partial(Damaged, fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages)))
@@ -146,8 +196,16 @@ func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words map[string]bool) *pd
 			d.placePage(label, prev, joined)
 			first = false
 		}
-		d.writeLine(prev, l, joined, words)
+		d.writeLine(p, prev, l, joined, words)
 		prev = l
+	}
+	for _, n := range p.notes {
+		b.end()
+		if first {
+			b.label, first = label, false
+		}
+		b.plainParagraphs(n)
+		prev = nil
 	}
 	return prev
 }
@@ -162,7 +220,7 @@ func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
 }
 
 // writeLine appends a line to the paragraph, with a space, nothing, or a word joined.
-func (d *pdfDoc) writeLine(prev, l *pdfLine, joined bool, words map[string]bool) {
+func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words map[string]bool) {
 	b := d.b
 	if joined {
 		before, _ := utf8.DecodeLastRune(b.para)
@@ -177,12 +235,15 @@ func (d *pdfDoc) writeLine(prev, l *pdfLine, joined bool, words map[string]bool)
 	}
 	from := len(b.para)
 	b.text(l.text)
-	if l.white {
-		b.spans.add(FlagWhite, "text in white on no dark ground", from, len(b.para))
-	} else if l.size() > 0 && l.size() <= tinyPoints {
-		b.spans.add(FlagTiny, "text of 2 points or less", from, len(b.para))
-	} else if l.off {
+	switch {
+	case l.off:
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
+	case l.invisible && !p.scan: // over the picture of a page it is what character recognition read
+		b.spans.add(FlagHidden, "text drawn without ink", from, len(b.para))
+	case l.white:
+		b.spans.add(FlagWhite, "text in white on no dark ground", from, len(b.para))
+	case l.size() > 0 && l.size() <= tinyPoints:
+		b.spans.add(FlagTiny, "text of 2 points or less", from, len(b.para))
 	}
 }
 

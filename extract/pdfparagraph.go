@@ -35,7 +35,8 @@ func newLayout(lines []pdfLine) *layout {
 // near is how many lines before and after are looked at to find a column's edges.
 const near = 12
 
-// column is the right and left edge of the lines around line i that overlap it.
+// column is the right and left edge of the lines around line i that are set like it: overlapping,
+// of about the same size, beginning at about the same place.
 func (y *layout) column(i int) (right, left float64) {
 	l := &y.lines[i]
 	right, left = l.right, l.left
@@ -45,11 +46,16 @@ func (y *layout) column(i int) (right, left float64) {
 			if o.solid == 0 || o.left > l.right || o.right < l.left {
 				break
 			}
-			right, left = max(right, o.right), min(left, o.left)
+			if size := max(l.size(), o.size()); math.Abs(l.size()-o.size()) <= sameSize*size && math.Abs(l.left-o.left) <= 3*size {
+				right, left = max(right, o.right), min(left, o.left)
+			}
 		}
 	}
 	return right, left
 }
+
+// sameSize is the difference in type size, as a share, up to which lines may be one paragraph.
+const sameSize = 0.12
 
 func (y *layout) sameColumn(i, j int) bool {
 	a, b := &y.lines[i], &y.lines[j]
@@ -73,7 +79,7 @@ func (y *layout) continues(i int) bool {
 	if size <= 0 {
 		return goesOn(a, b)
 	}
-	if math.Abs(a.size()-b.size()) > 0.12*size {
+	if math.Abs(a.size()-b.size()) > sameSize*size {
 		return false
 	}
 	if startsItem(b.text) {
@@ -91,10 +97,13 @@ func (y *layout) continues(i int) bool {
 	width := y.edge[j] - y.start[j]
 	full := a.right > y.edge[j]-max(0.08*width, 2*em)
 	indented := b.left > y.start[i]+0.7*em && b.left > a.left+0.7*em && b.left < y.start[i]+6*em
-	outdented := a.left > b.left+0.7*em // the first line of a paragraph, or a hanging one
+	outdented := a.left > b.left+0.7*em           // the first line of a paragraph, or a hanging one
+	aside := a.left > b.left+0.3*(b.right-b.left) // set to the right or centred above b
 	switch {
 	case a.hyphen:
 		return true
+	case aside && a.right-a.left < 0.5*(b.right-b.left):
+		return false
 	case indented && (endsSentence(a.text) || !full):
 		return false
 	case full:
@@ -127,7 +136,7 @@ func continuesAcross(a, b *pdfLine) bool {
 		return false
 	}
 	size := max(a.size(), b.size())
-	if size > 0 && math.Abs(a.size()-b.size()) > 0.12*size {
+	if size > 0 && math.Abs(a.size()-b.size()) > sameSize*size {
 		return false
 	}
 	return goesOn(a, b)

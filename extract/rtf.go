@@ -58,7 +58,6 @@ type rtfReader struct {
 	star    bool              // \* was read
 	colours []bool            // true: white
 	white   [3]int
-	depth   int
 }
 
 func (r *rtfReader) read() error {
@@ -81,7 +80,7 @@ func (r *rtfReader) read() error {
 			}
 			r.st = r.stack[len(r.stack)-1]
 			r.stack = r.stack[:len(r.stack)-1]
-			if len(r.stack) == 0 {
+			if len(r.stack) == 0 && isRTF(r.data) { // a piece of RTF may be several groups
 				return nil
 			}
 		case '\\':

@@ -174,6 +174,8 @@ func sniffText(name string, data []byte) (Format, error) {
 		return HTML, nil
 	case strings.HasPrefix(head, "<?xml") && (f != HTML):
 		return XML, nil
+	case f == RTF && strings.HasPrefix(head, "{\\"):
+		return RTF, nil // a piece of RTF without its head
 	case known && (f == Text || f == Markdown || f == HTML || f == LaTeX || f == XML || f == MHTML || f == EML || f == FB2):
 		return f, nil
 	case strings.Contains(head, "\\documentclass"), strings.Contains(head, "\\begin{document}"):

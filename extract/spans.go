@@ -1,5 +1,7 @@
 package extract
 
+import "unicode/utf8"
+
 // spanFlags remembers which stretches of the paragraph being written need a flag, and raises the
 // flags when the paragraph's place in the text is known.
 type spanFlags struct {
@@ -37,6 +39,13 @@ func (f *spanFlags) add(code, detail string, from, to int) {
 func (f *spanFlags) raise(b *builder, at, lead, end int) {
 	for _, s := range f.open {
 		from, to := max(at+s.from-lead, at), min(at+s.to-lead, end)
+		// White space dropped inside the paragraph moves what follows by some bytes.
+		for text := b.out.String(); from > at && from < end && !utf8.RuneStart(text[from]); {
+			from--
+		}
+		for text := b.out.String(); to < end && to > at && !utf8.RuneStart(text[to]); {
+			to++
+		}
 		if from < to {
 			b.flag(Flag{Code: s.code, Detail: s.detail, Start: from, End: to})
 		}

@@ -24,12 +24,17 @@ type parts struct {
 	byName map[string]*zip.File // by lower-case name with forward slashes
 }
 
-// openZip checks the directory of a zip: number of entries, declared sizes, encryption. Headers
+// openZip checks the directory of a zip: number of entries, declared sizes. Headers
 // may lie about sizes, so reading is bounded again.
 func openZip(b *builder, data []byte) (*parts, error) {
 	zr, err := checkedZip(data, b.opt, b.lim)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range zr.File {
+		if f.Flags&1 != 0 {
+			return nil, &Error{Code: Encrypted, Detail: "the document is password-protected"}
+		}
 	}
 	p := &parts{b, zr, make(map[string]*zip.File, len(zr.File))}
 	for _, f := range zr.File {
@@ -57,9 +62,6 @@ func checkedZip(data []byte, o Options, lim *budget) (*zip.Reader, error) {
 	}
 	var sum uint64
 	for _, f := range zr.File {
-		if f.Flags&1 != 0 {
-			return nil, &Error{Code: Encrypted, Detail: "the archive is password-protected"}
-		}
 		if sum += f.UncompressedSize64; sum > uint64(lim.unpacked) || f.UncompressedSize64 > uint64(lim.unpacked) {
 			return nil, limitError("unpacked size", "MaxUnpacked", fmt.Sprintf("declared over %d bytes", lim.unpacked))
 		}

@@ -213,11 +213,11 @@ func BenchmarkMatch(b *testing.B) {
 					if s == nil {
 						s = benchShard(b, n)
 					}
-					qs := nearQueries(s.view.levels[0], 20*size+2000)
+					qs := nearQueries(s.view.levels[0], 20*size+4000)
 					b.ReportAllocs()
 					i, start := 0, cpuTime()
 					for b.Loop() {
-						o := i % 20 * size
+						o := i % (len(qs) / size) * size
 						q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[o : o+size], MaxDistance: 27, Probe: p}
 						if _, err := s.Match(context.Background(), &q); err != nil {
 							b.Fatal(err)
@@ -261,4 +261,55 @@ func benchShard(b *testing.B, n int) *Shard {
 		b.Fatal(err)
 	}
 	return s
+}
+
+// zipfFingerprints returns n distinct-ish fingerprints of which half are variations, up to ten
+// nibbles away, of roots whose frequency falls as a power law, as boilerplate does.
+func zipfFingerprints(n int) ([]concordat.Fingerprint, []occurrence) {
+	r := rand.New(rand.NewPCG(11, uint64(n)))
+	roots := make([]concordat.Fingerprint, n/50+1)
+	for i := range roots {
+		roots[i] = randomFingerprint(r)
+	}
+	z := rand.NewZipf(r, 1.2, 1, uint64(len(roots)-1))
+	fps, occs := make([]concordat.Fingerprint, n), make([]occurrence, n)
+	for i := range fps {
+		fps[i] = randomFingerprint(r)
+		if i%2 == 0 {
+			f := roots[z.Uint64()]
+			for range 1 + r.IntN(10) {
+				nibble := r.IntN(concordat.Nibbles)
+				f[nibble/15] ^= uint64(1+r.IntN(15)) << (4 * (nibble % 15))
+			}
+			fps[i] = f
+		}
+		occs[i] = occurrence{uint32(i / 200), uint32(i % 200)}
+	}
+	return fps, occs
+}
+
+// BenchmarkSkewed measures look-ups drawn from the data itself where buckets are very uneven. Near
+// entries are found as well as read, which is most of the cost.
+func BenchmarkSkewed(b *testing.B) {
+	for _, n := range []int{50_000, 200_000, 800_000} {
+		fps, occs := zipfFingerprints(n)
+		l := newLevel(fps, occs)
+		for _, p := range benchProbes {
+			b.Run(fmt.Sprintf("%s/%dk", p, n/1000), func(b *testing.B) {
+				k := &lookup{probe: p, most: 27, cap: defaultBandCap}
+				b.ReportAllocs()
+				i, hits, start := 0, 0, cpuTime()
+				for b.Loop() {
+					k.out = k.out[:0]
+					k.search(l, fps[i*7919%n], 0)
+					hits += len(k.out)
+					i++
+				}
+				reportCPU(b, start, i, "query")
+				b.ReportMetric(float64(k.candidates)/float64(i), "candidates/query")
+				b.ReportMetric(float64(hits)/float64(i), "found/query")
+				b.ReportMetric(float64(k.capped)/float64(i), "capped/query")
+			})
+		}
+	}
 }

@@ -13,9 +13,14 @@ import (
 	"concordat"
 )
 
-// builderBatch is the number of Bleve documents, some 10,000 sentences, that become one segment
-// before all are merged: bigger ones take memory and no less time, smaller ones cost more merging.
-const builderBatch = 65536
+// Bounds on the number of Bleve documents that become one segment before all are merged. One
+// segment is quickest, 65,536 documents are what two bytes of document number can tell apart, and
+// texts wait in memory until their segment is written.
+const (
+	leastBatch = 1 << 10
+	mostBatch  = 1 << 16
+	batchBytes = 256 << 20 // of waiting documents, about
+)
 
 // Build makes a new shard in dir, absent or empty, of the profiles, which must each be of another
 // document: the quickest way from nothing, all in one merged segment. Only one processor is used.
@@ -76,15 +81,26 @@ func (s *Shard) build(profiles iter.Seq[*concordat.Profile]) error {
 		return err
 	}
 	register()
+	next, stop := iter.Pull(profiles)
+	defer stop()
+	first, batch := s.sample(next)
 	b, err := scorch.NewBuilder(map[string]any{
-		"path": store, "buildPathPrefix": parts, "batchSize": builderBatch, "mergeMax": 1000,
+		"path": store, "buildPathPrefix": parts, "batchSize": batch, "mergeMax": 1000,
 		"internal": map[string][]byte{string(internalFormat): {formatVersion}},
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.feed(b, profiles); err != nil {
-		return err
+	f := feeder{shard: s, builder: b, batch: batch, seen: make(map[key]struct{})}
+	for _, p := range first {
+		if err := f.feed(p); err != nil {
+			return err
+		}
+	}
+	for p, ok := next(); ok; p, ok = next() {
+		if err := f.feed(p); err != nil {
+			return err
+		}
 	}
 	if s.nextNumber > 0 {
 		err = guard(b.Close)
@@ -109,36 +125,56 @@ func makeEmpty(store string) error {
 	return e.close()
 }
 
-// feed gives the profiles to the builder.
-func (s *Shard) feed(b *scorch.Builder, profiles iter.Seq[*concordat.Profile]) error {
-	seen := make(map[key]struct{})
-	var a arena
-	given, calls := 0, 0
-	for p := range profiles {
-		if err := s.checkProfile(p); err != nil {
+// sample takes the first profiles and chooses the batch by their size.
+func (s *Shard) sample(next func() (*concordat.Profile, bool)) (first []*concordat.Profile, batch int) {
+	entries, size := 0, 0
+	for len(first) < 256 {
+		p, ok := next()
+		if !ok {
+			break
+		}
+		first = append(first, p)
+		entries += blockCount(len(p.Indexed)) + 1
+		size += 60*len(p.Indexed) + len(p.Document.Text)/2
+	}
+	each := max(1, size/max(1, entries))
+	return first, min(max(batchBytes/each, leastBatch), mostBatch)
+}
+
+// feeder gives profiles to the builder.
+type feeder struct {
+	shard        *Shard
+	builder      *scorch.Builder
+	batch        int
+	seen         map[key]struct{}
+	arena        arena
+	given, calls int // entries of the arena given; calls in all
+}
+
+func (f *feeder) feed(p *concordat.Profile) error {
+	if err := f.shard.checkProfile(p); err != nil {
+		return err
+	}
+	k := key{p.Document.Library, p.Document.ID}
+	if _, again := f.seen[k]; again {
+		return fmt.Errorf("document %s/%s comes twice: %w", k.library, k.id, concordat.ErrInvalid)
+	}
+	f.seen[k] = struct{}{}
+	number, err := f.shard.number()
+	if err != nil {
+		return err
+	}
+	f.shard.addProfile(&f.arena, number, p)
+	for ; f.given < f.arena.used; f.given++ {
+		if err := f.builder.Index(f.arena.entries[f.given]); err != nil {
 			return err
 		}
-		k := key{p.Document.Library, p.Document.ID}
-		if _, again := seen[k]; again {
-			return fmt.Errorf("document %s/%s comes twice: %w", k.library, k.id, concordat.ErrInvalid)
-		}
-		seen[k] = struct{}{}
-		number, err := s.number()
-		if err != nil {
-			return err
-		}
-		s.addProfile(&a, number, p)
-		for ; given < a.used; given++ {
-			if err := b.Index(a.entries[given]); err != nil {
-				return err
-			}
-			calls++
-		}
-		// The builder has read all but the entries since it last had builderBatch of them.
-		if waiting := calls % builderBatch; waiting+builderBatch <= a.used {
-			a.keepLast(waiting)
-			given = waiting
-		}
+		f.calls++
+	}
+	// The builder has read all entries but those since it last had a whole batch of them.
+	if waiting := f.calls % f.batch; waiting+f.batch <= f.arena.used {
+		f.arena.keepLast(waiting)
+		f.given = waiting
 	}
 	return nil
 }

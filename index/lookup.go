@@ -1,6 +1,7 @@
 package index
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"concordat"
@@ -37,17 +38,20 @@ type lookup struct {
 
 	spans [concordat.Bands][bandSpans]span
 	used  [concordat.Bands]int
-	touch uint64 // keeps the compiler from dropping the loads of scan
+	touch byte // keeps the compiler from dropping the loads of scan
 }
 
 // search appends to k.out the entries of l that the probe reaches from f within k.most bits.
 //
-// A look-up waits for memory, not for arithmetic: the spans of all bands are computed first, then
-// the first line of each is loaded, then all are scanned. The loads of a stage do not depend on one
-// another, so the processor has many under way at a time.
+// A look-up waits for memory, not for arithmetic: all groups are touched first, then the spans are
+// computed, then the ends of each are touched, then all are scanned. The loads of a stage do not
+// depend on one another, so the processor has many under way at a time.
 func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 	if len(l.entries) == 0 {
 		return
+	}
+	if k.probe == concordat.ProbeOne {
+		k.touch += touchGroups(l, f)
 	}
 	for i := range l.bands {
 		if k.probe == concordat.ProbeOne {
@@ -56,17 +60,56 @@ func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 			k.used[i] = k.exactSpan(&l.bands[i], f.Band(i), k.spans[i][:0])
 		}
 	}
-	t := uint64(0)
+	t := byte(0)
 	for i := range l.bands {
-		sigs := l.bands[i].sigs
+		recs := l.bands[i].recs
 		for _, s := range k.spans[i][:k.used[i]] {
-			t += sigs[s.lo]
+			t += recs[recBytes*int(s.lo)] + recs[recBytes*int(s.hi)-1]
 		}
 	}
 	k.touch += t
 	for i := range l.bands {
 		k.scan(l, i, f, number)
 	}
+}
+
+// touchGroups loads the groups that nearSpans will read; the result only keeps the loads alive.
+func touchGroups(l *level, f concordat.Fingerprint) (t byte) {
+	for i := range l.bands {
+		groups, g := l.bands[i].groups, f.Band(i)>>4
+		for shift := 0; shift < concordat.BandBits-4; shift += 4 {
+			for x := range uint32(16) {
+				t += groups[g^x<<shift].ends[15]
+			}
+		}
+	}
+	return t
+}
+
+// ahead is the number of questions that warm serves; their lines fit the first-level cache.
+const ahead = 16
+
+// warm loads the memory that exact look-ups of all fs will read. One such look-up has ten loads, too few
+// to keep the processor busy while they come; those of sixteen do.
+func (k *lookup) warm(l *level, fs []concordat.Fingerprint) {
+	if len(l.entries) == 0 || len(fs) < 2 {
+		return
+	}
+	var at [ahead * concordat.Bands]uint32
+	for i := range l.bands {
+		b := &l.bands[i]
+		for j, f := range fs {
+			at[j*concordat.Bands+i], _ = b.bucket(f.Band(i))
+		}
+	}
+	t := byte(0)
+	for i := range l.bands {
+		recs := l.bands[i].recs
+		for j := range fs {
+			t += recs[min(recBytes*int(at[j*concordat.Bands+i]), len(recs)-1)] // an empty bucket may end the array
+		}
+	}
+	k.touch += t
 }
 
 func (k *lookup) exactSpan(b *band, v uint32, spans []span) int {
@@ -134,15 +177,14 @@ func (k *lookup) scan(l *level, i int, f concordat.Fingerprint, number int) {
 	sig, ext := rest(f, i)
 	for _, s := range k.spans[i][:k.used[i]] {
 		most := k.most - int(max(s.bits, 0))
-		sigs := b.sigs[s.lo:s.hi]
-		k.candidates += len(sigs)
-		for j, g := range sigs {
-			d := bits.OnesCount64(g ^ sig)
+		k.candidates += int(s.hi - s.lo)
+		recs := b.recs[recBytes*int(s.lo) : recBytes*int(s.hi)]
+		for p := s.lo; len(recs) >= recBytes; p, recs = p+1, recs[recBytes:] {
+			d := bits.OnesCount64(binary.LittleEndian.Uint64(recs) ^ sig)
 			if d > most {
 				continue
 			}
-			p := s.lo + uint32(j)
-			if d += bits.OnesCount16(b.exts[p] ^ ext); d <= most {
+			if d += bits.OnesCount16(binary.LittleEndian.Uint16(recs[8:]) ^ ext); d <= most {
 				k.verify(l, i, b.id(p), f, number)
 			}
 		}

@@ -31,6 +31,11 @@ func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answe
 		if i%64 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if q.Probe == concordat.ProbeExact && i%ahead == 0 {
+			for _, l := range v.levels {
+				k.warm(l, q.Fingerprints[i:min(i+ahead, len(q.Fingerprints))])
+			}
+		}
 		k.out = k.out[:0]
 		for n, l := range v.levels {
 			k.search(l, f, n)
@@ -46,7 +51,7 @@ func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answe
 	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, nil
 }
 
-// lookups keeps the buffers of look-ups, some 60 KB each, for the next query.
+// lookups keeps the buffers of look-ups, some 5 KB each, for the next query.
 var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
 // checkQuery refuses what cannot be answered.

@@ -159,7 +159,9 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	}
 	// After an error the batch is in memory all the same and goes to disk when that is possible
 	// again, so the table must know it.
-	s.commit(nil, docs, fps)
+	if s.commit(nil, docs, fps) > manyFresh {
+		s.current(0)
+	}
 	return err
 }
 

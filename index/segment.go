@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -24,10 +25,13 @@ import (
 // streams for every term before it writes; nearly all our terms have one document, which the
 // format can keep inside the dictionary, so that sorting the terms is all the work there is.
 // Zap itself does so only when merging, so segments that are not merged yet are smaller too.
-type plugin struct{ zap.ZapPlugin }
+type plugin struct {
+	zap.ZapPlugin
+	maxMerge int64 // bytes of segments that are merged in memory
+}
 
 // registerPlugin puts the plugin in zap's place, for the whole process.
-func registerPlugin() { scorch.RegisterSegmentPlugin(&plugin{}, true) }
+func registerPlugin() { scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge}, true) }
 
 func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
@@ -35,27 +39,40 @@ func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 
 // NewUsing makes a segment in memory. Documents that are not ours are left to zap.
 func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment.Segment, uint64, error) {
-	w := segmentWriter{entries: make([]*entry, len(docs))}
-	for i, d := range docs {
-		e, ok := d.(*entry)
-		if !ok {
+	for _, d := range docs {
+		if _, ok := d.(*entry); !ok {
 			return p.ZapPlugin.NewUsing(docs, config)
 		}
-		w.entries[i] = e
 	}
-	stats, ok := config[segment.StatsKey].(*segment.Stats)
-	if !ok {
-		stats = new(segment.Stats)
+	var w segmentWriter
+	for _, d := range docs {
+		if err := w.add(d.(*entry)); err != nil {
+			return nil, 0, err
+		}
 	}
-	stored, sections, err := w.write()
+	base, err := w.finish(config)
 	if err != nil {
 		return nil, 0, err
 	}
-	base, err := zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(docs)), stored, sections, config, stats)
-	if err != nil {
-		return nil, 0, err
+	return memory{base}, uint64(len(w.b)), nil
+}
+
+// memory is a segment in memory that Close leaves usable. Scorch closes the segment of a batch that
+// it could not persist, but keeps it among the living ones and persists it later; zap's own would
+// panic on the next look-up of an identity, in a goroutine that serves all batches.
+type memory struct{ *zap.SegmentBase }
+
+func (memory) Close() error { return nil }
+
+// unwrap gives zap its own types, as it wants none else.
+func unwrap(segs []segment.Segment) []segment.Segment {
+	out := slices.Clone(segs)
+	for i, s := range out {
+		if m, ok := s.(memory); ok {
+			out[i] = m.SegmentBase
+		}
 	}
-	return base, uint64(len(w.b)), nil
+	return out
 }
 
 // segmentFields are the fields of every segment: _id, which zap wants first, and the others in order.
@@ -67,7 +84,7 @@ var segmentFields = func() []segmentField {
 	for _, name := range []string{fieldDocument, fieldFingerprints, fieldSpans, fieldText} {
 		fs = append(fs, segmentField{name, storedOnly, -1})
 	}
-	slices.SortFunc(fs[1:], func(a, b segmentField) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	slices.SortFunc(fs[1:], func(a, b segmentField) int { return cmp.Compare(a.name, b.name) })
 	return fs
 }()
 
@@ -81,144 +98,127 @@ type segmentField struct {
 // v17.2.3 describes the format.
 type segmentWriter struct {
 	b       []byte
-	entries []*entry
+	offsets []uint64 // of the stored fields of each document
+	ids     []string
+	terms   [concordat.Bands][]termDoc
+
+	meta, data, packed []byte // reused
 }
 
 func (w *segmentWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
 func (w *segmentWriter) pos() uint64      { return uint64(len(w.b)) }
 
-// write fills b and returns the positions of the stored fields' index and of the fields' index.
-func (w *segmentWriter) write() (stored, sections uint64, err error) {
-	size := 1024
-	for _, e := range w.entries {
-		size += 64 + 2*len(e.terms)
+// add writes the stored fields of the next document and notes its terms; e may be used again.
+func (w *segmentWriter) add(e *entry) error {
+	doc := uint32(len(w.ids))
+	w.meta = binary.AppendUvarint(w.meta[:0], uint64(len(e.id)))
+	w.data = w.data[:0]
+	for id, f := range segmentFields {
 		for i := range e.fields {
-			size += len(e.fields[i].value)
+			g := &e.fields[i]
+			if g.name != f.name {
+				continue
+			}
+			for _, v := range [...]int{id, 't', len(w.data), len(g.value), 0} { // 0 array positions
+				w.meta = binary.AppendUvarint(w.meta, uint64(v))
+			}
+			w.data = append(w.data, g.value...)
 		}
 	}
-	w.b = make([]byte, 0, size)
-	if stored, err = w.stored(); err != nil {
-		return 0, 0, err
+	if n := snappy.MaxEncodedLen(len(w.data)); n < 0 {
+		return fmt.Errorf("stored fields of %d bytes: %w", len(w.data), concordat.ErrInvalid)
+	} else if n > cap(w.packed) {
+		w.packed = make([]byte, n)
 	}
-	addresses := make([]uint64, len(segmentFields))
-	for i, f := range segmentFields {
-		if !f.options.IsIndexed() {
-			continue
-		}
-		var ts []termDoc
-		if f.band >= 0 {
-			ts = w.bandTerms(f.band)
-		} else if ts, err = w.idTerms(); err != nil {
-			return 0, 0, err
-		}
-		if addresses[i], err = w.inverted(ts, f.band < 0); err != nil {
-			return 0, 0, fmt.Errorf("field %s: %w", f.name, err)
+	w.packed = snappy.Encode(w.packed[:cap(w.packed)], w.data)
+	w.offsets = append(w.offsets, w.pos())
+	w.uvarint(uint64(len(w.meta)))
+	w.uvarint(uint64(len(e.id) + len(w.packed)))
+	w.b = append(w.b, w.meta...)
+	w.b = append(w.b, e.id...)
+	w.b = append(w.b, w.packed...)
+	w.ids = append(w.ids, e.id)
+	for band := range concordat.Bands {
+		for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {
+			w.terms[band] = append(w.terms[band], termDoc{uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]), doc})
 		}
 	}
-	return stored, w.fields(addresses), nil
+	return nil
 }
 
-// stored writes the stored fields of all documents and then where each begins.
-func (w *segmentWriter) stored() (uint64, error) {
-	offsets := make([]uint64, len(w.entries))
-	var meta, data, packed []byte
-	for i, e := range w.entries {
-		meta = binary.AppendUvarint(meta[:0], uint64(len(e.id)))
-		data = data[:0]
-		for id, f := range segmentFields {
-			for j := range e.fields {
-				g := &e.fields[j]
-				if g.name != f.name || !g.options.IsStored() {
-					continue
-				}
-				for _, v := range []int{id, 't', len(data), len(g.value), 0} { // 0 array positions
-					meta = binary.AppendUvarint(meta, uint64(v))
-				}
-				data = append(data, g.value...)
-			}
-		}
-		if n := snappy.MaxEncodedLen(len(data)); n < 0 {
-			return 0, fmt.Errorf("document of %d bytes: %w", len(data), concordat.ErrInvalid)
-		} else if n > cap(packed) {
-			packed = make([]byte, n)
-		}
-		packed = snappy.Encode(packed[:cap(packed)], data)
-		offsets[i] = w.pos()
-		w.uvarint(uint64(len(meta)))
-		w.uvarint(uint64(len(e.id) + len(packed)))
-		w.b = append(w.b, meta...)
-		w.b = append(w.b, e.id...)
-		w.b = append(w.b, packed...)
-	}
-	start := w.pos()
-	for _, o := range offsets {
+// finish writes the rest and returns the segment.
+func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) {
+	stored := w.pos()
+	for _, o := range w.offsets {
 		w.b = binary.BigEndian.AppendUint64(w.b, o)
 	}
 	w.uvarint(0) // edges of nested documents
-	return start, nil
-}
-
-// termDoc is a term and a document that has it; the term's bytes are the upper 32 bits for a band,
-// or those of the identity of document doc.
-type termDoc struct {
-	term uint32
-	doc  uint32
-}
-
-// bandTerms returns the terms of a band, in order.
-func (w *segmentWriter) bandTerms(band int) []termDoc {
-	n := 0
-	for _, e := range w.entries {
-		n += e.counts[band]
-	}
-	ts := make([]termDoc, 0, n)
-	for i, e := range w.entries {
-		for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {
-			ts = append(ts, termDoc{uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]), uint32(i)})
+	addresses := make([]uint64, len(segmentFields))
+	for i, f := range segmentFields {
+		var err error
+		switch {
+		case f.band >= 0:
+			addresses[i], err = w.inverted(sortTerms(w.terms[f.band], make([]termDoc, len(w.terms[f.band])), 8*termBytes), false)
+		case f.options.IsIndexed():
+			var ts []termDoc
+			if ts, err = w.idTerms(); err == nil {
+				addresses[i], err = w.inverted(ts, true)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.name, err)
 		}
 	}
-	return sortTerms(ts)
+	sections := w.fields(addresses)
+	stats, ok := config[segment.StatsKey].(*segment.Stats)
+	if !ok {
+		stats = new(segment.Stats)
+	}
+	return zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(w.ids)), stored, sections, config, stats)
 }
 
-// sortTerms sorts by term, keeping the order of documents: two passes of a radix sort over 24 bits.
-func sortTerms(ts []termDoc) []termDoc {
-	out := make([]termDoc, len(ts))
-	for shift := 0; shift < 24; shift += 12 {
-		var count [1<<12 + 1]uint32
-		for _, t := range ts {
-			count[t.term>>shift&0xfff+1]++
+// termDoc is a document and one of its terms: the three bytes of a band term as a number, or 0
+// for its identity.
+type termDoc struct{ term, doc uint32 }
+
+// sortTerms sorts pairs by a term of the given even number of bits, 24 at most, keeping the order
+// of equal ones: two passes of a radix sort. The result is in one of the two slices, which are
+// equally long.
+func sortTerms(pairs, scratch []termDoc, bits int) []termDoc {
+	var counts [1<<12 + 1]uint32
+	half := bits / 2
+	mask := uint32(1)<<half - 1
+	for shift := 0; shift < bits; shift += half {
+		count := counts[:mask+2]
+		clear(count)
+		for _, p := range pairs {
+			count[p.term>>shift&mask+1]++
 		}
 		for i := 1; i < len(count); i++ {
 			count[i] += count[i-1]
 		}
-		for _, t := range ts {
-			p := &count[t.term>>shift&0xfff]
-			out[*p] = t
-			*p++
+		for _, p := range pairs {
+			at := &count[p.term>>shift&mask]
+			scratch[*at] = p
+			*at++
 		}
-		ts, out = out, ts
+		pairs, scratch = scratch, pairs
 	}
-	return ts
+	return pairs
 }
 
 // idTerms returns the documents in order of identity; two of one identity are an error.
 func (w *segmentWriter) idTerms() ([]termDoc, error) {
-	ts := make([]termDoc, len(w.entries))
+	ts := make([]termDoc, len(w.ids))
 	for i := range ts {
 		ts[i].doc = uint32(i)
 	}
 	slices.SortFunc(ts, func(a, b termDoc) int {
-		x, y := w.entries[a.doc].id, w.entries[b.doc].id
-		if x < y {
-			return -1
-		} else if x > y {
-			return 1
-		}
-		return 0
+		return cmp.Compare(w.ids[a.doc], w.ids[b.doc])
 	})
 	for i := 1; i < len(ts); i++ {
-		if w.entries[ts[i].doc].id == w.entries[ts[i-1].doc].id {
-			return nil, fmt.Errorf("identity %x twice in a segment", w.entries[ts[i].doc].id)
+		if id := w.ids[ts[i].doc]; id == w.ids[ts[i-1].doc] {
+			return nil, fmt.Errorf("identity %x twice in a segment", id)
 		}
 	}
 	return ts, nil
@@ -245,7 +245,7 @@ func (w *segmentWriter) inverted(ts []termDoc, ids bool) (uint64, error) {
 			}
 		}
 		if ids {
-			err = builder.Insert([]byte(w.entries[ts[0].doc].id), value)
+			err = builder.Insert([]byte(w.ids[ts[0].doc]), value)
 		} else {
 			key = [termBytes]byte{byte(ts[0].term >> 16), byte(ts[0].term >> 8), byte(ts[0].term)}
 			err = builder.Insert(key[:], value)
@@ -282,7 +282,7 @@ func (w *segmentWriter) postings(ts []termDoc) (uint64, error) {
 	for _, t := range ts {
 		docs.Add(t.doc)
 	}
-	total := uint64(len(w.entries))
+	total := uint64(len(w.ids))
 	size := total / (uint64(len(ts))/1024 + 1)
 	if size == 0 {
 		return 0, fmt.Errorf("%d postings in %d documents", len(ts), total)

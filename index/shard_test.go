@@ -2,7 +2,9 @@ package index
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"concordat"
 	"concordat/internal/indextest"
@@ -56,4 +58,65 @@ func TestContract(t *testing.T) {
 		},
 		Also: func(x concordat.Index) concordat.Matcher { return stored{x.(*Shard)} },
 	})
+}
+
+// TestRebuilding runs the contract while levels are rebuilt all the time.
+func TestRebuilding(t *testing.T) {
+	indextest.Run(t, indextest.Subject{
+		Open: func(t *testing.T) concordat.Index {
+			s := open(t, t.TempDir(), testOptions)
+			stop, stopped := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(stopped)
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for {
+					select {
+					case <-stop:
+						return
+					case <-tick.C:
+						s.consolidate()
+					}
+				}
+			}()
+			t.Cleanup(func() {
+				close(stop)
+				<-stopped
+			})
+			return s
+		},
+	})
+}
+
+// TestChurn replaces and deletes documents many times: memory keeps what lives and little more.
+func TestChurn(t *testing.T) {
+	s := open(t, t.TempDir(), testOptions)
+	g := indextest.NewGenerator(6, 100)
+	for round := range 12 {
+		var ps []*concordat.Profile
+		for i := range 20 {
+			ps = append(ps, g.Profile("l", concordat.DocumentID(fmt.Sprint(i)), 100))
+		}
+		if err := s.Put(t.Context(), ps...); err != nil {
+			t.Fatal(err)
+		}
+		if round%2 == 1 {
+			if _, err := s.Match(t.Context(), g.Query(3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := s.Match(t.Context(), g.Query(3)); err != nil {
+		t.Fatal(err)
+	}
+	if s.waste > maxFresh+4000 || len(s.view.docs) > 120 {
+		t.Errorf("%d dead sentences, %d documents kept of 20", s.waste, len(s.view.docs))
+	}
+	if n, sum := s.countWaste(), s.waste; n != sum {
+		t.Errorf("%d dead sentences counted, %d there", sum, n)
+	}
+	s.consolidate()
+	if s.waste != 0 || len(s.view.docs) != 20 || s.sentences != 2000 {
+		t.Errorf("after a rebuild: %d dead sentences, %d documents, %d sentences", s.waste, len(s.view.docs), s.sentences)
+	}
 }

@@ -86,9 +86,12 @@ type state struct {
 const (
 	// maxFresh sentences are compared one by one, at 1 ns each.
 	maxFresh = 4096
-	// levelCost is the number of such comparisons that take as long as building a small level:
-	// five arrays of 2^20 counters to clear and sum.
-	levelCost = 5 << 20
+	// levelCost is the number of such comparisons that take about as long as building a small
+	// level, which has five times 65,536 groups to fill whatever its size.
+	levelCost = 2 << 20
+	// manyFresh is where Put builds a level itself: without queries the fresh sentences, and the
+	// dead among them, would grow without bound.
+	manyFresh = 1 << 18
 	// fanout is how many times bigger a level is than the next, at least. Every sentence is
 	// rebuilt about fanout times for each factor of fanout in size.
 	fanout = 4
@@ -145,8 +148,8 @@ func (s *state) library(id concordat.LibraryID) uint32 {
 }
 
 // commit makes one batch visible at once: the keys lose their document, and the additions, whose
-// fingerprints follow one another in fps, take their place.
-func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) {
+// fingerprints follow one another in fps, take their place. It returns the number of fresh sentences.
+func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view.epoch++
@@ -165,6 +168,7 @@ func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprin
 		s.sentences += d.sentences
 	}
 	s.view.fresh = append(s.view.fresh, fps...)
+	return len(s.view.fresh)
 }
 
 // kill marks the document of k as dead from the present epoch on. mu is held.

@@ -2,7 +2,6 @@ package index
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 )
 
@@ -54,10 +53,8 @@ func dirBytes(dir string) int64 {
 		if err != nil || e.IsDir() {
 			return nil
 		}
-		if fi, err := e.Info(); err == nil || !os.IsNotExist(err) {
-			if fi != nil {
-				n += fi.Size()
-			}
+		if fi, err := e.Info(); err == nil {
+			n += fi.Size()
 		}
 		return nil
 	})

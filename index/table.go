@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -27,8 +28,7 @@ type level struct {
 type band struct {
 	groups []group      // one for each value of the upper 16 bits
 	big    [][17]uint32 // start of each bucket, and the end of the last, of groups that need it
-	sigs   []uint64     // 64 of the other 80 bits
-	exts   []uint16     // 16 more
+	recs   []byte       // recBytes an entry: the other 80 bits, little-endian
 	ids    []uint32     // index into entries; nil in band 0, where it would be the position
 }
 
@@ -41,6 +41,7 @@ type group struct {
 }
 
 const (
+	recBytes = 10
 	escape   = 255
 	bigGroup = 254
 	groups   = 1 << (concordat.BandBits - 4)
@@ -64,56 +65,51 @@ func rest(f concordat.Fingerprint, band int) (sig uint64, ext uint16) {
 // is linear, but for the sorting of fingerprints that share a band.
 func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
-	if len(fps) > 0 {
-		l.collapse(fps, occs)
-	}
-	count := make([]uint32, values+1)
+	pairs, scratch := make([]termDoc, len(fps)), make([]termDoc, len(fps))
+	l.collapse(fps, occs, pairs, scratch)
+	pairs, scratch = pairs[:len(l.entries)], scratch[:len(l.entries)]
 	for i := range l.bands {
-		l.bands[i].build(i, l.entries, count)
+		l.bands[i].build(i, l.entries, pairs, scratch)
 	}
 	return l
 }
 
-// collapse fills entries, starts and occs.
-func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence) {
-	starts := make([]uint32, values+1)
-	for _, f := range fps {
-		starts[f.Band(0)+1]++
-	}
-	for i := 1; i <= values; i++ {
-		starts[i] += starts[i-1]
-	}
-	order := make([]uint32, len(fps)) // by band 0, then input order
-	next := starts[:values]
+// byBand fills pairs with the values of one band and the indexes of fps, in order of both.
+func byBand(fps []concordat.Fingerprint, band int, pairs, scratch []termDoc) []termDoc {
 	for i, f := range fps {
-		v := f.Band(0)
-		order[next[v]] = uint32(i)
-		next[v]++
+		pairs[i] = termDoc{f.Band(band), uint32(i)}
 	}
+	return sortTerms(pairs, scratch, concordat.BandBits)
+}
+
+// collapse fills entries, starts and occs. pairs and scratch are as long as fps.
+func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence, pairs, scratch []termDoc) {
+	order := byBand(fps, 0, pairs, scratch)
 	l.entries = make([]concordat.Fingerprint, 0, len(fps))
 	l.starts = make([]uint32, 0, len(fps)+1)
-	l.occs = make([]occurrence, len(fps))
-	start := uint32(0)
-	for _, end := range next { // next[v] is where bucket v ends
-		bucket := order[start:end]
-		if len(bucket) > 1 {
-			slices.SortFunc(bucket, func(a, b uint32) int {
-				if c := compareFingerprints(fps[a], fps[b]); c != 0 {
-					return c
-				}
-				return cmp.Compare(a, b)
+	l.occs = make([]occurrence, 0, len(fps))
+	for len(order) > 0 {
+		n := 1
+		for n < len(order) && order[n].term == order[0].term {
+			n++
+		}
+		bucket := order[:n]
+		if n > 1 {
+			slices.SortFunc(bucket, func(a, b termDoc) int {
+				return cmp.Or(compareFingerprints(fps[a.doc], fps[b.doc]), cmp.Compare(a.doc, b.doc))
 			})
 		}
-		for i, p := range bucket {
-			if i == 0 || fps[p] != fps[bucket[i-1]] {
-				l.entries = append(l.entries, fps[p])
-				l.starts = append(l.starts, start+uint32(i))
+		for _, p := range bucket {
+			f := fps[p.doc]
+			if last := len(l.entries) - 1; last < 0 || l.entries[last] != f {
+				l.entries = append(l.entries, f)
+				l.starts = append(l.starts, uint32(len(l.occs)))
 			}
-			l.occs[start+uint32(i)] = occs[p]
+			l.occs = append(l.occs, occs[p.doc])
 		}
-		start = end
+		order = order[n:]
 	}
-	l.starts = append(l.starts, start)
+	l.starts = append(l.starts, uint32(len(l.occs)))
 	if len(l.entries) < len(fps)*3/4 {
 		l.entries = slices.Clone(l.entries)
 		l.starts = slices.Clone(l.starts)
@@ -127,59 +123,54 @@ func compareFingerprints(a, b concordat.Fingerprint) int {
 	return cmp.Compare(a[0], b[0])
 }
 
-// build fills b, the table of band number i. count is scratch of values+1 words.
-func (b *band) build(i int, entries []concordat.Fingerprint, count []uint32) {
-	b.groups = make([]group, groups)
-	if len(entries) == 0 {
-		return
-	}
-	clear(count)
-	for _, f := range entries {
-		count[f.Band(i)+1]++
-	}
-	b.index(count)
-	for v := 1; v <= values; v++ {
-		count[v] += count[v-1]
-	}
-	b.sigs = make([]uint64, len(entries))
-	b.exts = make([]uint16, len(entries))
+// build fills b, the table of band number i. pairs and scratch are as long as entries.
+func (b *band) build(i int, entries []concordat.Fingerprint, pairs, scratch []termDoc) {
+	order := byBand(entries, i, pairs, scratch)
+	b.index(order)
+	b.recs = make([]byte, 0, recBytes*len(entries))
 	if i > 0 {
 		b.ids = make([]uint32, len(entries))
 	}
-	for e, f := range entries {
-		v := f.Band(i)
-		p := count[v]
-		count[v]++
-		b.sigs[p], b.exts[p] = rest(f, i)
+	for p, o := range order {
+		sig, ext := rest(entries[o.doc], i)
+		b.recs = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint64(b.recs, sig), ext)
 		if i > 0 {
-			b.ids[p] = uint32(e)
+			b.ids[p] = o.doc
 		}
 	}
 }
 
-// index fills groups and big from the number of entries of each value v, count[v+1].
-func (b *band) index(count []uint32) {
-	base := uint32(0)
+// index fills groups and big from the entries in order of value.
+func (b *band) index(order []termDoc) {
+	b.groups = make([]group, groups)
+	p := uint32(0)
 	for g := range b.groups {
-		c := count[g<<4+1:][:16]
-		total := uint32(0)
-		var ends [17]uint32
-		for k, n := range c {
-			total += n
-			ends[k+1] = base + total
+		base := p
+		var ends [17]uint32 // relative to base; ends[k] is where bucket k begins
+		for int(p) < len(order) && order[p].term>>4 == uint32(g) {
+			p++
+			ends[order[p-1].term&15+1] = p - base
 		}
-		ends[0] = base
-		if total > bigGroup {
-			b.groups[g].base = uint32(len(b.big))
-			b.groups[g].ends[15] = escape
-			b.big = append(b.big, ends)
-		} else {
-			b.groups[g].base = base
-			for k := range c {
-				b.groups[g].ends[k] = uint8(ends[k+1] - base)
+		out := &b.groups[g]
+		if p == base {
+			out.base = base
+			continue
+		}
+		for k := 1; k < len(ends); k++ {
+			ends[k] = max(ends[k], ends[k-1]) // empty buckets end where they begin
+		}
+		if p-base <= bigGroup {
+			out.base = base
+			for k := range out.ends {
+				out.ends[k] = uint8(ends[k+1])
 			}
+			continue
 		}
-		base += total
+		for k := range ends {
+			ends[k] += base
+		}
+		out.base, out.ends[15] = uint32(len(b.big)), escape
+		b.big = append(b.big, ends)
 	}
 }
 
@@ -219,7 +210,7 @@ func (l *level) bytes() int64 {
 	n := cap(l.entries)*16 + cap(l.starts)*4 + cap(l.occs)*8
 	for i := range l.bands {
 		b := &l.bands[i]
-		n += len(b.groups)*int(unsafe.Sizeof(group{})) + len(b.big)*68 + cap(b.sigs)*8 + cap(b.exts)*2 + cap(b.ids)*4
+		n += len(b.groups)*int(unsafe.Sizeof(group{})) + len(b.big)*68 + cap(b.recs) + cap(b.ids)*4
 	}
 	return int64(n)
 }

@@ -221,3 +221,49 @@ func (p *Profiler) Similarity(distance int) float64 {
 	}
 	return minhash.Resemblance(distance)
 }
+
+// Resemblance returns the exact Jaccard resemblance, 0 to 1, of the features of two sentences: what
+// their fingerprints estimate. Sentences with different kinds of features have none in common.
+func (p *Profiler) Resemblance(a, b string) (float64, error) {
+	s := p.scratch.Get().(*scratch)
+	defer p.scratch.Put(s)
+	fa, err := s.set(a, nil)
+	if err != nil {
+		return 0, err
+	}
+	fb, err := s.set(b, nil)
+	if err != nil {
+		return 0, err
+	}
+	common := 0
+	for i, j := 0, 0; i < len(fa) && j < len(fb); {
+		switch {
+		case fa[i] < fb[j]:
+			i++
+		case fa[i] > fb[j]:
+			j++
+		default:
+			common++
+			i++
+			j++
+		}
+	}
+	if len(fa)+len(fb) == 0 {
+		return 0, nil
+	}
+	return float64(common) / float64(len(fa)+len(fb)-common), nil
+}
+
+// set appends the distinct features of a text, read as one block, in order.
+func (s *scratch) set(text string, dst []uint64) ([]uint64, error) {
+	if err := s.text.Split(text); err != nil {
+		return nil, err
+	}
+	defer func() { s.text.Source = "" }()
+	if len(s.text.Words) == 0 {
+		return dst, nil
+	}
+	dst, _ = s.text.Features(segment.Block{Last: len(s.text.Words)}, dst)
+	slices.Sort(dst)
+	return slices.Compact(dst), nil
+}

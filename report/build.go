@@ -15,6 +15,10 @@ import (
 // own that was asked and did not match.
 const joinGap = 40
 
+// muchQuoted is the share of a text, found and standing in quotations that do not count, from which
+// a report says so: a tenth is a page in ten, more than prose quotes and worth a look.
+const muchQuoted = 0.1
+
 // Build sees findings through rules. It is pure: equal findings and rules give an equal report,
 // the order of passages does not matter, and neither argument is changed. The cost is that of
 // sorting the passages and of the text's length.
@@ -47,6 +51,10 @@ func Build(f *Findings, r Rules) *Report {
 		rep.Scores.Largest = rep.Sources[0].Share
 	}
 	rep.Sections = b.sections(covered)
+	if r.ExcludeQuotes && rep.Scores.Quoted >= muchQuoted {
+		rep.Flags = append(rep.Flags, concordat.Flag{Code: "much_quoted", Detail: "Much of what was found stands in quotation marks " +
+			"and is not counted. See whether these are quotations: marks can be set to escape a check."})
+	}
 	return rep
 }
 
@@ -95,7 +103,7 @@ func newBuilder(f *Findings, r Rules) *builder {
 func (b *builder) place() {
 	b.passages = make([]concordat.Passage, 0, len(b.f.Passages))
 	for _, p := range b.f.Passages {
-		p.Span = clip(b.text, p.Span)
+		p.Span = trim(b.text, clip(b.text, p.Span))
 		if p.Span.Len() == 0 || b.count.Characters(p.Span) == 0 {
 			b.unplaced++
 			continue

@@ -85,6 +85,7 @@ type (
 		Bytes      concordat.Span       `json:"span_bytes"`
 		Kind       concordat.Kind       `json:"kind"`
 		Similarity float64              `json:"similarity"`
+		Documents  int                  `json:"documents,omitempty"`
 		Excluded   concordat.Exclusion  `json:"excluded,omitempty"`
 		Text       string               `json:"text,omitempty"`
 		Parts      []jsonPart           `json:"parts,omitempty"`
@@ -165,7 +166,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 }
 
 // MarshalJSON returns what WriteJSON writes, on one line.
-func (r *Report) MarshalJSON() ([]byte, error) { return json.Marshal(asJSON(r)) }
+func (r Report) MarshalJSON() ([]byte, error) { return json.Marshal(asJSON(&r)) }
 
 func asJSON(r *Report) *jsonReport {
 	count := NewCounter(r.Submission.Text)
@@ -246,6 +247,7 @@ func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence
 	for _, s := range e.Sources {
 		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: count.Points(s.Here),
 			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity), Excluded: s.Excluded}
+		x.Documents = s.Documents()
 		var texts []string
 		for _, p := range s.Parts {
 			if p.Text != "" {

@@ -141,7 +141,7 @@ func parse(t *testing.T, r *report.Report) map[string]any {
 func TestJSONFollowsItsSchema(t *testing.T) {
 	s := schema(t)
 	reports := []*report.Report{report.Build(&report.Findings{}, report.Rules{})}
-	for _, name := range []string{"english", "chinese"} {
+	for _, name := range []string{"english", "chinese", "arabic"} {
 		f := load(t, name)
 		f.Signatures = []report.Signature{{Site: "oslo", Over: "answer", Key: "ab12", Value: []byte{1, 2}}}
 		reports = append(reports, report.Build(f, report.Rules{}), report.Build(f, strict(f)))

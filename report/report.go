@@ -9,6 +9,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -56,6 +57,19 @@ type Signature struct {
 	Value []byte           `json:"value"` // base64 in JSON
 }
 
+// DecodeFindings reads what json.Marshal made of Findings, of this version or an older one, and
+// refuses others with ErrInvalid, naming both versions.
+func DecodeFindings(b []byte) (*Findings, error) {
+	var f Findings
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("read findings: %w: %w", concordat.ErrInvalid, err)
+	}
+	if err := f.Validate(); err != nil {
+		return nil, fmt.Errorf("read findings: %w", err)
+	}
+	return &f, nil
+}
+
 // Validate reports every fault of f that would make a report of it wrong: another version, or a
 // span outside the text. Build needs no valid findings; it leaves out what it cannot place.
 func (f *Findings) Validate() error {
@@ -91,6 +105,37 @@ type Rules struct {
 	// CommonAbove is the number of documents above which wording is common; 0: DefaultCommonAbove,
 	// negative: nothing is common.
 	CommonAbove int `json:"common_above,omitempty"`
+}
+
+// Validate reports every fault of r: a share outside 0 to 1, a negative length, an unknown kind. Build
+// does not need it: rules that cannot be met exclude nothing, or everything.
+func (r *Rules) Validate() error {
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf(format+": %w", append(args, concordat.ErrInvalid)...))
+	}
+	if !(r.MinSourceShare >= 0 && r.MinSourceShare <= 1) {
+		fault("least share of a source %v is not within 0 to 1", r.MinSourceShare)
+	}
+	if r.MinCharacters < 0 {
+		fault("least length %d is negative", r.MinCharacters)
+	}
+	for _, k := range r.ExcludeKinds {
+		if strength(k) == unknownStrength {
+			fault("unknown kind %q", k)
+		}
+	}
+	for _, s := range r.ExcludeSources {
+		if s.Site == "" || s.Library == "" && s.Document != "" {
+			fault("source %q names no site or no library", s)
+		}
+	}
+	for i, p := range r.ExcludePassages {
+		if p.Span.Start < 0 || p.Span.End <= p.Span.Start {
+			fault("excluded passage %d from %d to %d", i, p.Span.Start, p.Span.End)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // DefaultCommonAbove is the number of documents above which wording is common: in laws and web

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -102,6 +103,14 @@ func clip(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
+// trim returns s without the white space at its ends, which no reader sees as part of a passage.
+func trim(text string, s concordat.Span) concordat.Span {
+	in := s.In(text)
+	s.Start += len(in) - len(strings.TrimLeftFunc(in, unicode.IsSpace))
+	s.End = s.Start + len(strings.TrimSpace(in))
+	return s
+}
+
 // counts reports whether r is a character in the sense of scores: a letter, mark or digit. The
 // same classes survive the scheme's normaliser, so both count the same kind of thing.
 func counts(r rune) bool {
@@ -165,6 +174,32 @@ func (c *Counter) Points(s concordat.Span) concordat.Span {
 	a, _ := c.at(s.Start)
 	b, _ := c.at(s.End)
 	return concordat.Span{Start: a, End: b}
+}
+
+// Bytes converts a span of code points to one of bytes; what lies outside the text is cut off. It
+// is the inverse of Points.
+func (c *Counter) Bytes(points concordat.Span) concordat.Span {
+	return concordat.Span{Start: c.byteOf(points.Start), End: c.byteOf(points.End)}
+}
+
+// byteOf returns the byte at which code point n begins.
+func (c *Counter) byteOf(n int) int {
+	if n <= 0 {
+		return 0
+	}
+	k, _ := slices.BinarySearchFunc(c.points, n, func(p int32, n int) int { return cmp.Compare(int(p), n) })
+	k = max(k-1, 0) // the last entry with fewer points
+	at, seen := k*tableStep, int(c.points[k])
+	for at < len(c.text) && !utf8.RuneStart(c.text[at]) {
+		at++
+	}
+	for i := range c.text[at:] {
+		if seen == n {
+			return at + i
+		}
+		seen++
+	}
+	return len(c.text)
 }
 
 // Characters returns the number of letters, marks and digits in s.

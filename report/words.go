@@ -139,8 +139,11 @@ func (r *Report) Headline() string {
 	return fmt.Sprintf("%s of the compared text also stands in other documents, %s.", Percent(s.Covered), how)
 }
 
-// Reached reports whether the covered share has reached the threshold of the findings.
-func (r *Report) Reached() bool { return r.Scores.Measured() && r.Scores.Covered >= r.Threshold }
+// Reached reports whether the covered share has reached the threshold of the findings. Without a
+// threshold above 0 there is nothing to reach.
+func (r *Report) Reached() bool {
+	return r.Threshold > 0 && r.Scores.Measured() && r.Scores.Covered >= r.Threshold
+}
 
 // incomplete reports whether anything asked did not answer whole.
 func (r *Report) incomplete() bool {

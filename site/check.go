@@ -269,6 +269,9 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 			if err != nil {
 				return fmt.Errorf("source %s: %w", c.ref, err)
 			}
+			if related, err := s.related(text, c, d.Text); err != nil || !related {
+				return err
+			}
 			found[i] = compare(prepared, c, d)
 			progress(Progress{"align", int(done.Add(1)), len(candidates)})
 			return ctx.Err()
@@ -278,6 +281,26 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 		return nil, err
 	}
 	return slices.Concat(found...), nil
+}
+
+// leastResemblance is the exact resemblance that one nominating sentence must have for its document
+// to be compared whole. A fingerprint within the gate means 0.4 and more; unrelated sentences that
+// come as close by chance, of which a large library has many, have less than 0.1.
+const leastResemblance = 0.25
+
+// related reports whether a sentence by which the candidate was nominated holds up word by word.
+// It costs a hundredth of comparing the documents.
+func (s *Site) related(text string, c *candidate, source string) (bool, error) {
+	for _, h := range c.hits {
+		if h.source.End > len(source) || h.source.Start < 0 || h.source.Start > h.source.End {
+			continue // the document was replaced meanwhile
+		}
+		r, err := s.o.Profiler.Resemblance(h.span.In(text), h.source.In(source))
+		if err != nil || r >= leastResemblance {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // compare aligns the submission with one source.

@@ -60,9 +60,11 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	prepared := make(chan *batch, 1)
-	g.Go(func() error {
+	var fault error // of docs: it ends the reading, and must not cut short the writing
+	g.Go(func() (err error) {
 		defer close(prepared)
-		return s.prepare(ctx, lib, docs, prepared)
+		fault, err = s.prepare(ctx, lib, docs, prepared)
+		return err
 	})
 	g.Go(func() error {
 		for b := range prepared {
@@ -77,7 +79,7 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 		}
 		return nil
 	})
-	return g.Wait()
+	return errors.Join(g.Wait(), fault)
 }
 
 // batch is what is written at once.
@@ -87,8 +89,9 @@ type batch struct {
 	ingested []Ingested // of all documents of the batch, unchanged ones too
 }
 
-// prepare reads docs and sends fingerprinted batches.
-func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], out chan<- *batch) error {
+// prepare reads docs and sends fingerprinted batches. A fault of docs comes back apart: what was read
+// before it is good, and has been sent.
+func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], out chan<- *batch) (fault, err error) {
 	var pending []Incoming
 	bytes := 0
 	flush := func() error {
@@ -109,23 +112,22 @@ func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.S
 	}
 	for d, err := range docs {
 		if err == nil {
-			err = ctx.Err()
+			err = check(d)
 		}
 		if err != nil {
-			// What was read before the fault is good: keep it.
-			return errors.Join(err, flush())
+			return err, flush()
 		}
-		if err := check(d); err != nil {
-			return errors.Join(err, flush())
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		pending = append(pending, d)
 		if bytes += len(d.Text); len(pending) >= batchDocuments || bytes >= batchBytes {
 			if err := flush(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return flush()
+	return nil, flush()
 }
 
 func check(d Incoming) error {

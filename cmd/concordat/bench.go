@@ -18,7 +18,7 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint())
+	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck())
 	return c
 }
 
@@ -118,6 +118,31 @@ func (a *app) benchQuery() *cobra.Command {
 			})
 		}}
 	f.add(c)
+	return c
+}
+
+func (a *app) benchCheck() *cobra.Command {
+	var n, rounds int
+	var seed uint64
+	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time by stage", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if n < 1 || rounds < 1 {
+				return usagef("--n %d, --rounds %d: must be at least 1", n, rounds)
+			}
+			return scratch(func(dir string) error {
+				return bench.Check(cmd.Context(), dir, n, rounds, seed, func(r bench.CheckResult) error {
+					if a.json {
+						return a.line(r)
+					}
+					a.say("%d sentences, %d asked: %.1f ms CPU (fingerprint %.1f, match %.1f, align %.1f), %d of %d sources found, %d named; start %.0f ms, ingest %.0f sentences per CPU second, peak %.0f MB",
+						r.Sentences, r.Asked, r.CPU, r.Fingerprint, r.Match, r.Align, r.Found, r.Planted, r.Sources, r.Start, r.Rate, r.Peak)
+					return nil
+				})
+			})
+		}}
+	c.Flags().IntVarP(&n, "n", "n", 100_000, "sentences of the library")
+	c.Flags().IntVar(&rounds, "rounds", 5, "submissions checked")
+	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the text")
 	return c
 }
 

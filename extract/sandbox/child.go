@@ -99,12 +99,18 @@ func (e *errReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// mostScanBytes is what the pictures of a member may take in a message.
+const mostScanBytes = 96 << 20
+
 // answer reads the next message. JSON may write a byte of text as six.
 func (c *child) answer(o extract.Options) (answer, error) {
+	most := 6*o.MaxText + 16<<20
+	if o.MaxScans > 0 {
+		most += mostScanBytes
+	}
 	var a answer
-	err := readFrame(c.stdout, &a, 6*o.MaxText+16<<20)
-	a.Item = a.Member
-	if err == nil && !a.Done && (a.Result == nil) == (a.Err == nil) {
+	err := readFrame(c.stdout, &a, most)
+	if err == nil && !a.Done && (a.Item == nil || (a.Item.Result == nil) == (a.Item.Err == nil)) {
 		err = fmt.Errorf("answer without a result")
 	}
 	return a, err

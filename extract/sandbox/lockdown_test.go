@@ -17,7 +17,7 @@ import (
 // probe is what a hostile reader would try after the locks are on. It runs in a process of its own
 // and prints one line per attempt.
 func probe(kind string) {
-	got, err := sandbox.LockDown(2, 512<<20)
+	got, err := sandbox.LockDown(1, 512<<20)
 	if err != nil {
 		fmt.Println("lockdown:", err)
 		os.Exit(1)
@@ -95,6 +95,6 @@ func TestChildMemoryIsBounded(t *testing.T) {
 func TestChildProcessorTimeIsBounded(t *testing.T) {
 	out, state := runProbe(t, "cpu")
 	if used := state.UserTime() + state.SystemTime(); state.Success() || used.Seconds() > 8 {
-		t.Errorf("endless loop within a limit of 2 s used %v: %v\n%s", used, state, out[:min(len(out), 500)])
+		t.Errorf("endless loop within a limit of 1 s used %v: %v\n%s", used, state, out[:min(len(out), 500)])
 	}
 }

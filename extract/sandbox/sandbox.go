@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,9 @@ type Options struct {
 	Warm int
 	// Executable is the program to run as child; default the running one.
 	Executable string
+	// OCR allows character recognition of pages without a text layer; nil: they stay named as such.
+	// It takes its own time, after the child's.
+	OCR *OCR
 	// RequireIsolation makes New fail where the kernel cannot forbid children to open files and sockets.
 	RequireIsolation bool
 }
@@ -50,17 +54,24 @@ type Options struct {
 func (o Options) Validate() error {
 	errs := []error{o.Extract.Validate()}
 	if o.Wall < 0 || o.CPU < 0 {
-		errs = append(errs, errors.New("Wall and CPU must not be negative"))
+		errs = append(errs, errors.New("options Wall and CPU must not be negative"))
 	}
 	if o.Memory != 0 && o.Memory < 256<<20 {
-		errs = append(errs, fmt.Errorf("Memory is %d bytes, at least 256 MiB are needed", o.Memory))
+		errs = append(errs, fmt.Errorf("option Memory is %d bytes, at least 256 MiB are needed", o.Memory))
 	}
 	return errors.Join(errs...)
 }
 
 func (o Options) withDefaults() (Options, error) {
 	o.Extract = o.Extract.WithDefaults()
-	o.Extract.PDF = nil
+	o.Extract.PDF, o.Extract.MaxScans = nil, 0
+	if o.OCR != nil {
+		ocr := o.OCR.withDefaults()
+		if err := ocr.check(); err != nil {
+			return o, err
+		}
+		o.OCR, o.Extract.MaxScans = &ocr, ocr.MaxPages
+	}
 	if o.Wall == 0 {
 		o.Wall = 2 * time.Minute
 	}
@@ -126,7 +137,7 @@ func New(o Options) (*Runner, error) {
 		return nil, err
 	}
 	r.isolation = rd.Isolation
-	if o.RequireIsolation && !contains(rd.Isolation, "seccomp") {
+	if o.RequireIsolation && !slices.Contains(rd.Isolation, "seccomp") {
 		c.kill()
 		return nil, fmt.Errorf("this system cannot forbid files and sockets to the extraction child (has %v)", rd.Isolation)
 	}
@@ -136,15 +147,6 @@ func New(o Options) (*Runner, error) {
 		c.kill()
 	}
 	return r, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *Runner) startReady() (*child, ready, error) {
@@ -245,7 +247,13 @@ func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size in
 	if err != nil {
 		return nil, err
 	}
-	return r.run(ctx, c, name, src, size)
+	items, err := r.run(ctx, c, name, src, size)
+	for i := range items {
+		if r.opt.OCR != nil && len(items[i].Scans) > 0 {
+			items[i] = r.opt.OCR.recognise(ctx, items[i])
+		}
+	}
+	return items, err
 }
 
 // run sends one file to c and gathers its answers.
@@ -265,7 +273,7 @@ func (r *Runner) run(ctx context.Context, c *child, name string, src io.Reader, 
 		var a answer
 		if a, err = c.answer(r.opt.Extract); err == nil {
 			if done = a.Done; !done {
-				items = append(items, a.Item)
+				items = append(items, *a.Item)
 			}
 		}
 	}
@@ -283,11 +291,10 @@ func (r *Runner) run(ctx context.Context, c *child, name string, src io.Reader, 
 	return append(items, Item{Path: name, Err: end.cause(timed.Err() != nil, r.opt, err).WithAdvice()}), nil
 }
 
-// answer is one message from a child.
+// answer is one message from a child: a member, or that there are no more.
 type answer struct {
-	extract.Member
-	Item Item `json:"-"`
-	Done bool `json:"done,omitempty"`
+	Item *Item `json:"item,omitempty"`
+	Done bool  `json:"done,omitempty"`
 }
 
 // ready is the first message of a child.

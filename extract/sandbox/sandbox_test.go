@@ -14,6 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
+		misbehave(filepath.Base(os.Args[0]))
 		sandbox.Main()
 	}
 	if len(os.Args) == 2 {
@@ -63,10 +64,15 @@ func TestText(t *testing.T) {
 }
 
 func TestTypedErrors(t *testing.T) {
+	huge := write(t, "huge.txt", "") // 2 GiB that take no room on the disk
+	if err := os.Truncate(huge, 2<<30); err != nil {
+		t.Fatal(err)
+	}
 	r := newRunner(t, sandbox.Options{Extract: extract.Options{MaxInput: 1000}})
 	for _, c := range []struct{ path, code string }{
 		{write(t, "empty.txt", ""), extract.Empty},
 		{write(t, "big.txt", strings.Repeat("x", 1001)), extract.Limit},
+		{huge, extract.Limit},
 		{write(t, "bin.txt", "\x01\x02\x03\x04\x05\x06\x07\x00\x01\x02\x03\x04"), extract.Binary},
 		{filepath.Join(t.TempDir(), "missing.txt"), extract.Unreadable},
 		{t.TempDir(), extract.Unreadable},

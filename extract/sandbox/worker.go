@@ -64,7 +64,7 @@ func serve(in io.Reader, out io.Writer) error {
 		if m.Err != nil {
 			m.Err = m.Err.WithAdvice()
 		}
-		if err := writeFrame(w, m); err != nil {
+		if err := writeFrame(w, answer{Item: &m}); err != nil {
 			return err
 		}
 		if err := w.Flush(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -17,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"concordat"
 	"concordat/report"
 	"concordat/report/html"
 )
@@ -167,5 +169,84 @@ func TestKeyboardInBrowser(t *testing.T) {
 	}
 	for _, c := range complaints() {
 		t.Errorf("the browser complains: %s", c)
+	}
+}
+
+// axe-core finds no fault of accessibility, in light and dark, with the comparison open and shut.
+// CONCORDAT_AXE names its axe.min.js, which is not kept here.
+func TestAccessibilityInBrowser(t *testing.T) {
+	path := os.Getenv("CONCORDAT_AXE")
+	if path == "" {
+		t.Skip("CONCORDAT_AXE names no axe.min.js of axe-core")
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"english", "chinese"} {
+		ctx, _ := browser(t, report.Build(load(t, name), report.Rules{ExcludeBibliography: true}))
+		if err := chromedp.Run(ctx, chromedp.Evaluate(string(axe), nil)); err != nil {
+			t.Fatal(err)
+		}
+		for _, scheme := range []string{"light", "dark"} {
+			for _, key := range []string{kb.Escape, "n"} {
+				var found []string
+				err := chromedp.Run(ctx,
+					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+					chromedp.KeyEvent(key),
+					chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html.slice(0, 160) + " " + (n.any[0] ? n.any[0].message : "")).slice(0, 3).join(" | ")))`,
+						&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range found {
+					t.Errorf("%s, %s, after %q: %s", name, scheme, key, f)
+				}
+			}
+		}
+	}
+}
+
+// On a telephone nothing is wider than the screen, whatever the text.
+func TestNarrowInBrowser(t *testing.T) {
+	f := load(t, "english")
+	long := strings.Repeat("supercalifragilistic", 30)
+	f.Submission.Title = long
+	f.Passages[0].Title, f.Passages[0].Source.Document = long, concordat.DocumentID(long)
+	f.Passages[0].Before, f.Flags[0].Detail = long, long
+	f.Submission.Text += "\n" + long + "\n"
+	f.Signatures = []report.Signature{{Site: "oslo", Over: "answer", Key: long, Value: make([]byte, 64)}}
+	ctx, _ := browser(t, report.Build(f, report.Rules{}))
+	for _, width := range []int64{390, 820, 1300} {
+		var wide []string
+		err := chromedp.Run(ctx, chromedp.EmulateViewport(width, 844), chromedp.KeyEvent("n"), chromedp.Evaluate(
+			`document.documentElement.scrollWidth <= innerWidth ? [] : [document.documentElement.scrollWidth + " of " + innerWidth].concat( [...document.querySelectorAll("body *")].filter(e => !e.closest(".wide") && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + "." + e.className))`, &wide))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(wide) > 0 {
+			t.Errorf("at %d pixels these are too wide: %v", width, wide)
+		}
+	}
+}
+
+// Paper shows every comparison, also the folded ones, and nothing of the panel.
+func TestPrintInBrowser(t *testing.T) {
+	ctx, _ := browser(t, report.Build(load(t, "english"), report.Rules{}))
+	var folded, shut int
+	var dock bool
+	err := chromedp.Run(ctx, chromedp.KeyEvent("n"),
+		chromedp.Evaluate(`document.querySelectorAll("#passages .pair:not([open])").length`, &folded),
+		emulation.SetEmulatedMedia().WithMedia("print"),
+		chromedp.Evaluate(`[...document.querySelectorAll("#passages .two")].filter(e => e.getBoundingClientRect().height < 10).length`, &shut),
+		chromedp.Evaluate(`getComputedStyle(document.querySelector("#dock")).display === "none"`, &dock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folded == 0 {
+		t.Fatal("no comparison is folded: the test tests nothing")
+	}
+	if shut > 0 || !dock {
+		t.Errorf("in print %d comparisons are not shown; panel hidden: %v", shut, dock)
 	}
 }

@@ -115,10 +115,8 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	end := min(e.Span.End, p.End)
 	c := class(e.Kind, e.Excluded)
 	m.raw(fmt.Sprintf(`<mark class="m k-%s" data-e="%d">`, c, m.evidence+1))
-	if m.numbered <= m.evidence {
-		m.numbered = m.evidence + 1
-		m.number(m.evidence, c, true)
-	}
+	m.number(m.evidence, c, m.numbered <= m.evidence)
+	m.numbered = m.evidence + 1
 	for at := s.Start; at < end; {
 		for m.cut < len(m.cuts) && m.cuts[m.cut] <= at {
 			m.cut++
@@ -146,15 +144,16 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	return end
 }
 
-// number writes the number and sign of evidence i, a link to its comparison.
-func (d *doc) number(i int, class string, target bool) {
-	d.raw(`<a class="no"`)
-	if target {
-		d.raw(fmt.Sprintf(` id="m%d" href="#p%d"`, i+1, i+1))
+// number writes the number and sign of evidence i, a link to its comparison: in full where the
+// passage begins, and for the eye and the mouse alone in each further paragraph.
+func (d *doc) number(i int, class string, begins bool) {
+	d.raw(fmt.Sprintf(`<a class="no" href="#p%d"`, i+1))
+	if begins {
+		d.raw(fmt.Sprintf(` id="m%d"`, i+1))
+		d.attr("aria-label", d.label(i))
 	} else {
-		d.raw(fmt.Sprintf(` href="#m%d"`, i+1))
+		d.raw(` tabindex="-1" aria-hidden="true"`)
 	}
-	d.attr("aria-label", d.label(i))
 	d.raw(">")
 	d.num(i + 1)
 	d.raw("&nbsp;", sign(class), "</a>")

@@ -80,7 +80,11 @@ func (d *doc) head() {
 	d.text(d.title())
 	d.raw("</h1><dl class=\"meta\">")
 	d.fact("Document", string(d.r.Submission.ID))
-	d.fact("Made", d.r.Made.UTC().Format("2 January 2006, 15:04 UTC"))
+	made := ""
+	if !d.r.Made.IsZero() {
+		made = d.r.Made.UTC().Format("2 January 2006, 15:04 UTC")
+	}
+	d.fact("Made", made)
 	d.fact("Length", report.Thousands(d.r.Scores.Characters)+" letters and digits")
 	d.fact("Passages", report.Thousands(len(d.r.Evidence)))
 	d.fact("Sources", report.Thousands(len(d.r.Sources)))
@@ -136,13 +140,15 @@ func (d *doc) verdict() string {
 	if !d.r.Scores.Measured() {
 		return "A blank is not a zero: nothing was measured."
 	}
+	const judge = "The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge."
 	reached := "below"
-	if d.r.Reached() {
+	switch {
+	case d.r.Threshold <= 0:
+		return judge
+	case d.r.Reached():
 		reached = "at or above"
 	}
-	return fmt.Sprintf("This is %s the threshold of %s from which a report asks to be read closely. "+
-		"The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.",
-		reached, report.Percent(d.r.Threshold))
+	return fmt.Sprintf("This is %s the threshold of %s from which a report asks to be read closely. %s", reached, report.Percent(d.r.Threshold), judge)
 }
 
 // bar is the text as one bar of all that was found and all that was not.

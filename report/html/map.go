@@ -78,16 +78,28 @@ func (d *doc) mapStrip() {
 	d.text(fmt.Sprintf("The document from beginning to end with %s", report.Plural(len(d.r.Evidence), "passage", "passages")))
 	d.raw(`"><rect class="ground" x="0" y="0" width="1000" height="30"/>`)
 	d.skipStrip()
+	covered := d.r.Covered
 	for i, e := range d.r.Evidence {
-		c := class(e.Kind, e.Excluded)
-		h := level(c)
 		d.raw(fmt.Sprintf(`<a href="#m%d" tabindex="-1"><title>`, i+1))
 		d.text(d.label(i))
-		d.raw(fmt.Sprintf(`</title><rect class="f-%s" x="%.2f" y="%d" width="%.2f" height="%d"/></a>`,
-			c, d.x(e.Span.Start), 30-h, max(d.x(e.Span.End)-d.x(e.Span.Start), 1.2), h))
+		d.raw("</title>")
+		if e.Excluded != "" {
+			d.block(e.Span, class(e.Kind, e.Excluded))
+		}
+		for ; len(covered) > 0 && covered[0].Start < e.Span.End; covered = covered[1:] {
+			d.block(covered[0].Span, class(covered[0].Kind, ""))
+		}
+		d.raw("</a>")
 	}
 	d.raw(`</svg><p class="axis" aria-hidden="true"><span>beginning</span><span>end</span></p>`)
 	d.raw("</section>\n")
+}
+
+// block draws one stretch in the map, wide enough to be seen.
+func (d *doc) block(s concordat.Span, class string) {
+	h := level(class)
+	d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.2f" y="%d" width="%.2f" height="%d"/>`,
+		class, d.x(s.Start), 30-h, max(d.x(s.End)-d.x(s.Start), 1.2), h))
 }
 
 // skipStrip marks what was not compared, as one path along the bottom of the map.

@@ -12,7 +12,7 @@ import (
 func (d *doc) coverage() {
 	d.raw(`<section id="coverage" aria-labelledby="coverage-h"><h2 id="coverage-h">What was checked, and what was not</h2><ul class="plain">`)
 	for _, s := range d.r.Statement() {
-		d.raw(`<li dir="auto">`)
+		d.raw("<li>")
 		d.text(s)
 		d.raw("</li>")
 	}
@@ -57,7 +57,7 @@ func (d *doc) method() {
 	d.fact("Threshold", report.Percent(r.Threshold))
 	d.raw("</dl><h3>Rules</h3><ul class=\"plain\">")
 	for _, s := range r.RuleWords() {
-		d.raw(`<li dir="auto">`)
+		d.raw("<li>")
 		d.text(s)
 		d.raw("</li>")
 	}

@@ -33,10 +33,33 @@ func (d *doc) evidence(i int) {
 	d.raw(`</h3><p>`)
 	d.text(d.about(e))
 	d.raw(fmt.Sprintf(`</p><a class="back" href="#m%d">in the text</a></header>`, i+1))
-	for k := range e.Sources {
+	k := 0
+	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
 		d.pair(e, k)
 	}
+	d.further(e.Sources[k:])
 	d.raw("</article>\n")
+}
+
+// maxSources is the number of sources that a passage is set beside; further ones are named.
+const maxSources = 20
+
+// further names the sources that are not set beside their passage.
+func (d *doc) further(sources []concordat.Source) {
+	if len(sources) == 0 {
+		return
+	}
+	d.raw(`<p class="further">`)
+	d.text("Also in " + report.Plural(len(sources), "further source", "further sources") + ", whose wording stands in the JSON form of this report: ")
+	for i, s := range sources {
+		if i > 0 {
+			d.raw(", ")
+		}
+		d.raw(fmt.Sprintf(`<a href="#s%d"><bdi>`, d.rank[s.Ref]+1))
+		d.text(shorten(name(s.Title, s.Ref), 40))
+		d.raw("</bdi></a>")
+	}
+	d.raw(".</p>")
 }
 
 // about says a passage's place, size and standing.
@@ -88,6 +111,13 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	} else {
 		d.text(fmt.Sprintf("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
 	}
+	if s.Here != e.Span {
+		at := d.count.Points(s.Here)
+		d.text(fmt.Sprintf("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
+	}
+	if n := s.Documents(); n > 1 {
+		d.text(fmt.Sprintf("; a sentence of it stands in %s documents", report.Thousands(n)))
+	}
 	d.raw("</p>")
 	for _, p := range s.Parts {
 		d.part(s, p)
@@ -97,8 +127,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 
 // part sets one piece of the submission beside the same of the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
-	size := p.Span.Len() + len(p.Text)
-	if d.left -= size; d.left < 0 {
+	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*contextBytes; d.left < 0 {
 		d.raw(`<p class="note">This page holds no more wording. The JSON form of the report has it.</p>`)
 		return
 	}
@@ -139,6 +168,9 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 		d.raw("</p>")
 	}
 	d.raw("</div></div>")
+	if p.Text != "" && p.Words == nil && p.Kind != concordat.KindVerbatim {
+		d.raw(`<p class="note">The two were not compared word by word.</p>`)
+	}
 }
 
 func (d *doc) context(s string) {

@@ -1,0 +1,165 @@
+package align
+
+import (
+	"math"
+	"slices"
+
+	"concordat"
+)
+
+// Print is one sentence of a document as its fingerprint tells it: what an asker and an owner know
+// of each other's sentences after the first round of a federated check, and the number of features,
+// which is one more byte.
+type Print struct {
+	Span        concordat.Span
+	Chars       int // letters and digits, one Han character counting as three
+	Features    int // distinct features of the sentence
+	Fingerprint concordat.Fingerprint
+}
+
+// printHashes is the number of hashes in a fingerprint of a scheme with b = 4, which alone is meant.
+const printHashes = concordat.Nibbles
+
+// mostPrintCells bounds the comparisons of fingerprints, which have no inverted list: beyond it only
+// sentences around equal bands are compared.
+const mostPrintCells = 1 << 24
+
+// PairPrints returns the passages of a that stand in b as far as fingerprints of one scheme with four
+// bits a hash can tell, in order of a. a and b are in order of their texts. Spans are those of whole
+// sentences, Similarity is estimated, Words is nil; [LiteralPrints] tells where exact edges can be had.
+func PairPrints(a, b []Print, o Options) []Passage {
+	o = o.forPrints()
+	p := newPrintPairing(a, b, &o)
+	var out []Passage
+	for _, f := range p.reworded() {
+		out = append(out, p.rough(f))
+	}
+	return out
+}
+
+// LiteralPrints is [Literal] for fingerprints.
+func LiteralPrints(a, b []Print, o Options) []Passage {
+	o = o.forPrints()
+	return newPrintPairing(a, b, &o).literal()
+}
+
+func newPrintPairing(a, b []Print, o *Options) *pairing {
+	p := &pairing{a: printUnits(a), b: printUnits(b), o: o, unit: 1, totalA: features(a), totalB: features(b)}
+	p.account = func(c *cluster) func(cell) float32 {
+		leftA, leftB := features(a[c.a0:c.a1]), features(b[c.b0:c.b1])
+		return func(s cell) float32 {
+			x, y := &leftA[s.row-c.a0], &leftB[s.col-c.b0]
+			v := min(inCommon(&a[s.row], &b[s.col]), *x, *y)
+			*x, *y = *x-v, *y-v
+			return v
+		}
+	}
+	p.cells = comparePrints(a, b, o)
+	support(p.cells, o)
+	return p
+}
+
+func printUnits(ps []Print) []unit {
+	out := make([]unit, len(ps))
+	for i, p := range ps {
+		out[i] = unit{chars: int32(p.Chars), start: int32(p.Span.Start), end: int32(p.Span.End)}
+	}
+	return out
+}
+
+func features(ps []Print) []float32 {
+	out := make([]float32, len(ps))
+	for i, p := range ps {
+		out[i] = float32(p.Features)
+	}
+	return out
+}
+
+// inCommon estimates how many features two sentences share, from the share of equal hashes, of which
+// one in sixteen is equal by chance (Li and König 2010, theorem 1), and from their numbers.
+func inCommon(a, b *Print) float32 {
+	equal := printHashes - a.Fingerprint.NibbleDistance(b.Fingerprint)
+	r := (float32(equal)/printHashes - 1.0/16) / (15.0 / 16)
+	if r <= 0 {
+		return 0
+	}
+	x, y := float32(a.Features), float32(b.Features)
+	return min(r*(x+y)/(1+r), x, y)
+}
+
+func comparePrints(a, b []Print, o *Options) []cell {
+	floor := float32(o.Floor)
+	columns := columnsOf(a, b)
+	var cells []cell
+	for i := range a {
+		begin := len(cells)
+		for _, j := range columns(i) {
+			n := inCommon(&a[i], &b[j])
+			x, y := float32(a[i].Features), float32(b[j].Features)
+			if n > 0 && 2*n > floor*(x+y) {
+				if sim := n / float32(math.Sqrt(float64(x*y))); sim > floor {
+					cells = append(cells, cell{row: int32(i), col: j, sim: sim})
+				}
+			}
+		}
+		cells = append(cells[:begin], strongest(cells[begin:])...)
+		slices.SortFunc(cells[begin:], byRow)
+	}
+	return thin(cells, len(b))
+}
+
+// columnsOf returns which sentences of b to compare with sentence i of a, ascending: all of them, or
+// in large documents those around one that shares a band with a sentence around i.
+func columnsOf(a, b []Print) func(i int) []int32 {
+	if len(a)*len(b) <= mostPrintCells {
+		all := make([]int32, len(b))
+		for j := range all {
+			all[j] = int32(j)
+		}
+		return func(int) []int32 { return all }
+	}
+	const (
+		around   = 3  // sentences, on either side
+		mostHeld = 16 // sentences of one band that are followed
+	)
+	var held [concordat.Bands]map[uint32][]int32
+	for k := range held {
+		held[k] = make(map[uint32][]int32)
+		for j := range b {
+			if band := b[j].Fingerprint.Band(k); len(held[k][band]) < mostHeld {
+				held[k][band] = append(held[k][band], int32(j))
+			}
+		}
+	}
+	var out []int32
+	return func(i int) []int32 {
+		out = out[:0]
+		for r := max(0, i-around); r <= min(len(a)-1, i+around); r++ {
+			for k := range held {
+				for _, j := range held[k][a[r].Fingerprint.Band(k)] {
+					for c := max(0, j-around); c <= min(int32(len(b))-1, j+around); c++ {
+						out = append(out, c)
+					}
+				}
+			}
+		}
+		slices.Sort(out)
+		out = slices.Compact(out)
+		return out
+	}
+}
+
+// forPrints fills in the defaults for fingerprints, whose similarities scatter much more: a seed must
+// be surer, and neighbours count only where they are clearly alike.
+func (o Options) forPrints() Options {
+	def := func(v *float64, d float64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.Floor, 0.2)
+	def(&o.Seed, 0.55)
+	def(&o.SupportOffset, 0.2)
+	def(&o.Evidence, 10)
+	return o.filled()
+}

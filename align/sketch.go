@@ -1,0 +1,313 @@
+package align
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+
+	"concordat"
+)
+
+// Sketch tells of a document, to one who holds the same key, what an alignment needs: for each unit
+// (about a sentence) which words other than stop words it holds, each as a few bits of a keyed hash.
+// It keeps neither order nor number nor the words themselves; what a curious holder of the key can
+// still learn is tabulated in doc/security.md. Two sketches of one text must not go to one partner.
+type Sketch struct {
+	Bits  int // of a hash, 6 to 16
+	Units []SketchUnit
+}
+
+// SketchUnit is one unit of a sketch.
+type SketchUnit struct {
+	Ordinal int            // among the units of the document, from 0
+	Span    concordat.Span // in the document's text
+	Chars   int            // letters and digits, one Han character counting as three
+	Words   []uint16       // hashes, ascending, each once
+}
+
+// Bounds of a sketch.
+const (
+	MinSketchBits = 6
+	MaxSketchBits = 16
+	// DefaultSketchBits is 10: aligns as well as full words, while a tenth of all words share a hash
+	// (doc/evaluation-align.md).
+	DefaultSketchBits = 10
+
+	maxSketchUnits = 1 << 22
+	maxSketchChars = 1 << 20
+	maxUnitWords   = 1 << 12
+	// holeUnits stands for units that were left out: more than any gap that a passage may bridge.
+	holeUnits = 128
+)
+
+// Sketch returns the sketch of t with hashes of the given number of bits. It fails with
+// concordat.ErrInvalid for a number out of range, and on a text that is a sketch itself.
+func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
+	if bits < MinSketchBits || bits > MaxSketchBits {
+		return Sketch{}, fmt.Errorf("sketch with hashes of %d bits, want %d to %d: %w", bits, MinSketchBits, MaxSketchBits, concordat.ErrInvalid)
+	}
+	if t.sketch {
+		return Sketch{}, fmt.Errorf("sketch of a sketch: %w", concordat.ErrInvalid)
+	}
+	hash := keyed(key, "concordat/align/sketch/1\x00")
+	of := make([]uint16, len(t.terms))
+	for r, term := range t.terms {
+		of[r] = uint16(hash(term) >> (64 - bits))
+	}
+	s := Sketch{Bits: bits, Units: make([]SketchUnit, len(t.units))}
+	for i, u := range t.units {
+		words := make([]uint16, 0, u.to-u.from)
+		for _, e := range t.entries[u.from:u.to] {
+			if !t.stops[e.term] {
+				words = append(words, of[e.term])
+			}
+		}
+		slices.Sort(words)
+		s.Units[i] = SketchUnit{i, concordat.Span{Start: int(u.start), End: int(u.end)}, int(u.chars), slices.Compact(words)}
+	}
+	return s, nil
+}
+
+// keyed returns a hash function of 64-bit values: the first eight bytes of HMAC-SHA256.
+func keyed(key []byte, label string) func(uint64) uint64 {
+	mac := hmac.New(sha256.New, key)
+	var sum [sha256.Size]byte
+	return func(v uint64) uint64 {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], v)
+		mac.Reset()
+		mac.Write([]byte(label))
+		mac.Write(b[:])
+		return binary.BigEndian.Uint64(mac.Sum(sum[:0]))
+	}
+}
+
+// Near returns the units of s that lie within around units of one that overlaps one of the spans:
+// what an owner sends of a document that was nominated by those spans. spans are in order.
+func (s Sketch) Near(spans []concordat.Span, around int) Sketch {
+	out := Sketch{Bits: s.Bits}
+	keep := make([]bool, len(s.Units))
+	k := 0
+	for i, u := range s.Units {
+		for k < len(spans) && spans[k].End <= u.Span.Start {
+			k++
+		}
+		if k < len(spans) && spans[k].Overlaps(u.Span) {
+			for j := max(0, i-around); j <= min(len(keep)-1, i+around); j++ {
+				keep[j] = true
+			}
+		}
+	}
+	for i, u := range s.Units {
+		if keep[i] {
+			out.Units = append(out.Units, u)
+		}
+	}
+	return out
+}
+
+// Text returns s as a side of [Pair], whose other side must be a sketch with the same key and bits.
+// It fails with concordat.ErrInvalid on a sketch that no document has.
+func (s Sketch) Text() (*Text, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	t := &Text{sketch: true}
+	rank := make([]int32, 1<<s.Bits)
+	for _, u := range s.Units {
+		for _, w := range u.Words {
+			rank[w] = 1
+		}
+	}
+	for w, held := range rank {
+		if held == 1 {
+			rank[w] = int32(len(t.terms))
+			t.terms = append(t.terms, uint64(w))
+		}
+	}
+	t.spread, t.stops = make([]int32, len(t.terms)), make([]bool, len(t.terms))
+	next := 0
+	for _, u := range s.Units {
+		end := int32(u.Span.Start)
+		for range min(u.Ordinal-next, holeUnits) {
+			n := int32(len(t.entries))
+			t.units = append(t.units, unit{from: n, to: n, start: end, end: end})
+		}
+		next = u.Ordinal + 1
+		out := unit{from: int32(len(t.entries)), chars: int32(u.Chars), start: end, end: int32(u.Span.End)}
+		for _, w := range u.Words {
+			t.entries = append(t.entries, entry{rank[w], 1})
+			t.spread[rank[w]]++
+		}
+		out.to = int32(len(t.entries))
+		t.units = append(t.units, out)
+	}
+	return t, nil
+}
+
+func (s Sketch) validate() error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("sketch: "+format+": %w", append(args, concordat.ErrInvalid)...)
+	}
+	if s.Bits < MinSketchBits || s.Bits > MaxSketchBits {
+		return fail("hashes of %d bits", s.Bits)
+	}
+	if len(s.Units) > maxSketchUnits {
+		return fail("%d units", len(s.Units))
+	}
+	ordinal, end := -1, 0
+	for i, u := range s.Units {
+		switch {
+		case u.Ordinal <= ordinal:
+			return fail("unit %d out of order", i)
+		case u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1:
+			return fail("unit %d has span %v", i, u.Span)
+		case u.Chars < 0 || u.Chars > maxSketchChars:
+			return fail("unit %d has %d letters", i, u.Chars)
+		case len(u.Words) > maxUnitWords:
+			return fail("unit %d has %d words", i, len(u.Words))
+		}
+		for k, w := range u.Words {
+			if int(w) >= 1<<s.Bits || k > 0 && w <= u.Words[k-1] {
+				return fail("unit %d has words out of order or range", i)
+			}
+		}
+		ordinal, end = u.Ordinal, u.Span.End
+	}
+	return nil
+}
+
+// forSketches fills in the default that differs: stop words are no evidence where none are kept.
+func (o Options) forSketches() Options {
+	if o.Evidence == 0 {
+		o.Evidence = 8
+	}
+	return o
+}
+
+// rough returns a passage of sketches: whole units, nothing of words.
+func (p *pairing) rough(f found) Passage {
+	out := Passage{
+		A: concordat.Span{Start: int(p.a[f.a0].start), End: int(p.a[f.a1-1].end)},
+		B: concordat.Span{Start: int(p.b[f.b0].start), End: int(p.b[f.b1-1].end)},
+	}
+	c := cluster{a0: f.a0, a1: f.a1, b0: f.b0, b1: f.b1}
+	from := sort.Search(len(p.cells), func(i int) bool { return p.cells[i].row >= f.a0 })
+	for _, s := range p.cells[from:] {
+		if s.row >= f.a1 {
+			break
+		}
+		if s.col >= f.b0 && s.col < f.b1 {
+			c.seeds = append(c.seeds, s)
+		}
+	}
+	shared, _ := p.coverage(&c)
+	var got, all float32
+	for i, v := range shared {
+		got += v
+		all += p.totalA[int(f.a0)+i]
+	}
+	out.Similarity = float64(got / max(all, 1e-6))
+	// Order is not known, so nothing here is called verbatim.
+	out.Kind = kind(f.summary, min(out.Similarity, 0.9), 0)
+	return out
+}
+
+// Literal returns the stretches of units of a and b, as if [Pair] saw sketches, that are so like each
+// other that they are probably copied word for word, widened by two units at each end: those for
+// which it is worth comparing [Order], in order of a. Of the literal copies in PAN 2013's training
+// corpus it misses one in a hundred (doc/evaluation-align.md).
+func Literal(a, b *Text, o Options) []Passage {
+	o = o.forSketches().filled()
+	return newPairing(a, b, &o).literal()
+}
+
+func (p *pairing) literal() []Passage {
+	const (
+		like   = 0.5 // least similarity
+		gap    = 2   // units
+		level  = 0.3 // least mean of the best similarities
+		around = 2   // units
+	)
+	var seeds []cell
+	for _, c := range p.cells {
+		if c.sim >= like {
+			seeds = append(seeds, c)
+		}
+	}
+	mean := func(a, b float64) float64 { return (a + b) / 2 }
+	var out []Passage
+	for _, c := range p.disjoint(p.accepted(seeds, [2]int32{gap, gap}, mean, level)) {
+		out = append(out, p.rough(found{
+			a0: max(0, c.a0-around), a1: min(int32(len(p.a)), c.a1+around),
+			b0: max(0, c.b0-around), b1: min(int32(len(p.b)), c.b1+around),
+		}))
+	}
+	return out
+}
+
+// Order is the words of a passage as one byte each of a keyed hash, in their order: what two sites
+// that hold the same key exchange to find the exact edges of what was copied literally. It tells
+// more than a [Sketch], of a passage that the other side is already known to hold.
+type Order struct {
+	Spans []concordat.Span // of the words, in the document's text
+	Words []byte           // hashes, one for each span
+}
+
+// Order returns the words of t within span. It fails with concordat.ErrInvalid on a sketch.
+func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
+	if t.sketch {
+		return Order{}, fmt.Errorf("order of a sketch: %w", concordat.ErrInvalid)
+	}
+	hash := keyed(key, "concordat/align/order/1\x00")
+	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
+	var o Order
+	for _, w := range t.words[from:] {
+		if int(w.end) > span.End {
+			break
+		}
+		o.Spans = append(o.Spans, concordat.Span{Start: int(w.start), End: int(w.end)})
+		o.Words = append(o.Words, byte(hash(w.hash)>>56))
+	}
+	return o, nil
+}
+
+// Copies returns the literally copied stretches of two orders with the same key, by the same rule
+// and in the same form as [Pair] with VerbatimReplaces: none unless one of them is long enough. It
+// fails with concordat.ErrInvalid if an order's lengths differ.
+func Copies(a, b Order, o Options) ([]Passage, error) {
+	o = o.filled()
+	ta, err := a.tokens()
+	if err != nil {
+		return nil, err
+	}
+	tb, err := b.tokens()
+	if err != nil {
+		return nil, err
+	}
+	var out []Passage
+	for _, s := range settling(bridge(ta, runs(ta, tb, int32(o.LeastVerbatim)), int32(o.DifferWords)), &o) {
+		out = append(out, Passage{
+			A:          concordat.Span{Start: a.Spans[s.a0].Start, End: a.Spans[s.a1-1].End},
+			B:          concordat.Span{Start: b.Spans[s.b0].Start, End: b.Spans[s.b1-1].End},
+			Kind:       concordat.KindVerbatim,
+			Similarity: 1,
+		})
+	}
+	return out, nil
+}
+
+func (o Order) tokens() ([]token, error) {
+	if len(o.Spans) != len(o.Words) {
+		return nil, fmt.Errorf("order of %d words with %d spans: %w", len(o.Words), len(o.Spans), concordat.ErrInvalid)
+	}
+	out := make([]token, len(o.Words))
+	for i, w := range o.Words {
+		// The bytes of a word stand for its letters; its hash is spread, as grams multiply it.
+		out[i] = token{hash: (uint64(w) + 1) * 0xff51afd7ed558ccd, chars: int32(min(o.Spans[i].Len(), 1<<10))}
+	}
+	return out, nil
+}

@@ -1,0 +1,315 @@
+package extract
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/textproto"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// open gives the members of an archive or a message, and reports whether f is one.
+func (w *walker) open(f Format, at, name string, data []byte, depth int) bool {
+	switch f {
+	case ZIP, TAR, GZIP:
+		if depth >= w.o.MaxNesting {
+			w.fail(at, limitError("archive nesting", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))
+			return true
+		}
+	}
+	switch f {
+	case ZIP:
+		w.openZip(at, data, depth)
+	case TAR:
+		w.openTar(at, bytes.NewReader(data), int64(len(data)), depth)
+	case GZIP:
+		w.openGzip(at, name, data, depth)
+	default:
+		return false
+	}
+	return true
+}
+
+// memberPath makes a name from an archive fit to be shown: it is never used to open a file.
+func memberPath(archive, name string) string {
+	if !utf8.ValidString(name) {
+		if c, err := detectEncoding([]byte(name)); err == nil {
+			if s, err := c.decode([]byte(name)); err == nil {
+				name = s
+			}
+		}
+		name = strings.ToValidUTF8(name, "\uFFFD")
+	}
+	name = strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(name, "\\", "/"))
+	return archive + "!" + path.Clean("/"+name)
+}
+
+// isClutter tells the files that operating systems add to archives.
+func isClutter(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(name, "__MACOSX/") || base == ".DS_Store" || base == "Thumbs.db" || strings.HasPrefix(base, "._")
+}
+
+func (w *walker) openZip(at string, data []byte, depth int) {
+	zr, err := checkedZip(data, w.o, w.lim)
+	if err != nil {
+		w.fail(at, err)
+		return
+	}
+	included := w.latexProject(at, zr)
+	given := len(included) > 0
+	for _, f := range zr.File {
+		if w.done {
+			return
+		}
+		if f.FileInfo().IsDir() || isClutter(f.Name) || included[f] {
+			continue
+		}
+		given = true
+		p := memberPath(at, f.Name)
+		switch {
+		case f.Flags&1 != 0:
+			w.fail(p, &Error{Code: Encrypted, Detail: "the archive is password-protected"})
+		case !f.Mode().IsRegular():
+			w.fail(p, &Error{Code: Unsupported, Detail: "a link, not a file", Advice: "put the file itself into the archive"})
+		default:
+			inner, err := readEntry(f, w.o, w.lim)
+			w.member(p, f.Name, inner, err, depth)
+		}
+	}
+	if !given {
+		w.fail(at, &Error{Code: Empty, Detail: "the archive holds no files"})
+	}
+}
+
+// member goes on with a file of an archive; what was read before damage is not shown as if it were all.
+func (w *walker) member(p, name string, data []byte, err error, depth int) {
+	if err != nil {
+		w.fail(p, err)
+		return
+	}
+	w.walk(p, name, data, depth+1)
+}
+
+func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
+	tr := tar.NewReader(r)
+	given := false
+	for !w.done {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			w.fail(at, &Error{Code: Damaged, Detail: "tar: " + err.Error()})
+			return
+		}
+		if w.lim.entries--; w.lim.entries < 0 {
+			w.fail(at, limitError("archive entries", "MaxEntries", fmt.Sprintf("more than %d", w.o.MaxEntries)))
+			return
+		}
+		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader || isClutter(h.Name) {
+			continue
+		}
+		given = true
+		p := memberPath(at, h.Name)
+		if h.Typeflag != tar.TypeReg {
+			w.fail(p, &Error{Code: Unsupported, Detail: "a link or device, not a file", Advice: "put the file itself into the archive"})
+			continue
+		}
+		data, err := readBounded(tr, h.Name, packed, w.o, w.lim)
+		w.member(p, h.Name, data, err, depth)
+		if err != nil {
+			return // a tar cannot be read on after a damaged entry
+		}
+	}
+	if !given && !w.done {
+		w.fail(at, &Error{Code: Empty, Detail: "the archive holds no files"})
+	}
+}
+
+// openGzip unpacks one file; a tar inside is read entry by entry without holding the whole.
+func (w *walker) openGzip(at, name string, data []byte, depth int) {
+	zr, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		w.fail(at, &Error{Code: Damaged, Detail: err.Error()})
+		return
+	}
+	inner := zr.Name
+	if inner == "" {
+		inner = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".gz"), ".tgz")
+	}
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(zr, head) // an error shows again below
+	rest := io.MultiReader(bytes.NewReader(head[:n]), zr)
+	if n > 262 && string(head[257:262]) == "ustar" {
+		w.openTar(at, rest, int64(len(data)), depth)
+		return
+	}
+	all, err := readBounded(rest, inner, int64(len(data)), w.o, w.lim)
+	w.member(memberPath(at, inner), inner, all, err, depth)
+}
+
+// attachments gives the files attached to a message.
+func (w *walker) attachments(f Format, at string, data []byte, depth int) {
+	if depth >= w.o.MaxNesting {
+		return
+	}
+	switch f {
+	case DOCX, PPTX:
+		w.embedded(at, data, depth)
+	case EML:
+		if bytes.HasPrefix(data, []byte("From ")) && depth < w.o.MaxNesting {
+			if rest := nextMessage(data); rest != nil && !w.done {
+				w.mailbox(at, rest, depth)
+			}
+		}
+		msg, err := readMessage(data)
+		if err != nil {
+			return // told already by the message itself
+		}
+		parts, _ := mailParts(textproto.MIMEHeader(msg.Header), msg.Body, w.o, w.lim, 0)
+		for i, p := range parts {
+			if p.attached && !w.done {
+				w.attachment(at, p.name, i, p.data, depth)
+			}
+		}
+	case MSG:
+		streams, err := msgStreams(data)
+		if err != nil {
+			return
+		}
+		for i := range 1000 {
+			dir := fmt.Sprintf("__attach_version1.0_#%08X/", i)
+			p := msgProperties(streams, dir)
+			if len(p) == 0 {
+				break
+			}
+			name := msgText(p, msgFileLong)
+			if name == "" {
+				name = msgText(p, msgFile)
+			}
+			if body := p[msgData+"0102"]; len(body) > 0 && !w.done {
+				w.attachment(at, name, i, body, depth)
+			}
+		}
+	}
+}
+
+// embedded gives the documents inside an office document that have a reader; pictures, sheets of charts
+// and the like are left alone.
+func (w *walker) embedded(at string, data []byte, depth int) {
+	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return // told already by the document itself
+	}
+	for _, f := range zr.File {
+		if w.done || !strings.Contains(partName(f.Name), "/embeddings/") || !f.Mode().IsRegular() {
+			continue
+		}
+		inner, err := readEntry(f, w.o, w.lim)
+		if err != nil || len(inner) == 0 {
+			w.fail(memberPath(at, f.Name), &Error{Code: Damaged, Detail: "an embedded document cannot be unpacked"})
+			continue
+		}
+		switch g, err := Sniff(f.Name, inner); {
+		case err != nil:
+		case g == DOCX, g == DOC, g == PPTX, g == ODT, g == ODP, g == RTF, g == PDFFormat:
+			w.walk(memberPath(at, f.Name), f.Name, inner, depth+1)
+		}
+	}
+}
+
+// nextMessage is what follows the first message of a mailbox, from its line "From " on, or nil.
+func nextMessage(data []byte) []byte {
+	if i := bytes.Index(data, []byte("\n\nFrom ")); i >= 0 {
+		return data[i+2:]
+	}
+	if i := bytes.Index(data, []byte("\r\n\r\nFrom ")); i >= 0 {
+		return data[i+4:]
+	}
+	return nil
+}
+
+// mailbox gives the further messages of a mailbox as members.
+func (w *walker) mailbox(at string, data []byte, depth int) {
+	for n := 2; data != nil && !w.done; n++ {
+		if w.lim.entries--; w.lim.entries < 0 {
+			w.fail(at, limitError("messages", "MaxEntries", fmt.Sprintf("more than %d", w.o.MaxEntries)))
+			return
+		}
+		one, rest := data, nextMessage(data)
+		if rest != nil {
+			one = data[:len(data)-len(rest)]
+		}
+		name := fmt.Sprintf("message %d", n)
+		// Without its line "From " it is a message like any other, attachments and all.
+		if i := bytes.IndexByte(one, '\n'); i >= 0 {
+			w.walk(memberPath(at, name), name+".eml", one[i+1:], depth+1)
+		}
+		data = rest
+	}
+}
+
+func (w *walker) attachment(at, name string, i int, data []byte, depth int) {
+	if name == "" {
+		name = fmt.Sprintf("attachment %d", i+1)
+	}
+	w.walk(memberPath(at, name), name, data, depth+1)
+}
+
+// latexProject gives every LaTeX main file of an archive with the files it includes, and returns what
+// was used.
+func (w *walker) latexProject(at string, zr *zip.Reader) map[*zip.File]bool {
+	used := map[*zip.File]bool{}
+	tex := map[string]*zip.File{}
+	for _, f := range zr.File {
+		if e := ext(f.Name); (e == "tex" || e == "ltx" || e == "bbl") && f.Mode().IsRegular() && f.Flags&1 == 0 && !isClutter(f.Name) {
+			tex[partName(f.Name)] = f
+		}
+	}
+	for _, f := range zr.File {
+		if tex[partName(f.Name)] != f || w.done || ext(f.Name) == "bbl" {
+			continue
+		}
+		data, err := readEntry(f, w.o, w.lim)
+		if err != nil || !bytes.Contains(data, []byte(`\documentclass`)) && !bytes.Contains(data, []byte(`\documentstyle`)) {
+			continue
+		}
+		used[f] = true
+		dir := path.Dir(partName(f.Name))
+		stem := strings.TrimSuffix(partName(f.Name), "."+ext(f.Name))
+		include := func(name string) ([]byte, bool) {
+			if name == `\jobname.bbl` {
+				name = path.Base(stem) + ".bbl"
+			}
+			for _, n := range []string{name, name + ".tex"} {
+				if g := tex[partName(path.Join(dir, n))]; g != nil {
+					used[g] = true
+					d, err := readEntry(g, w.o, w.lim)
+					return d, err == nil
+				}
+			}
+			return nil, false
+		}
+		w.giveLatex(memberPath(at, f.Name), data, include)
+	}
+	return used
+}
+
+func (w *walker) giveLatex(at string, data []byte, include func(string) ([]byte, bool)) {
+	w.give(at, readWith(LaTeX, func(b *builder, d []byte) error {
+		b.include = include
+		return readLaTeX(b, d)
+	}, data, w.o, w.lim))
+}

@@ -1,0 +1,33 @@
+package extract
+
+import "encoding/binary"
+
+// For the tests of package extract_test.
+var (
+	CorpusDir = corpus
+	ListFiles = files
+	UnpackRTF = unpackRTF
+)
+
+// Pieces reads a Word file that consists of the given piece table and text.
+func Pieces(table, text []byte) (*Result, error) {
+	o := Options{}.WithDefaults()
+	b := newBuilder(DOC, o, newBudget(o))
+	doc := make([]byte, fibLeast, fibLeast+len(text))
+	binary.LittleEndian.PutUint16(doc, wordMagic)
+	binary.LittleEndian.PutUint16(doc[2:], word97)
+	binary.LittleEndian.PutUint32(doc[fibClxLen:], uint32(len(table)))
+	binary.LittleEndian.PutUint32(doc[fibCcpText:], 1<<20)
+	w := &wordFile{b: b, doc: append(doc, text...)}
+	if err := w.header(); err != nil {
+		return nil, err
+	}
+	pieces, err := w.pieces(table)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.write(pieces); err != nil {
+		return nil, err
+	}
+	return b.result()
+}

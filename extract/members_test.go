@@ -1,0 +1,163 @@
+package extract_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/extract"
+)
+
+// listed is what Members gives, as lines "path: text" or "path: error code".
+func listed(name string, data []byte, o extract.Options) []string {
+	var out []string
+	for m := range extract.Members(name, data, o) {
+		if m.Err != nil {
+			out = append(out, m.Path+": error "+m.Err.Code)
+			continue
+		}
+		out = append(out, m.Path+": "+m.Result.Text)
+	}
+	return out
+}
+
+func tarred(t testing.TB, gz bool, heads ...tar.Header) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, h := range heads {
+		body := h.PAXRecords["test.body"]
+		h.PAXRecords = nil
+		h.Size = int64(len(body))
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !gz {
+		return buf.Bytes()
+	}
+	return gzipped(t, buf.Bytes())
+}
+
+func gzipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func plainFile(name, body string) tar.Header {
+	return tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o600, PAXRecords: map[string]string{"test.body": body}}
+}
+
+func TestMembers(t *testing.T) {
+	inner := zipped(t, "b.txt", "inner text")
+	for _, c := range []struct {
+		name, file string
+		data       []byte
+		want       []string
+	}{
+		{"no archive", "a.txt", []byte("x"), []string{"a.txt: x"}},
+		{"zip", "a.zip", zipped(t, "x/one.txt", "one", "two.html", "<p>two", "empty.txt", ""), []string{"a.zip!/x/one.txt: one", "a.zip!/two.html: two", "a.zip!/empty.txt: error empty"}},
+		{"nested", "a.zip", zipped(t, "in.zip", string(inner)), []string{"a.zip!/in.zip!/b.txt: inner text"}},
+		{"dots", "a.zip", zipped(t, "../../etc/passwd", "root"), []string{"a.zip!/etc/passwd: root"}},
+		{"docx inside", "a.zip", zipped(t, "d.docx", string(docx(t, `<w:p><w:r><w:t>word</w:t></w:r></w:p>`))), []string{"a.zip!/d.docx: word"}},
+		{"empty zip", "a.zip", zipped(t), []string{"a.zip: error empty"}},
+		{"clutter", "a.zip", zipped(t, "__MACOSX/._a", "x", "a.txt", "a"), []string{"a.zip!/a.txt: a"}},
+		{"tar.gz", "a.tar.gz", tarred(t, true, plainFile("d/one.txt", "one"), tar.Header{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, plainFile("two.txt", "two")),
+			[]string{"a.tar.gz!/d/one.txt: one", "a.tar.gz!/l: error unsupported", "a.tar.gz!/two.txt: two"}},
+		{"tar", "a.tar", tarred(t, false, plainFile("one.txt", "one")), []string{"a.tar!/one.txt: one"}},
+		{"gz", "a.txt.gz", gzipped(t, []byte("hello")), []string{"a.txt.gz!/a.txt: hello"}},
+		{"latex", "p.zip", zipped(t, "main.tex", "\\documentclass{article}\\title{My work}\\newcommand{\\us}[1]{we #1}\\begin{document}Start. \\input{ch/one}\\end{document}", "ch/one.tex", "\\us{say} it.", "other.txt", "o"),
+			[]string{"p.zip!/main.tex: Start. we say it.", "p.zip!/other.txt: o"}},
+		{"mail", "a.eml", []byte("From: a@b\r\nSubject: Hi\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nbody\r\n--B\r\nContent-Type: text/plain; name=x.txt\r\nContent-Disposition: attachment; filename=x.txt\r\nContent-Transfer-Encoding: base64\r\n\r\nYXR0\r\nYWNoZWQ=\r\n--B--\r\n"),
+			[]string{"a.eml: Hi\n\nbody", "a.eml!/x.txt: attached"}},
+		{"embedded", "a.docx", docx(t, `<w:p><w:r><w:t>outer</w:t></w:r></w:p>`, "word/embeddings/in.docx", string(docx(t, `<w:p><w:r><w:t>inner</w:t></w:r></w:p>`))),
+			[]string{"a.docx: outer", "a.docx!/word/embeddings/in.docx: inner"}},
+		{"mailbox", "a.mbox", []byte("From x Mon\nFrom: a@b\nSubject: One\n\nfirst\n\nFrom y Tue\nFrom: c@d\nSubject: Two\n\nsecond\n"),
+			[]string{"a.mbox: One\n\nfirst", "a.mbox!/message 2: Two\n\nsecond"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := listed(c.file, c.data, extract.Options{})
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// TestBombs feeds files that grow; each must end within a second with an error that names the limit.
+func TestBombs(t *testing.T) {
+	zeros := strings.Repeat("\x00", 100<<20)
+	deep := zipped(t, "x.txt", "deepest")
+	for range 6 {
+		deep = zipped(t, "in.zip", string(deep))
+	}
+	var many []string
+	for i := range 10001 {
+		many = append(many, fmt.Sprintf("f%d.txt", i), "")
+	}
+	bombs := gzipped(t, []byte(zeros))
+	xml := docx(t, strings.Repeat("<w:p>", 2_000_000))
+	lying := lyingZip(t)
+	for _, c := range []struct {
+		name, file, code, says string
+		data                   []byte
+	}{
+		{"gzip", "a.gz", extract.Limit, "MaxRatio", bombs},
+		{"zip", "a.zip", extract.Limit, "MaxRatio", zipped(t, "z.txt", zeros)},
+		{"nesting", "a.zip", extract.Limit, "MaxNesting", deep},
+		{"entries", "a.zip", extract.Limit, "MaxEntries", zipped(t, many...)},
+		{"tar.gz", "a.tgz", extract.Limit, "MaxRatio", tarred(t, true, plainFile("z.txt", zeros))},
+		{"xml depth", "a.docx", extract.Limit, "raise", xml},
+		{"lying header", "a.docx", extract.Damaged, "", lying},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			begin := time.Now()
+			var last extract.Member
+			for m := range extract.Members(c.file, c.data, extract.Options{}) {
+				last = m
+			}
+			if took := time.Since(begin); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if last.Err == nil || last.Err.Code != c.code || !strings.Contains(last.Err.Error(), c.says) {
+				t.Errorf("got %+v, want %s naming %q", last.Err, c.code, c.says)
+			}
+		})
+	}
+}
+
+// lyingZip is a DOCX whose directory declares four bytes for a part that unpacks to more.
+func lyingZip(t *testing.T) []byte {
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	f, err := w.CreateRaw(&zip.FileHeader{Name: "word/document.xml", Method: zip.Store, UncompressedSize64: 4, CompressedSize64: 40, CRC32: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte(strings.Repeat("<a/>", 10))); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}

@@ -1,0 +1,217 @@
+package extract_test
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"concordat/extract"
+)
+
+func readPDF(t testing.TB, data []byte) *extract.Result {
+	t.Helper()
+	r, err := extract.Bytes("a.pdf", data, extract.Options{PDF: engine(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// prose is paragraphs of real text: abstracts of grants, ASCII only, one a paragraph.
+func prose(t testing.TB) []string {
+	t.Helper()
+	root := os.Getenv("CONCORDAT_CORPORA")
+	if root == "" {
+		t.Skip("CONCORDAT_CORPORA is not set: no evaluation data")
+	}
+	f, err := os.Open(filepath.Join(root, "grants", "nih-awards.tsv.gz"))
+	if err != nil {
+		t.Skip("no grants among the evaluation data")
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range strings.Lines(string(all)) {
+		text := line[strings.LastIndexByte(line, '\t')+1:]
+		words := strings.Fields(strings.Map(func(r rune) rune {
+			if r > 126 {
+				return -1
+			}
+			return r
+		}, text))
+		for len(words) > 60 { // abstracts are one long paragraph; cut after a sentence
+			n := 60
+			for n < len(words) && !strings.HasSuffix(words[n-1], ".") {
+				n++
+			}
+			out = append(out, strings.Join(words[:n], " "))
+			words = words[n:]
+		}
+	}
+	return out
+}
+
+// TestAgreement sets real text as PDF in several layouts and compares with the same paragraphs as DOCX:
+// share of paragraphs that are equal to the letter, and of words.
+func TestAgreement(t *testing.T) {
+	paragraphs := prose(t)
+	var body strings.Builder
+	for _, p := range paragraphs {
+		body.WriteString("<w:p><w:r><w:t>" + strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(p) + "</w:t></w:r></w:p>")
+	}
+	r, err := extract.Bytes("a.docx", docx(t, body.String()), extract.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(r.Text, "\n\n")
+	for _, ty := range []typeset{
+		{columns: 1, size: 10, header: "Running title of the work"},
+		{columns: 1, size: 10, header: "Running title of the work", indent: true},
+		{columns: 2, size: 8, header: "Running title of the work"},
+		{columns: 2, size: 8, header: "Running title of the work", indent: true},
+	} {
+		t.Run(fmt.Sprintf("columns %d indent %v", ty.columns, ty.indent), func(t *testing.T) {
+			got := readPDF(t, ty.pdf(slices.Clone(paragraphs)))
+			have := map[string]bool{}
+			for _, p := range strings.Split(got.Text, "\n\n") {
+				have[p] = true
+			}
+			equal := 0
+			for _, p := range want {
+				if have[p] {
+					equal++
+				} else if equal%40 == 0 {
+					t.Logf("not found whole: %.90q", p)
+				}
+			}
+			counts := map[string]int{}
+			for _, w := range strings.Fields(got.Text) {
+				counts[w]++
+			}
+			words, found := strings.Fields(r.Text), 0
+			for _, w := range words {
+				if counts[w] > 0 {
+					counts[w]--
+					found++
+				}
+			}
+			extra := 0
+			for _, n := range counts {
+				extra += n
+			}
+			t.Logf("%d of %d paragraphs equal, %.4f of %d words found, %d words more, %d pages", equal, len(want), float64(found)/float64(len(words)), len(words), extra, len(got.Places))
+			if equal*100 < len(want)*90 || found*1000 < len(words)*990 {
+				t.Errorf("too little agreement")
+			}
+			if strings.Contains(got.Text, "Running title") {
+				t.Errorf("running header left in the text")
+			}
+		})
+	}
+}
+
+func TestPDFHeadersNeedRepetition(t *testing.T) {
+	r := readPDF(t, typeset{columns: 1, size: 10, header: "Seen once"}.pdf([]string{"Short text of one page."}))
+	if !strings.Contains(r.Text, "Seen once") || !strings.Contains(r.Text, "Short text of one page.") {
+		t.Errorf("a line that does not repeat was dropped: %q", r.Text)
+	}
+}
+
+func TestPDFUnseenText(t *testing.T) {
+	seen := "BT /F1 12 Tf 1 0 0 1 72 700 Tm (This is seen by the reader) Tj ET\n"
+	for _, c := range []struct{ name, code, content string }{
+		{"white", extract.FlagWhite, "1 g BT /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
+		{"tiny", extract.FlagTiny, "BT /F1 1 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
+		{"off page", extract.FlagOffPage, "BT /F1 12 Tf 1 0 0 1 -300 600 Tm (secret) Tj ET\n"},
+		{"no ink", extract.FlagHidden, "BT 3 Tr /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := readPDF(t, pdfFile([]string{seen + c.content}))
+			for _, f := range r.Flags {
+				if f.Code == c.code && r.Text[f.Start:f.End] == "secret" {
+					return
+				}
+			}
+			t.Errorf("no flag %s: %+v", c.code, r)
+		})
+	}
+	r := readPDF(t, pdfFile([]string{seen + "0 g 50 590 300 40 re f 1 g BT /F1 12 Tf 1 0 0 1 72 600 Tm (heading) Tj ET\n"}))
+	for _, f := range r.Flags {
+		t.Errorf("white text on a black bar is flagged: %+v", f)
+	}
+}
+
+func TestPDFErrors(t *testing.T) {
+	drawn := strings.Repeat("10 10 m 20 20 l S\n", 200)
+	for _, c := range []struct {
+		name, code string
+		data       []byte
+	}{
+		{"no text", extract.Empty, pdfFile([]string{""})},
+		{"drawn", extract.NoTextLayer, pdfFile([]string{drawn})},
+		{"cut", extract.Damaged, []byte("%PDF-1.4\nnothing")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := extract.Bytes("a.pdf", c.data, extract.Options{PDF: engine(t)})
+			var e *extract.Error
+			if !errors.As(err, &e) || e.Code != c.code {
+				t.Errorf("got %v, want %s", err, c.code)
+			}
+		})
+	}
+	r := readPDF(t, pdfFile([]string{"BT /F1 12 Tf 1 0 0 1 72 700 Tm (text) Tj ET\n", drawn}))
+	if !r.Partial || !strings.Contains(fmt.Sprint(r.Flags), "page 2 of 2") {
+		t.Errorf("a page without text is not named: %+v", r)
+	}
+	_, err := extract.Bytes("a.pdf", pdfFile([]string{""}), extract.Options{})
+	var e *extract.Error
+	if !errors.As(err, &e) || e.Code != extract.Unsupported {
+		t.Errorf("without an engine: %v", err)
+	}
+}
+
+func TestPDFPlaces(t *testing.T) {
+	page := func(s string) string { return "BT /F1 12 Tf 1 0 0 1 72 700 Tm (" + s + ") Tj ET\n" }
+	r := readPDF(t, pdfFile([]string{page("First page ends."), page("Second page.")}))
+	if len(r.Places) != 2 || r.PlaceAt(strings.Index(r.Text, "Second")) != "page 2" || r.PlaceAt(0) != "page 1" {
+		t.Errorf("got %q, %+v", r.Text, r.Places)
+	}
+	r = readPDF(t, pdfFile([]string{page("This sentence runs over the"), page("end of its page.")}))
+	if r.Text != "This sentence runs over the end of its page." || r.PlaceAt(strings.Index(r.Text, "end of")) != "page 2" {
+		t.Errorf("got %q, %+v", r.Text, r.Places)
+	}
+}
+
+// BenchmarkPDF measures pages, with the engine warm.
+func BenchmarkPDF(b *testing.B) {
+	data := typeset{columns: 1, size: 10, header: "Running title"}.pdf(prose(b))
+	o := extract.Options{PDF: engine(b)}
+	pages := 0
+	var before, after syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	for b.Loop() {
+		r, err := extract.Bytes("a.pdf", data, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		pages += len(r.Places)
+	}
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	cpu := time.Duration(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) * time.Nanosecond
+	b.ReportMetric(float64(pages)/cpu.Seconds(), "pages/cpu-s")
+}

@@ -1,0 +1,175 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"concordat/extract"
+)
+
+// OCR has pages without a text layer read by Tesseract, a program apart that must be installed. It
+// sees only pictures that the child drew anew. A zero field means its default.
+type OCR struct {
+	// Command is the program; default "tesseract", looked up in PATH.
+	Command string
+	// Languages as Tesseract names them, such as "eng+chi_sim"; default "eng".
+	Languages string
+	// MaxPages is the most pages of one file; default 50.
+	MaxPages int
+	// PageTime is the longest time for one page; default 1 minute.
+	PageTime time.Duration
+}
+
+func (o OCR) withDefaults() OCR {
+	if o.Command == "" {
+		o.Command = "tesseract"
+	}
+	if o.Languages == "" {
+		o.Languages = "eng"
+	}
+	if o.MaxPages == 0 {
+		o.MaxPages = 50
+	}
+	if o.PageTime == 0 {
+		o.PageTime = time.Minute
+	}
+	return o
+}
+
+// check fails where the program is missing or its languages are no plain names: they become an argument.
+func (o OCR) check() error {
+	if _, err := exec.LookPath(o.Command); err != nil {
+		return fmt.Errorf("character recognition: %w", err)
+	}
+	if strings.Trim(o.Languages, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_+0123456789") != "" {
+		return fmt.Errorf("character recognition: languages %q are no names joined by +", o.Languages)
+	}
+	return nil
+}
+
+// mostPageText bounds what is taken from one page.
+const mostPageText = 1 << 20
+
+// page returns the text of one picture, paragraphs apart.
+func (o OCR) page(ctx context.Context, png []byte) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.PageTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, o.Command, "stdin", "stdout", "-l", o.Languages)
+	cmd.Env = []string{"OMP_THREAD_LIMIT=1", "PATH=/usr/local/bin:/usr/bin:/bin"}
+	cmd.Dir = "/"
+	cmd.Stdin = bytes.NewReader(png)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	text, readErr := io.ReadAll(io.LimitReader(out, mostPageText))
+	_, _ = io.Copy(io.Discard, out) // so that the program can end
+	if err := errors.Join(cmd.Wait(), readErr); err != nil {
+		return "", err
+	}
+	return paragraphs(string(text)), nil
+}
+
+// paragraphs joins the printed lines of each paragraph, and the words divided at line ends.
+func paragraphs(s string) string {
+	var out []string
+	for _, p := range strings.Split(strings.ToValidUTF8(strings.ReplaceAll(s, "\f", "\n\n"), "\uFFFD"), "\n\n") {
+		joined := ""
+		for _, l := range strings.Split(p, "\n") {
+			l = strings.Join(strings.Fields(strings.ReplaceAll(l, "\x00", "")), " ")
+			switch {
+			case joined == "" || l == "":
+				joined += l
+			case strings.HasSuffix(joined, "-") && unicode.IsLower([]rune(l)[0]):
+				joined = strings.TrimSuffix(joined, "-") + l
+			default:
+				joined += " " + l
+			}
+		}
+		if joined != "" {
+			out = append(out, joined)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// recognise adds to it the text of its scans, each page at its place and flagged. What cannot be
+// recognised stays missing, as its flag or error says.
+func (o OCR) recognise(ctx context.Context, it Item) Item {
+	scans := it.Scans
+	it.Scans = nil
+	sort.Slice(scans, func(i, j int) bool { return scans[i].Page < scans[j].Page })
+	r := it.Result
+	if r == nil {
+		r = &extract.Result{Format: "pdf", Partial: true}
+		if it.Err != nil {
+			r.Flags = append(r.Flags, extract.Flag{Code: it.Err.Code, Detail: it.Err.Detail, Count: 1})
+		}
+	}
+	found := false
+	for i, s := range scans {
+		if i >= o.MaxPages {
+			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPageLimit, Count: len(scans) - i, Detail: fmt.Sprintf("character recognition ended after %d pages", i)})
+			break
+		}
+		text, err := o.page(ctx, s.PNG)
+		if err != nil {
+			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPart, Count: 1, Detail: fmt.Sprintf("page %d: character recognition ended with an error", s.Page)})
+			continue
+		}
+		if text != "" {
+			found = true
+			insert(r, s.Page, text)
+		}
+	}
+	if found {
+		it.Result, it.Err = r, nil
+	}
+	return it
+}
+
+// insert puts the text of a page before the next page's and moves what stands behind it.
+func insert(r *extract.Result, page int, text string) {
+	at, k := len(r.Text), len(r.Places)
+	for i, p := range r.Places {
+		if n, err := strconv.Atoi(strings.TrimPrefix(p.Label, "page ")); err == nil && n > page {
+			at, k = p.Offset, i
+			break
+		}
+	}
+	before, after := strings.TrimRight(r.Text[:at], "\n"), r.Text[at:]
+	begin := 0
+	if before != "" {
+		before += "\n\n"
+		begin = len(before)
+	}
+	joint := ""
+	if after != "" {
+		joint = "\n\n"
+	}
+	r.Text = before + text + joint + after
+	shift := len(r.Text) - len(after) - at
+	for i := k; i < len(r.Places); i++ {
+		r.Places[i].Offset += shift
+	}
+	for i := range r.Flags {
+		if f := &r.Flags[i]; f.End > 0 && f.Start >= at {
+			f.Start, f.End = f.Start+shift, f.End+shift
+		}
+	}
+	r.Places = append(r.Places[:k:k], append([]extract.Place{{Offset: begin, Label: fmt.Sprintf("page %d", page)}}, r.Places[k:]...)...)
+	r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagOCR, Count: 1, Start: begin, End: begin + len(text),
+		Detail: fmt.Sprintf("page %d was read by character recognition, which makes mistakes", page)})
+}

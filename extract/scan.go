@@ -1,0 +1,496 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// scanText looks in the finished text for means of deceiving a comparison: look-alike letters,
+// invisible characters, letters spaced out, rare quotation marks. Nothing is changed; matching
+// normalises, and the flags are evidence for people.
+func scanText(b *builder) {
+	s := b.res.Text
+	if !isASCII([]byte(s)) {
+		if b.counts[FlagGuess] == 0 { // a wrong guess mixes scripts by itself
+			scanWords(b, s)
+		}
+		scanControls(b, s)
+		scanQuotes(b, s)
+	}
+	scanSpaced(b, s)
+	scanLanguage(b, s)
+}
+
+// A text layer whose characters do not mean what is seen consists of words that no language has.
+// Every language written in Latin letters puts a vowel into nearly every longer word, and a third of
+// its letters are vowels or have a mark (the least in the Universal Declaration's 280 Latin texts is
+// given in doc/evaluation-extract.md); after most permutations of the letters fewer are. Private
+// characters mean nothing at all.
+const (
+	leastWords    = 200 // Latin words of three letters or more, below which nothing is said
+	mostVowelless = 30  // per cent of them without a vowel
+	leastVowels   = 28  // per cent of their letters
+	mostPrivate   = 5   // per cent of characters that have no public meaning
+)
+
+// scanLanguage flags text that cannot be language.
+func scanLanguage(b *builder, s string) {
+	words, without, chars, private := 0, 0, 0, 0
+	letters, vowels := 0, 0
+	n, vowel, latinOnly := 0, 0, true
+	endWord := func() {
+		if n >= 3 && latinOnly {
+			if words++; vowel == 0 {
+				without++
+			}
+			letters, vowels = letters+n, vowels+vowel
+		}
+		n, vowel, latinOnly = 0, 0, true
+	}
+	for _, r := range s {
+		if r > ' ' {
+			chars++
+		}
+		if r >= 0xe000 && r <= 0xf8ff {
+			private++
+		}
+		if !unicode.IsLetter(r) && !unicode.Is(unicode.Mn, r) {
+			endWord()
+			continue
+		}
+		n++
+		// A letter outside ASCII may be a vowel with a mark; syllabic r, l and w stand in few words.
+		if r >= 0x80 || strings.ContainsRune("aeiouyAEIOUYwW", r) {
+			vowel++
+		}
+		latinOnly = latinOnly && scriptOf(r) == latin
+	}
+	endWord()
+	switch {
+	case private*100 > chars*mostPrivate:
+		b.flag(Flag{Code: FlagGlyphs, Detail: "characters without a public meaning", Count: private})
+	case words >= leastWords && without*100 > words*mostVowelless:
+		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d words have no vowel: the text is not language", without, words)})
+	case words >= leastWords && vowels*100 < letters*leastVowels:
+		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d letters are vowels: the text is not language", vowels, letters)})
+	}
+}
+
+// script is one of the scripts whose letters are told apart; 0 for any other.
+type script byte
+
+const (
+	latin script = iota + 1
+	cyrillic
+	greek
+	armenian
+)
+
+func scriptOf(r rune) script {
+	switch {
+	case r < 0x80:
+		if r|0x20 >= 'a' && r|0x20 <= 'z' {
+			return latin
+		}
+		return 0
+	case r < 0x370:
+		if r == 0xb5 || !unicode.IsLetter(r) {
+			return 0
+		}
+		return latin
+	case r < 0x400:
+		if unicode.Is(unicode.Greek, r) {
+			return greek
+		}
+	case r < 0x530:
+		return cyrillic
+	case r < 0x590:
+		return armenian
+	case r >= 0x1e00 && r < 0x1f00, r >= 0xff21 && r <= 0xff5a:
+		return latin
+	case r >= 0x1f00 && r < 0x2000:
+		return greek
+	}
+	return 0
+}
+
+// lookAlikes gives, for letters of other scripts that a reader takes for a Latin one, that letter.
+// The pairs are from Unicode Technical Standard 39, confusables.txt, reduced to letters that print
+// alike in common fonts.
+var lookAlikes = func() map[rune]rune {
+	m := map[rune]rune{}
+	for _, p := range []string{
+		"аa", "еe", "оo", "рp", "сc", "уy", "хx", "іi", "јj", "ѕs", "ԁd", "һh", "ӏl", "ԍg", "ёë", "їï", "ѵv",
+		"АA", "ВB", "ЕE", "КK", "МM", "НH", "ОO", "РP", "СC", "ТT", "УY", "ХX", "ІI", "ЈJ", "ЅS", "ԌG", "ӀI", "ЁË", "ЇÏ",
+		"οo", "αa", "νv", "ρp", "υu", "κk", "ϲc", "ϳj",
+		"ΑA", "ΒB", "ΕE", "ΖZ", "ΗH", "ΙI", "ΚK", "ΜM", "ΝN", "ΟO", "ΡP", "ΤT", "ΥY", "ΧX", "ϹC",
+		"օo", "ոn", "սu", "հh", "զq", "ցg", "ՍU",
+	} {
+		r := []rune(p)
+		m[r[0]] = r[1]
+	}
+	return m
+}()
+
+// word is a maximal run of letters and marks.
+type word struct {
+	from, to  int
+	count     [5]int // letters by script
+	alike     [5]int // of them, letters that look like Latin ones
+	firstRune [5]rune
+}
+
+// scanWords flags words in which look-alike letters of another script stand among the word's own.
+// A word written wholly in look-alikes is flagged only where the text has no real word of that
+// script, because the same letters spell ordinary Russian and Greek words. Some languages are
+// commonly typed with a borrowed letter for one that the keyboard lacks; a letter whose twin the
+// text never uses is such a habit, not a disguise.
+func scanWords(b *builder, s string) {
+	k := &wordScan{s: s, runes: map[rune]int{}}
+	for _, r := range s {
+		if r >= 0x80 || scriptOf(r) != 0 {
+			k.runes[r]++
+			k.letters[scriptOf(r)]++
+		}
+	}
+	eachWord(s, k.word)
+	greekWords := map[string]bool{}
+	for _, m := range k.mixed {
+		if m.count[greek] > 0 {
+			greekWords[s[m.from:m.to]] = true
+		}
+	}
+	for _, m := range k.mixed {
+		if m.count[greek] > 0 && len(greekWords) < leastGreek || k.borrowed(m) {
+			continue
+		}
+		b.flag(Flag{Code: FlagLookAlike, Start: m.from, End: m.to,
+			Detail: fmt.Sprintf("“%s” mixes letters that look alike, such as U+%04X", s[m.from:m.to], m.firstRune[foreign(m)])})
+	}
+	for _, w := range k.whole {
+		if sc := foreign(w); !k.real[sc] && k.letters[latin] > 20*k.letters[sc] {
+			b.flag(Flag{Code: FlagLookAlike, Start: w.from, End: w.to,
+				Detail: fmt.Sprintf("“%s” is written in letters that look Latin, such as U+%04X", s[w.from:w.to], w.firstRune[sc])})
+		}
+	}
+}
+
+// leastGreek is the number of different words that must hold Greek letters in place of Latin ones:
+// one or two are a formula that lost its spaces.
+const leastGreek = 5
+
+// mostSuspects bounds the words that are remembered.
+const mostSuspects = 10000
+
+// wordScan gathers the suspect words of a text.
+type wordScan struct {
+	s       string
+	runes   map[rune]int
+	letters [5]int  // by script
+	real    [5]bool // scripts with words that no Latin letters could spell
+	mixed   []word
+	whole   []word // words wholly of look-alikes
+}
+
+func (k *wordScan) word(w word) {
+	main, scripts := script(0), 0
+	for sc := latin; sc <= armenian; sc++ {
+		if w.count[sc] > 0 {
+			scripts++
+			if main == 0 || w.count[sc] > w.count[main] {
+				main = sc
+			}
+		}
+	}
+	switch {
+	case scripts == 1 && main != latin && w.alike[main] < w.count[main]:
+		k.real[main] = k.real[main] || w.count[main] >= 2
+	case scripts == 1 && main != latin && w.count[main] >= 3:
+		if len(k.whole) < mostSuspects {
+			k.whole = append(k.whole, w)
+		}
+	case scripts == 2:
+		if other := rarer(w, main); mixedWord(&w, main, other, k.s[w.from:w.to]) && len(k.mixed) < mostSuspects {
+			k.mixed = append(k.mixed, w)
+		}
+	}
+}
+
+func rarer(w word, main script) script {
+	for sc := latin; sc <= armenian; sc++ {
+		if sc != main && w.count[sc] > 0 {
+			return sc
+		}
+	}
+	return 0
+}
+
+// borrowed reports whether every odd letter of w takes the place of a twin that the text does not use.
+func (k *wordScan) borrowed(w word) bool {
+	if k.letters[latin] >= k.letters[foreign(w)] {
+		return false // no Latin text does without a, e, o or c
+	}
+	for _, r := range k.s[w.from:w.to] {
+		if scriptOf(r) != latin {
+			continue
+		}
+		for twin, l := range lookAlikes {
+			if l == r && scriptOf(twin) == foreign(w) && k.runes[twin]*20 > k.runes[r] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// foreign is the script of w that is not Latin.
+func foreign(w word) script {
+	for sc := cyrillic; sc <= armenian; sc++ {
+		if w.count[sc] > 0 {
+			return sc
+		}
+	}
+	return 0
+}
+
+// mixedWord reports whether the letters of two scripts in a word pass for one word: some letters
+// of the main script, and every letter of the other one has a twin in it. Formulas and
+// names such as “λx” or “βcell” have letters without one.
+func mixedWord(w *word, main, other script, text string) bool {
+	least := 3
+	if w.count[cyrillic] > 0 {
+		least = 2 // formulas do not use Cyrillic letters
+	}
+	if w.count[main] < least || w.to-w.from > 200 {
+		return false
+	}
+	if main == latin {
+		return w.alike[other] == w.count[other] && !mathematical(text)
+	}
+	if other == latin { // Latin letters in a Cyrillic or Greek word
+		for _, r := range text {
+			if scriptOf(r) == latin && !hasTwin(r, main) {
+				return false
+			}
+		}
+		return !mathematical(text)
+	}
+	return false
+}
+
+// twins are the Latin letters that have a look-alike in a script.
+var twins = func() map[script]map[rune]bool {
+	m := map[script]map[rune]bool{cyrillic: {}, greek: {}, armenian: {}, latin: {}}
+	for k, v := range lookAlikes {
+		m[scriptOf(k)][v] = true
+	}
+	return m
+}()
+
+func hasTwin(r rune, sc script) bool { return twins[sc][r] }
+
+// mathematical reports whether a word of two scripts is rather a formula: capitals or single letters
+// of both in turn. A disguised word is lower case with one capital at most, or all capitals.
+func mathematical(s string) bool {
+	upper, lower, changes := 0, 0, 0
+	first := true
+	var last script
+	for _, r := range s {
+		sc := scriptOf(r)
+		if sc == 0 {
+			continue
+		}
+		switch {
+		case unicode.IsUpper(r) && !first:
+			upper++
+		case unicode.IsLower(r):
+			lower++
+		}
+		if !first && sc != last {
+			changes++
+		}
+		first, last = false, sc
+	}
+	// Letters at one end only (“xα”, “νcell”) are as easily a variable with an index.
+	return upper > 0 && lower > 0 || changes < 2 && strings.ContainsAny(s, "αβγδεζηθικλμνξπρστυφχψωΑΒΓΔΕΖΗΘΙΚΛΜΝΞΠΡΣΤΥΦΧΨΩ")
+}
+
+// eachWord gives every word of s that holds a letter outside ASCII.
+func eachWord(s string, use func(word)) {
+	w, open, plain := word{}, false, true
+	for i, r := range s {
+		sc := scriptOf(r)
+		if sc == 0 && !unicode.IsLetter(r) && !unicode.Is(unicode.Mn, r) {
+			if open && !plain {
+				w.to = i
+				use(w)
+			}
+			open = false
+			continue
+		}
+		if !open {
+			w, open, plain = word{from: i}, true, true
+		}
+		plain = plain && r < 0x80
+		if w.count[sc]++; w.firstRune[sc] == 0 {
+			w.firstRune[sc] = r
+		}
+		if lookAlikes[r] != 0 {
+			w.alike[sc]++
+		}
+	}
+	if open && !plain {
+		w.to = len(s)
+		use(w)
+	}
+}
+
+// invisible are characters that show nothing; between letters of scripts that do not need them they
+// break words for a machine only.
+func invisible(r rune) bool {
+	switch r {
+	case 0x200b, 0x200c, 0x200d, 0x2060, 0xfeff, 0x180e, 0x34f, 0x2061, 0x2062, 0x2063, 0x2064, 0x115f, 0x1160, 0x3164, 0xffa0:
+		return true
+	}
+	return r >= 0xe0020 && r <= 0xe007f
+}
+
+// scanControls flags invisible characters inside words and controls of writing direction where
+// nothing is written from right to left.
+func scanControls(b *builder, s string) {
+	if strings.IndexFunc(s, func(r rune) bool { return invisible(r) || isBidi(r) }) < 0 {
+		return
+	}
+	rightToLeft := strings.IndexFunc(s, func(r rune) bool { return r >= 0x590 && r < 0x8ff && unicode.IsLetter(r) }) >= 0
+	before := ' '
+	for i, r := range s {
+		n := utf8.RuneLen(r)
+		switch {
+		case invisible(r):
+			after := nextVisible(s[i+n:])
+			if bothCased(before, after) {
+				b.flag(Flag{Code: FlagZeroWidth, Start: i, End: i + n, Detail: fmt.Sprintf("invisible U+%04X inside a word", r)})
+			}
+			continue // the letter before stays
+		case isBidi(r):
+			after := nextVisible(s[i+n:])
+			override := r == 0x202d || r == 0x202e
+			if override || !rightToLeft && bothCased(before, after) {
+				b.flag(Flag{Code: FlagBidi, Start: i, End: i + n, Detail: fmt.Sprintf("U+%04X changes the order in which text is shown", r)})
+			}
+			continue
+		}
+		before = r
+	}
+}
+
+func isBidi(r rune) bool {
+	return r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+func nextVisible(s string) rune {
+	for _, r := range s {
+		if !invisible(r) && !isBidi(r) {
+			return r
+		}
+	}
+	return ' '
+}
+
+// bothCased reports whether both are letters of scripts that need no joiners between letters.
+func bothCased(a, b rune) bool { return scriptOf(a) != 0 && scriptOf(b) != 0 }
+
+// leastSpaced is the number of letters, each between spaces, that make a run; leastSpacedAll, that
+// make it a habit of the text. Initials, enumerations and matrices stay below or have no vowels.
+const (
+	leastSpaced    = 8
+	leastSpacedAll = 24
+	spacedSentence = 40 // letters of a run that is flagged however long the text is
+	spacedShare    = 50 // shorter runs together must be one in so many characters; headings are less
+)
+
+// scanSpaced flags runs of single letters between single spaces that spell something.
+func scanSpaced(b *builder, s string) {
+	type run struct{ from, to, letters int }
+	var runs []run
+	all := 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if scriptOf(r) == 0 || i > 0 && s[i-1] != ' ' && s[i-1] != '\n' {
+			i += n
+			continue
+		}
+		j, letters, lower, vowels, inOrder, last := i, 0, 0, 0, 0, rune(0)
+		seen := map[rune]bool{}
+		for j < len(s) {
+			r, n := utf8.DecodeRuneInString(s[j:])
+			if scriptOf(r) == 0 || j+n < len(s) && s[j+n] != ' ' && s[j+n] != '\n' && s[j+n] != '.' && s[j+n] != ',' {
+				break
+			}
+			letters++
+			if unicode.IsLower(r) {
+				lower++
+			}
+			if r == last+1 {
+				inOrder++
+			}
+			last = r
+			seen[unicode.ToLower(r)] = true
+			if strings.ContainsRune("aeiouyаеиоуыэюяαεηιουω", unicode.ToLower(r)) {
+				vowels++
+			}
+			j += n
+			for j < len(s) && (s[j] == ' ' || s[j] == '.' || s[j] == ',') {
+				j++
+			}
+		}
+		if letters >= leastSpaced && lower*10 >= letters*8 && vowels*5 >= letters && vowels*10 <= letters*7 && len(seen) >= 5 && inOrder*2 < letters {
+			runs = append(runs, run{i, min(j, len(s)), letters})
+			all += letters
+		}
+		i = max(j, i+n)
+	}
+	letters := 0
+	if all > 0 {
+		letters = strings.Count(s, "") // characters: an upper bound of the letters
+	}
+	for _, r := range runs {
+		if all < leastSpacedAll || r.letters < spacedSentence && all*spacedShare < letters {
+			continue
+		}
+		b.flag(Flag{Code: FlagSpaced, Start: r.from, End: r.to, Detail: fmt.Sprintf("%d letters spaced out", r.letters)})
+	}
+}
+
+// longQuotation is the length in bytes from which a quotation in rare marks is flagged.
+const longQuotation = 300
+
+// scanQuotes flags long passages between quotation marks that no typesetting tradition uses, by which
+// a copied passage passes for quoted with a program and not with a reader.
+func scanQuotes(b *builder, s string) {
+	open := -1
+	for i, r := range s {
+		switch r {
+		case '❝', '❛', '〝', '‟', '‛', '＂', '⹂':
+			if r == '＂' && open >= 0 {
+				closeQuote(b, open, i+3)
+				open = -1
+				continue
+			}
+			open = i
+		case '❞', '❜', '〞', '〟':
+			if open >= 0 {
+				closeQuote(b, open, i+3)
+			}
+			open = -1
+		}
+	}
+}
+
+func closeQuote(b *builder, from, to int) {
+	if to-from >= longQuotation {
+		b.flag(Flag{Code: FlagQuoted, Start: from, End: to, Detail: "a long passage between unusual quotation marks"})
+	}
+}

@@ -1,0 +1,132 @@
+package extract_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"concordat/extract"
+)
+
+// flagsOf gives how often each code is raised for a plain text.
+func flagsOf(t *testing.T, text string) map[string]int {
+	t.Helper()
+	r, err := extract.Bytes("a.txt", []byte(text), extract.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, f := range r.Flags {
+		if f.End > len(r.Text) || f.Start > f.End {
+			t.Fatalf("flag %+v outside the text of %d bytes", f, len(r.Text))
+		}
+		n[f.Code] += f.Count
+	}
+	return n
+}
+
+func TestManipulationIsFlagged(t *testing.T) {
+	english := "The quick brown fox jumps over the lazy dog and runs away from the cold river. "
+	for _, c := range []struct {
+		name, text, code string
+		count            int
+	}{
+		{"cyrillic in english", english + "A сopied sentеnce.", extract.FlagLookAlike, 2},
+		{"whole word", strings.Repeat(english, 3) + "The sеа and the соре.", extract.FlagLookAlike, 2},
+		{"latin in russian", "Сoбака и кошка жили долго и счастливо в доме у моря", extract.FlagLookAlike, 1},
+		{"zero width", english + "pla\u200bgia\u200brism", extract.FlagZeroWidth, 2},
+		{"tags", english + "pla\U000e0041gia", extract.FlagZeroWidth, 1},
+		{"override", english + "\u202egnihtemos\u202c", extract.FlagBidi, 1},
+		{"spaced", "t h i s s e n t e n c e i s n o t r e a d a b l e b y m a c h i n e s t h a t l o o k f o r w o r d s", extract.FlagSpaced, 1},
+		{"quotes", "❝" + strings.Repeat(english, 6) + "❞", extract.FlagQuoted, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := flagsOf(t, c.text)[c.code]; got != c.count {
+				t.Errorf("%s raised %d times, want %d", c.code, got, c.count)
+			}
+		})
+	}
+}
+
+// TestLettersThatLie permutes the letters of English, as a font with a false mapping does.
+func TestLettersThatLie(t *testing.T) {
+	english := strings.Repeat("the people of this country have decided that every person should be free to speak and to write what they believe without fear ", 12)
+	if n := flagsOf(t, english)[extract.FlagGlyphs]; n != 0 {
+		t.Errorf("English raises %d flags", n)
+	}
+	caught := 0
+	for shift := rune(1); shift < 26; shift++ {
+		lie := strings.Map(func(r rune) rune {
+			if r == ' ' {
+				return r
+			}
+			return 'a' + (r-'a'+shift)%26
+		}, english)
+		caught += flagsOf(t, lie)[extract.FlagGlyphs]
+	}
+	t.Logf("%d of 25 permutations flagged", caught)
+	if caught < 15 {
+		t.Errorf("%d of 25 permutations flagged, want most", caught)
+	}
+	if n := flagsOf(t, strings.Repeat("\ue001\ue002 word ", 50))[extract.FlagGlyphs]; n == 0 {
+		t.Error("private characters raise no flag")
+	}
+}
+
+func TestHonestTextIsNotFlagged(t *testing.T) {
+	for _, s := range []string{
+		"Пусть всегда будет солнце, пусть всегда будет небо, пусть всегда будет мама.",
+		"Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι στην αξιοπρέπεια και τα δικαιώματα.",
+		"كل الناس يولدون أحرارا ومتساوين\u200f (ABC) في الكرامة\u200c والحقوق.",
+		"کتاب\u200cها و می\u200cخواهم",
+		"כל בני אדם נולדו בני חורין ושווים\u200e 12 בערכם ובזכויותיהם.",
+		"For all α, β in Γ we have maxαi ≤ Δt and f(λx) = μ(σ) with ρAB and λ-calculus; x y z a b c.",
+		"क्षत्रिय र्\u200dय और \u200cजानकारी",
+		"The family 👨\u200d👩\u200d👧 emoji, naïve café Straße, “a long quotation” and soft\u00adhyphen.",
+		"Годнасцi ўсiх людзей i мiр у свеце",
+		"ANNA B C D E F G H I J K L M N",
+		"Section A B C D e f g h i j k l m n o p q r s t u v w x y z",
+	} {
+		if n := flagsOf(t, s); len(n) > 0 {
+			t.Errorf("%.40q raises %v", s, n)
+		}
+	}
+}
+
+// TestFalseAlarms counts the files of real prose that raise a flag of manipulation. The files of udhr
+// that are left out mix letters of two alphabets in truth: their typists did.
+func TestFalseAlarms(t *testing.T) {
+	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true, "Ukrainian-UTF8": true,
+		"Tigrinya_Tigrigna-VG2Main": true /* Ethiopic drawn by a font over Latin letters */}
+	for _, set := range []string{"udhr", "academic", "latex-hott"} {
+		t.Run(set, func(t *testing.T) {
+			all, alarms := 0, 0
+			for _, p := range extract.ListFiles(t, extract.CorpusDir(t, set)) {
+				name := p[strings.LastIndexByte(p, '/')+1:]
+				data, err := os.ReadFile(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := extract.Bytes(p, data, extract.Options{})
+				if err != nil {
+					continue
+				}
+				all++
+				if mixed[name] {
+					continue
+				}
+				for _, f := range r.Flags {
+					switch f.Code {
+					case extract.FlagLookAlike, extract.FlagZeroWidth, extract.FlagBidi, extract.FlagSpaced, extract.FlagQuoted, extract.FlagGlyphs:
+						t.Logf("%s: %+v", name, f)
+						alarms++
+					}
+				}
+			}
+			t.Logf("%d alarms in %d files", alarms, all)
+			if alarms*1000 > all {
+				t.Errorf("%d false alarms in %d files", alarms, all)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+
+	"concordat"
+)
+
+// maxMerge bounds the bytes of segments that the plugin merges in memory; it needs about twice as
+// much. Bigger merges are left to zap, which streams, takes some ten times longer, and makes files
+// up to half as big again, as occurrence numbers of different segments collide.
+const maxMerge = 512 << 20
+
+// dropped is zap's number for a document that a merge leaves out.
+const dropped = math.MaxUint64
+
+func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter) ([][]uint64, uint64, error) {
+	return p.MergeUsing(segs, drops, path, closed, r, nil)
+}
+
+// MergeUsing writes the living documents of the segments into a new one at path: stored fields as
+// they are, and the terms anew from the stored fingerprints, with occurrence numbers of their own,
+// so that nearly all have one document again.
+func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
+	if !mergeable(segs, drops, p.maxMerge) {
+		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
+	}
+	m := merger{counters: mergeCounters.Get().(*counters)}
+	defer mergeCounters.Put(m.counters)
+	*m.counters = counters{}
+	numbers := make([][]uint64, len(segs))
+	for i, seg := range segs {
+		numbers[i] = make([]uint64, seg.Count())
+		for n := range numbers[i] {
+			if n%1024 == 0 && isClosed(closed) {
+				return nil, 0, segment.ErrClosed
+			}
+			if drops[i] != nil && drops[i].Contains(uint32(n)) {
+				numbers[i][n] = dropped
+				continue
+			}
+			numbers[i][n] = uint64(len(m.ids))
+			if err := m.copy(seg, uint64(n)); err != nil {
+				return nil, 0, fmt.Errorf("merge into %s: %w", path, err)
+			}
+		}
+	}
+	base, err := m.finish(config)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := zap.PersistSegmentBase(base, path); err != nil {
+		return nil, 0, err
+	}
+	if r != nil {
+		r.ReportBytesWritten(m.pos())
+	}
+	return numbers, m.pos(), nil
+}
+
+var mergeCounters = sync.Pool{New: func() any { return new(counters) }}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// mergeable reports whether the segments hold nothing but our fields, have a living document, and
+// take no more than most bytes.
+func mergeable(segs []segment.Segment, drops []*roaring.Bitmap, most int64) bool {
+	var size int64
+	living := uint64(0)
+	for i, s := range segs {
+		for _, name := range s.Fields() {
+			if !slices.ContainsFunc(segmentFields, func(f segmentField) bool { return f.name == name }) {
+				return false
+			}
+		}
+		size += int64(s.Size())
+		if p, ok := s.(segment.PersistedSegment); ok {
+			fi, err := os.Stat(p.Path())
+			if err != nil {
+				return false
+			}
+			size += fi.Size()
+		}
+		living += s.Count()
+		if drops[i] != nil {
+			living -= drops[i].GetCardinality()
+		}
+	}
+	return living > 0 && size <= most
+}
+
+// merger is a segmentWriter that reads its documents from segments.
+type merger struct {
+	segmentWriter
+	counters *counters
+	entry    entry
+	fps      []concordat.Fingerprint
+	ss       []concordat.Sentence
+}
+
+// copy adds document n of the segment.
+func (m *merger) copy(seg segment.Segment, n uint64) error {
+	m.entry.reset("")
+	m.fps = m.fps[:0]
+	var err error
+	verr := seg.VisitStoredFields(n, func(name string, _ byte, value []byte, _ []uint64) bool {
+		if name == "_id" {
+			m.entry.id = string(value)
+			return true
+		}
+		if name == fieldFingerprints {
+			m.fps, err = decodeFingerprints(m.fps, value)
+		}
+		// A copy: value stands in a buffer that is only ours during this call.
+		m.entry.store(name, slices.Clone(value))
+		return err == nil
+	})
+	if verr != nil {
+		return verr
+	}
+	if err != nil {
+		return err
+	}
+	if len(m.fps) > longBlockSentences {
+		return fmt.Errorf("block of %d sentences: %w", len(m.fps), errStored)
+	}
+	m.ss = m.ss[:0]
+	for _, f := range m.fps {
+		m.ss = append(m.ss, concordat.Sentence{Fingerprint: f})
+	}
+	m.entry.addBands(m.ss, m.counters)
+	return m.add(&m.entry)
+}

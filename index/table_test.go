@@ -1,0 +1,147 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"concordat"
+)
+
+func writeBytes(dir string, b []byte) error {
+	return os.WriteFile(filepath.Join(dir, headerName), b, 0o600)
+}
+
+// skewedOccurrences returns n sentences of which some lie in very big groups and buckets.
+func skewedOccurrences(seed uint64, n int) ([]concordat.Fingerprint, []occurrence) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	roots := make([]concordat.Fingerprint, 8)
+	for i := range roots {
+		roots[i] = randomFingerprint(r)
+	}
+	fps, occs := make([]concordat.Fingerprint, n), make([]occurrence, n)
+	for i := range fps {
+		fps[i] = randomFingerprint(r)
+		if r.IntN(2) == 0 {
+			f := roots[r.IntN(len(roots))]
+			for range r.IntN(8) {
+				nibble := r.IntN(concordat.Nibbles)
+				f[nibble/15] ^= uint64(1+r.IntN(15)) << (4 * (nibble % 15))
+			}
+			fps[i] = f
+		}
+		occs[i] = occurrence{uint32(i / 10), uint32(i % 10)}
+	}
+	return fps, occs
+}
+
+// TestTable compares look-ups in a level with a comparison of all with all.
+func TestTable(t *testing.T) {
+	for _, n := range []int{0, 1, 300, 6000} {
+		fps, occs := skewedOccurrences(uint64(n), n)
+		l := newLevel(fps, occs)
+		if got := len(l.occs); got != n {
+			t.Fatalf("%d occurrences, want %d", got, n)
+		}
+		for e, f := range l.entries {
+			for _, o := range l.occs[l.starts[e]:l.starts[e+1]] {
+				if fps[o.doc*10+o.ordinal] != f {
+					t.Fatalf("entry %d holds a sentence of another fingerprint", e)
+				}
+			}
+		}
+		r := rand.New(rand.NewPCG(9, 9))
+		for i := range 60 {
+			q := randomFingerprint(r)
+			if n > 0 && i%2 == 0 {
+				q = fps[r.IntN(n)]
+			}
+			for _, p := range benchProbes {
+				for _, most := range []int{0, 9, 27, 100} {
+					checkLookup(t, l, q, p, most)
+				}
+			}
+		}
+	}
+}
+
+func checkLookup(t *testing.T, l *level, q concordat.Fingerprint, p concordat.Probe, most int) {
+	t.Helper()
+	k := &lookup{probe: p, most: most, cap: 1 << 30}
+	k.search(l, q, 0)
+	var got, want []string
+	for _, f := range k.out {
+		got = append(got, fmt.Sprint(f.entry, f.distance, f.fp))
+	}
+	for e, f := range l.entries {
+		if d := q.Distance(f); d <= most && reaches(p, q, f) {
+			want = append(want, fmt.Sprint(e, d, f))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Fatalf("probe %v, %d bits: %d entries, want %d", p, most, len(got), len(want))
+	}
+	if k.capped != 0 {
+		t.Errorf("%d look-ups capped without a cap", k.capped)
+	}
+}
+
+// TestCap: a cut look-up is counted, reads no more than the cap, and loses nothing else.
+func TestCap(t *testing.T) {
+	fps, occs := skewedOccurrences(3, 6000)
+	l := newLevel(fps, occs)
+	for _, p := range benchProbes {
+		free := &lookup{probe: p, most: 20, cap: 1 << 30}
+		cut := &lookup{probe: p, most: 20, cap: 5}
+		for _, q := range fps[:200] {
+			free.search(l, q, 0)
+			cut.search(l, q, 0)
+		}
+		if cut.capped == 0 || cut.candidates >= free.candidates || len(cut.out) >= len(free.out) {
+			t.Errorf("probe %v: %d capped, %d of %d candidates, %d of %d found", p, cut.capped, cut.candidates, free.candidates, len(cut.out), len(free.out))
+		}
+		byEntry := func(a, b found) int { return cmp.Or(compareFingerprints(a.fp, b.fp), cmp.Compare(a.entry, b.entry)) }
+		slices.SortFunc(free.out, byEntry)
+		for _, f := range cut.out {
+			if _, ok := slices.BinarySearchFunc(free.out, f, byEntry); !ok {
+				t.Fatalf("probe %v: a capped look-up finds what a free one does not", p)
+			}
+		}
+	}
+}
+
+// TestCappedAnswer: the cap reaches Answer.Capped.
+func TestCappedAnswer(t *testing.T) {
+	o := testOptions
+	o.BandCap = 3
+	s := open(t, t.TempDir(), o)
+	p := &concordat.Profile{Scheme: o.Scheme, Document: concordat.Document{Library: "l", ID: "d"}}
+	for i := range uint32(10) {
+		p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: concordat.FingerprintOf([concordat.Bands]uint32{7, i << 8, i << 9, i << 10, i << 11})})
+	}
+	if err := s.Put(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	s.consolidate()
+	q := &concordat.Query{Scheme: o.Scheme, Fingerprints: []concordat.Fingerprint{concordat.FingerprintOf([concordat.Bands]uint32{7, 1, 2, 3, 4})}, MaxDistance: 100}
+	a, err := s.Match(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Capped != 1 || len(a.Matches) != 3 {
+		t.Errorf("capped %d with %d matches, want 1 with 3", a.Capped, len(a.Matches))
+	}
+	b, err := s.MatchStored(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Capped != 0 || len(b.Matches) != 10 {
+		t.Errorf("stored: capped %d with %d matches, want 0 with 10", b.Capped, len(b.Matches))
+	}
+}

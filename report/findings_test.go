@@ -1,0 +1,69 @@
+package report_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/report"
+)
+
+// Findings that were kept by an earlier version open, and give the report they gave.
+func TestFindingsOfEveryVersionOpen(t *testing.T) {
+	file := filepath.Join("testdata", "compat", "findings-1.json")
+	f := load(t, "english")
+	f.Signatures = []report.Signature{{Site: "oslo", Over: "answer", Key: "ab12", Value: []byte("signed")}}
+	if _, err := os.Stat(file); *rewrite && errors.Is(err, os.ErrNotExist) { // written once, then kept for ever
+		b, err := json.MarshalIndent(f, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := report.DecodeFindings(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(report.Build(f, strict(f)), report.Build(old, strict(old))); d != "" {
+		t.Errorf("the report of kept findings differs:\n%s", d)
+	}
+}
+
+func TestDecodeFindingsRefuses(t *testing.T) {
+	for name, s := range map[string]string{
+		"no JSON":         `{`,
+		"another version": `{"version":2}`,
+		"a span outside":  `{"version":1,"submission":{"text":"abc"},"passages":[{"span":{"start":0,"end":4}}]}`,
+		"half a rune":     `{"version":1,"submission":{"text":"é"},"passages":[{"span":{"start":0,"end":1}}]}`,
+	} {
+		if _, err := report.DecodeFindings([]byte(s)); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%s: error %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+func TestRulesValidate(t *testing.T) {
+	good := report.Rules{MinCharacters: 20, MinSourceShare: 0.01, ExcludeKinds: []concordat.Kind{concordat.KindSummary},
+		ExcludeSources: []concordat.Ref{{Site: "a"}, {Site: "a", Library: "l"}}, CommonAbove: -1}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	bad := report.Rules{MinCharacters: -1, MinSourceShare: 2, ExcludeKinds: []concordat.Kind{"stolen"},
+		ExcludeSources: []concordat.Ref{{Library: "l"}}, ExcludePassages: []report.ExcludedPassage{{Span: concordat.Span{Start: 3, End: 3}}}}
+	err := bad.Validate()
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) || len(joined.Unwrap()) != 5 {
+		t.Errorf("faults %v, want all five", err)
+	}
+}

@@ -1,0 +1,245 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+)
+
+// sentence is forty characters, and a full stop and a space that do not count.
+const sentence = "abcdefghijklmnopqrstuvwxyzabcdefghijklmn. "
+
+// of makes findings of n sentences, and passages given as first and last sentence.
+func of(n int, ps ...concordat.Passage) *Findings {
+	for i := range ps {
+		ps[i].Span = concordat.Span{Start: ps[i].Span.Start * len(sentence), End: (ps[i].Span.End + 1) * len(sentence)}
+		if ps[i].Kind == "" {
+			ps[i].Kind = concordat.KindNear
+		}
+	}
+	return &Findings{Version: Version, Submission: concordat.Document{Text: strings.Repeat(sentence, n)}, Passages: ps}
+}
+
+func at(first, last int, document string) concordat.Passage {
+	return concordat.Passage{Span: concordat.Span{Start: first, End: last}, Source: concordat.Ref{Site: "a", Library: "l", Document: concordat.DocumentID(document)}, Similarity: 0.8}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// outline says which sentences each evidence holds, and of which sources.
+func outline(r *Report) []string {
+	var out []string
+	for _, e := range r.Evidence {
+		s := ""
+		for i := e.Span.Start / len(sentence); i*len(sentence) < e.Span.End; i++ {
+			s += string(rune('0' + i%10))
+		}
+		for _, src := range e.Sources {
+			s += " " + string(src.Document)
+			if src.Excluded != "" {
+				s += "-" + string(src.Excluded)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestNeighboursJoin(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		f    *Findings
+		want []string
+	}{
+		{"one sentence apart", of(10, at(1, 1, "x"), at(3, 3, "x")), []string{"123 x"}},
+		{"two sentences apart", of(10, at(1, 1, "x"), at(4, 4, "x")), []string{"1 x", "4 x"}},
+		{"two sources do not join", of(10, at(1, 1, "x"), at(2, 2, "y")), []string{"1 x", "2 y"}},
+		{"two sources overlap", of(10, at(1, 4, "x"), at(3, 5, "y")), []string{"12345 x y"}},
+		{"a chain of three", of(10, at(1, 3, "x"), at(3, 5, "y"), at(5, 6, "z")), []string{"123456 x y z"}},
+		{"many sources of one passage, longest first", of(10, at(2, 3, "z"), at(2, 5, "y"), at(2, 2, "x")), []string{"2345 y z x"}},
+	} {
+		if d := cmp.Diff(x.want, outline(Build(x.f, Rules{}))); d != "" {
+			t.Errorf("%s:\n%s", x.name, d)
+		}
+	}
+}
+
+func TestGapsDoNotCount(t *testing.T) {
+	r := Build(of(10, at(1, 1, "x"), at(3, 3, "x")), Rules{})
+	near(t, "covered", r.Scores.Covered, 0.2)
+	near(t, "largest", r.Scores.Largest, 0.2)
+}
+
+func TestNothingCountsTwice(t *testing.T) {
+	r := Build(of(10, at(1, 4, "x"), at(1, 4, "y"), at(3, 5, "z"), at(1, 4, "x")), Rules{})
+	near(t, "covered", r.Scores.Covered, 0.5)
+	near(t, "share of x", r.Sources[0].Share, 0.4)
+	near(t, "share of z", r.Sources[2].Share, 0.3)
+	near(t, "alone of z", r.Sources[2].Alone, 0.1)
+	near(t, "alone of x", r.Sources[0].Alone, 0)
+}
+
+func TestNextBestSurfaces(t *testing.T) {
+	f := of(10, at(1, 4, "x"), at(2, 3, "y"))
+	r := Build(f, Rules{ExcludeSources: []concordat.Ref{{Site: "a", Library: "l", Document: "x"}}})
+	if d := cmp.Diff([]string{"23 y"}, outline(r)); d != "" {
+		t.Error(d)
+	}
+	near(t, "covered", r.Scores.Covered, 0.2)
+	near(t, "excluded", r.Scores.Excluded, 0.2)
+	near(t, "found", r.Scores.Found, 0.4)
+	if s := r.Sources[1]; s.Document != "x" || s.Excluded != concordat.ExcludedSource || s.Share != 0.4 {
+		t.Errorf("the excluded source is shown as %+v", s)
+	}
+	for _, ref := range []concordat.Ref{{Site: "a"}, {Site: "a", Library: "l"}} {
+		if got := Build(f, Rules{ExcludeSources: []concordat.Ref{ref}}).Scores.Covered; got != 0 {
+			t.Errorf("without %v covered is %v", ref, got)
+		}
+	}
+	for _, ref := range []concordat.Ref{{}, {Library: "l"}, {Site: "a", Library: "k"}} {
+		if got := Build(f, Rules{ExcludeSources: []concordat.Ref{ref}}).Scores.Covered; got != 0.4 {
+			t.Errorf("without %v covered is %v, want all", ref, got)
+		}
+	}
+}
+
+func TestCommonWording(t *testing.T) {
+	common := func(p concordat.Passage, documents int) concordat.Passage {
+		p.Documents = documents
+		return p
+	}
+	for _, x := range []struct {
+		name  string
+		f     *Findings
+		rules Rules
+		want  []string
+		share float64
+	}{
+		{"alone", of(10, common(at(1, 1, "x"), 21)), Rules{}, []string{"1 x-common"}, 0},
+		{"at the bound", of(10, common(at(1, 1, "x"), 20)), Rules{}, []string{"1 x"}, 0.1},
+		{"beside another passage of the source", of(10, common(at(1, 1, "x"), 21), at(2, 2, "x")), Rules{}, []string{"12 x"}, 0.2},
+		{"beside a passage of another source", of(10, common(at(1, 1, "x"), 21), at(2, 2, "y")), Rules{}, []string{"1 x-common", "2 y"}, 0.1},
+		{"far from another passage of the source", of(10, common(at(1, 1, "x"), 21), at(7, 7, "x")), Rules{}, []string{"1 x-common", "7 x"}, 0.1},
+		{"a bound of one's own", of(10, common(at(1, 1, "x"), 4)), Rules{CommonAbove: 3}, []string{"1 x-common"}, 0},
+		{"no bound", of(10, common(at(1, 1, "x"), 1000)), Rules{CommonAbove: -1}, []string{"1 x"}, 0.1},
+	} {
+		r := Build(x.f, x.rules)
+		if d := cmp.Diff(x.want, outline(r)); d != "" {
+			t.Errorf("%s:\n%s", x.name, d)
+		}
+		near(t, x.name+": covered", r.Scores.Covered, x.share)
+		if x.share == 0 {
+			near(t, x.name+": common", r.Scores.Common, 0.1)
+			if r.Evidence[0].Kind != concordat.KindCommon {
+				t.Errorf("%s: kind %s", x.name, r.Evidence[0].Kind)
+			}
+		}
+	}
+}
+
+func TestSmallMatchesAndSources(t *testing.T) {
+	f := of(10, at(1, 1, "x"), at(3, 3, "x"), at(6, 6, "y"))
+	r := Build(f, Rules{MinCharacters: 41})
+	if d := cmp.Diff([]string{"123 x", "6 y-small"}, outline(r)); d != "" {
+		t.Errorf("the least length is that of joined passages:\n%s", d)
+	}
+	r = Build(f, Rules{MinSourceShare: 0.15})
+	if d := cmp.Diff([]string{"123 x", "6 y-small_source"}, outline(r)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestVerbatimIsCountedByCharacter(t *testing.T) {
+	p := at(2, 3, "y")
+	p.Kind, p.Similarity = concordat.KindVerbatim, 1
+	r := Build(of(10, at(1, 4, "x"), p), Rules{})
+	near(t, "verbatim", r.Scores.Verbatim, 0.2)
+	near(t, "changed", r.Scores.Changed, 0.2)
+	near(t, "literalness", r.Scores.Literalness, 0.9) // two sentences at 1, two at 0.8
+	var kinds []concordat.Kind
+	for _, s := range r.Covered {
+		kinds = append(kinds, s.Kind)
+	}
+	if d := cmp.Diff([]concordat.Kind{"near", "verbatim", "near"}, kinds); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestPartlyExcludedPassageCountsInPart(t *testing.T) {
+	f := of(10, at(1, 4, "x"))
+	f.Sections = []concordat.Section{{Name: "front", Span: concordat.Span{End: 3 * len(sentence)}}}
+	r := Build(f, Rules{ExcludeSections: []string{"front"}})
+	near(t, "covered", r.Scores.Covered, 0.2)
+	near(t, "excluded", r.Scores.Excluded, 0.2)
+	if r.Evidence[0].Excluded != "" || r.Evidence[0].Characters != 80 {
+		t.Errorf("evidence is %q with %d characters", r.Evidence[0].Excluded, r.Evidence[0].Characters)
+	}
+	r = Build(f, Rules{ExcludePassages: []ExcludedPassage{{Span: concordat.Span{End: len(f.Submission.Text)}, Comment: "own draft"}}})
+	if r.Evidence[0].Excluded != concordat.ExcludedPassage || r.Scores.Covered != 0 {
+		t.Errorf("evidence is %q, covered %v", r.Evidence[0].Excluded, r.Scores.Covered)
+	}
+}
+
+func TestSkippedTextIsNoDenominator(t *testing.T) {
+	f := of(10, at(1, 1, "x"))
+	f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 5 * len(sentence), End: 10 * len(sentence)}, Reason: concordat.SkipSection}}
+	near(t, "covered", Build(f, Rules{}).Scores.Covered, 0.2)
+
+	// What was found was compared, whatever the findings say.
+	f.Skipped[0].Span.Start = 0
+	r := Build(f, Rules{})
+	near(t, "covered", r.Scores.Covered, 1)
+	if got := len(r.Skipped); got != 2 {
+		t.Errorf("%d skipped spans, want those before and behind the passage: %v", got, r.Skipped)
+	}
+}
+
+// Pieces that follow each other in both texts are shown as one, with the gap between them.
+func TestPartsJoin(t *testing.T) {
+	source := "zero one two three four five six seven eight nine"
+	part := func(start, end, sourceStart, sourceEnd int) concordat.Passage {
+		return concordat.Passage{Span: concordat.Span{Start: start, End: end}, SourceSpan: concordat.Span{Start: sourceStart, End: sourceEnd}, Kind: concordat.KindNear,
+			Text: source[sourceStart:sourceEnd], Before: source[max(0, sourceStart-10):sourceStart], After: source[sourceEnd:min(len(source), sourceEnd+10)]}
+	}
+	for _, x := range []struct {
+		name string
+		ps   []concordat.Passage
+		want []string
+	}{
+		{"overlapping", []concordat.Passage{part(0, 12, 0, 12), part(5, 18, 5, 18)}, []string{"zero one two three"}},
+		{"the same block twice", []concordat.Passage{part(0, 12, 0, 18), part(5, 18, 0, 18)}, []string{"zero one two three"}},
+		{"with a gap that is known", []concordat.Passage{part(0, 8, 0, 8), part(10, 18, 13, 18)}, []string{"zero one two three"}},
+		{"with a gap that is not", []concordat.Passage{part(0, 8, 0, 8), part(10, 18, 40, 44)}, []string{"zero one", "ight"}},
+		{"in another order", []concordat.Passage{part(0, 8, 40, 49), part(9, 18, 0, 8)}, []string{"ight nine", "zero one"}},
+	} {
+		var got []string
+		for _, p := range joinParts(x.ps) {
+			got = append(got, p.Text)
+		}
+		if d := cmp.Diff(x.want, got); d != "" {
+			t.Errorf("%s:\n%s", x.name, d)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for share, want := range map[float64]string{0: "0 %", 0.001: "< 1 %", 0.005: "1 %", 0.494: "49 %", 0.996: "> 99 %", 1: "100 %"} {
+		if got := Percent(share); got != want {
+			t.Errorf("Percent(%v) is %q, want %q", share, got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000", -100: "-100"} {
+		if got := Thousands(n); got != want {
+			t.Errorf("Thousands(%d) is %q, want %q", n, got, want)
+		}
+	}
+}
