@@ -57,7 +57,7 @@ var keys = []Key{
 		"Recipe of the fingerprints. An index keeps that with which it was made; reindex changes it.",
 		"natural", "packed", "natural-b1", "natural-b2", "natural-simhash", "packed-simhash"),
 
-	share("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
+	threshold("check.threshold", "0.3", live, func(c *Config) *float64 { return &c.Check.Threshold },
 		"Share of a document that must be covered for it to be called reused."),
 	probe("check.probe", "one", live, func(c *Config) *concordat.Probe { return &c.Check.Probe },
 		"How far around each band the index looks: exact is faster and finds close copies only."),
@@ -225,6 +225,20 @@ func share(name, def string, live bool, field func(*Config) *float64, doc string
 			return nil
 		},
 		get: func(c *Config) string { return strconv.FormatFloat(*field(c), 'g', -1, 64) }}
+}
+
+// threshold is a share that zero would make meaningless.
+func threshold(name, def string, live bool, field func(*Config) *float64, doc string) Key {
+	k := share(name, def, live, field, doc)
+	k.Type = "number above 0, at most 1"
+	set := k.set
+	k.set = func(c *Config, s string) error {
+		if x, err := strconv.ParseFloat(s, 64); err == nil && x == 0 {
+			return fmt.Errorf("%q, want a number above 0", s)
+		}
+		return set(c, s)
+	}
+	return k
 }
 
 func yesNo(name, def string, live bool, field func(*Config) *bool, doc string) Key {

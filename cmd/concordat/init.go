@@ -133,7 +133,7 @@ func (a *app) libraryCommand() *cobra.Command {
 }
 
 func (a *app) librarySet() *cobra.Command {
-	var title, template, expires string
+	var title, expires string
 	c := &cobra.Command{
 		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -145,12 +145,6 @@ func (a *app) librarySet() *cobra.Command {
 				flags := cmd.Flags()
 				if flags.Changed("title") {
 					l.Title = title
-				}
-				if flags.Changed("template") {
-					if _, err := o.template(template); err != nil {
-						return err
-					}
-					l.Policy.Template = template
 				}
 				if flags.Changed("expires") {
 					if l.Policy.Expires, err = parseDate(expires); err != nil {
@@ -165,7 +159,6 @@ func (a *app) librarySet() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&title, "title", "", "name for people")
-	c.Flags().StringVar(&template, "template", "", "section template of its documents; empty: none")
 	c.Flags().StringVar(&expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
 	return c
 }
@@ -249,9 +242,6 @@ func (a *app) printLibrary(o *opened, l store.Library) error {
 		return a.line(map[string]any{"library": l.ID, "title": l.Title, "documents": l.Documents, "created": l.Created, "policy": l.Policy})
 	}
 	extra := ""
-	if l.Policy.Template != "" {
-		extra += "  template " + l.Policy.Template
-	}
 	if !l.Policy.Expires.IsZero() {
 		extra += "  expires " + l.Policy.Expires.Local().Format(time.DateOnly)
 	}
