@@ -162,6 +162,28 @@ func TestAdversarial(t *testing.T) {
 	}
 }
 
+// A writer's own words between each two of very many quotations: the cost stays linear, and the
+// quotations come apart.
+func TestManyQuotations(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	var a, b strings.Builder
+	const n = 2000
+	for range n {
+		quoted := words(r, 12, 5000)
+		own := strings.ReplaceAll(words(r, 12, 5000), " ", "9 ")
+		a.WriteString(quoted + strings.ReplaceAll(own, "\n", "9\n"))
+		b.WriteString(quoted)
+	}
+	start := time.Now()
+	ps := Pair(Prepare(a.String()), Prepare(b.String()), Options{})
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("%v for %d quotations", took, n)
+	}
+	if len(ps) < n*9/10 {
+		t.Errorf("got %d passages, want about %d", len(ps), n)
+	}
+}
+
 // lcs returns the length of the longest common subsequence, by the book.
 func lcs(a, b []token) int {
 	row := make([]int, len(b)+1)
