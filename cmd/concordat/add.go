@@ -129,6 +129,7 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	ad.owner = map[concordat.DocumentID]string{}
 	ad.bar = ad.a.bar(int64(len(files)), "adding")
 	r := ad.a.reader(extraction(ad.o.config))
+	r.own = true
 	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
 	ad.bar.done()
 	if err = errors.Join(err, r.close()); err != nil {
