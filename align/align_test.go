@@ -171,6 +171,28 @@ func TestAdversarial(t *testing.T) {
 	}
 }
 
+// A writer's own words between each two of very many quotations: the cost stays linear, and the
+// quotations come apart.
+func TestManyQuotations(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	var a, b strings.Builder
+	const n = 2000
+	for range n {
+		quoted := words(r, 12, 5000)
+		own := strings.ReplaceAll(words(r, 12, 5000), " ", "9 ")
+		a.WriteString(quoted + strings.ReplaceAll(own, "\n", "9\n"))
+		b.WriteString(quoted)
+	}
+	start := processorTime(t)
+	ps := Pair(Prepare(a.String()), Prepare(b.String()), Options{})
+	if took := processorTime(t) - start; took > 20*time.Second {
+		t.Errorf("%v for %d quotations", took, n)
+	}
+	if len(ps) < n*9/10 {
+		t.Errorf("got %d passages, want about %d", len(ps), n)
+	}
+}
+
 // processorTime returns what the process has used: the time of the clock would count its neighbours.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()

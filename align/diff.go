@@ -7,8 +7,9 @@ import "concordat"
 const mostEdits = 256
 
 // Diff returns the runs of words that a and b have in common in the same order, for display. The
-// comparison is a longest common subsequence (Myers 1986) of stretches between words that occur once
-// on each side; stretches more than mostEdits words apart are left unpaired, so the cost is linear.
+// comparison is a longest common subsequence (Myers 1986) of stretches between phrases, and then words,
+// that occur once on each side; stretches more than mostEdits words apart are left unpaired, so the
+// cost is linear.
 func Diff(a, b string) []concordat.SpanPair {
 	wa, _, _ := tokens(a)
 	wb, _, _ := tokens(b)
@@ -32,49 +33,83 @@ func diff(a, b []token) []run {
 		}
 		out = append(out, run{i, j, 1})
 	}
-	i, j := int32(0), int32(0)
-	between := func(i1, j1 int32) {
-		myers(a[i:i1], b[j:j1], func(x, y int32) { add(i+x, j+y) })
-	}
-	for _, r := range anchors(a, b) {
-		if r.a < i || r.b < j {
-			continue
+	whole := box{0, int32(len(a)), 0, int32(len(b))}
+	between(a, b, whole, phrase, func(s box, anchored bool) {
+		if anchored {
+			add(s.a0, s.b0)
+			return
 		}
-		between(r.a, r.b)
-		for k := range r.n {
-			add(r.a+k, r.b+k)
-		}
-		i, j = r.a+r.n, r.b+r.n
-	}
-	between(int32(len(a)), int32(len(b)))
+		between(a, b, s, 1, func(s box, anchored bool) {
+			if anchored {
+				add(s.a0, s.b0)
+				return
+			}
+			myers(a[s.a0:s.a1], b[s.b0:s.b1], func(i, j int32) { add(s.a0+i, s.b0+j) })
+		})
+	})
 	return out
 }
 
-// anchors returns words that occur once in a and once in b and stand in the same order in both: the
-// longest such chain (patience diff, Cohen), in order.
-func anchors(a, b []token) []run {
+// phrase is the number of words that are anchors together: in long texts few words occur once, but
+// most phrases do.
+const phrase = 4
+
+// box is A's words [a0, a1) beside B's [b0, b1).
+type box struct{ a0, a1, b0, b1 int32 }
+
+// between calls f for the anchors of n words within s, of which it names the first word, and for what
+// lies between them, in order.
+func between(a, b []token, s box, n int32, f func(s box, anchored bool)) {
+	i, j := s.a0, s.b0
+	for _, r := range anchors(a[s.a0:s.a1], b[s.b0:s.b1], n) {
+		x, y := s.a0+r.a, s.b0+r.b
+		if x > i || y > j {
+			f(box{i, x, j, y}, false)
+		}
+		f(box{x, x + 1, y, y + 1}, true)
+		i, j = x+1, y+1
+	}
+	f(box{i, s.a1, j, s.b1}, false)
+}
+
+// anchors returns the phrases of n words that occur once in a and once in b and stand in the same
+// order in both: the longest such chain (patience diff, Cohen), in order.
+func anchors(a, b []token, n int32) []run {
+	if int32(min(len(a), len(b))) < n {
+		return nil
+	}
 	type seen struct{ inA, inB, a, b int32 }
 	at := make(map[uint64]*seen, len(a))
-	for i := range a {
-		s := at[a[i].hash]
+	for i := int32(0); i+n <= int32(len(a)); i++ {
+		h := hashOf(a[i : i+n])
+		s := at[h]
 		if s == nil {
 			s = &seen{}
-			at[a[i].hash] = s
+			at[h] = s
 		}
-		s.inA, s.a = s.inA+1, int32(i)
+		s.inA, s.a = s.inA+1, i
 	}
-	for j := range b {
-		if s := at[b[j].hash]; s != nil {
-			s.inB, s.b = s.inB+1, int32(j)
+	for j := int32(0); j+n <= int32(len(b)); j++ {
+		if s := at[hashOf(b[j:j+n])]; s != nil {
+			s.inB, s.b = s.inB+1, j
 		}
 	}
 	var once []run
-	for i := range a {
-		if s := at[a[i].hash]; s.inA == 1 && s.inB == 1 {
+	for i := int32(0); i+n <= int32(len(a)); i++ {
+		if s := at[hashOf(a[i:i+n])]; s.inA == 1 && s.inB == 1 && a[i].hash == b[s.b].hash {
 			once = append(once, run{s.a, s.b, 1})
 		}
 	}
 	return increasing(once)
+}
+
+func hashOf(words []token) uint64 {
+	var h uint64
+	for i := range words {
+		h = (h ^ words[i].hash) * gramBase
+		h ^= h >> 29
+	}
+	return h
 }
 
 // increasing returns the longest chain of rs, which are in order of a, that is in order of b too.

@@ -3,6 +3,7 @@ package align
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // A person reads a passage as a claim that all of it was taken over. The units by which passages are
@@ -97,7 +98,12 @@ func scattered(a, b *Text, s stretch) (parts []stretch, share float64) {
 func pieces(a, b *Text, s stretch, copies []copied) []stretch {
 	shared := sharedWords(a, b, s)
 	literal := make([]bool, s.a1-s.a0)
-	for _, c := range copies {
+	// Ends ascend, and a copy reaches back over the one before it by mostBack words at most.
+	from := sort.Search(len(copies), func(i int) bool { return copies[i].a1 > s.a0 })
+	for _, c := range copies[from:] {
+		if c.a0-mostBack > s.a1 {
+			break
+		}
 		for i := max(c.a0, s.a0); i < min(c.a1, s.a1); i++ {
 			literal[i-s.a0] = true
 		}
@@ -107,7 +113,7 @@ func pieces(a, b *Text, s stretch, copies []copied) []stretch {
 	own, n := 0, 0
 	flush := func() {
 		if first >= 0 && n >= leastShared {
-			out = append(out, widen(a, b, s, narrow(a, b, stretch{s.a0 + first, s.a0 + last + 1, s.b0, s.b1, false})))
+			out = append(out, stretch{s.a0 + first, s.a0 + last + 1, s.b0, s.b1, false})
 		}
 		first, n = -1, 0
 	}
@@ -131,8 +137,9 @@ func pieces(a, b *Text, s stretch, copies []copied) []stretch {
 		}
 	}
 	flush()
+	out = narrowAll(a, b, s, out)
 	for i := range out {
-		out[i] = soften(a, s, out[i])
+		out[i] = soften(a, s, widen(a, b, s, out[i]))
 	}
 	if len(out) == 1 && out[0].a0 == s.a0 && out[0].a1 == s.a1 {
 		return []stretch{s}
@@ -175,11 +182,47 @@ func soften(a *Text, whole, piece stretch) stretch {
 	return piece
 }
 
-// narrow limits B's side to where the piece's words stand in order, if that tells.
-func narrow(a, b *Text, s stretch) stretch {
+// mostNarrowed is the number of pieces that are compared with all of B's side, each by itself. More of
+// them take what the comparison of the whole gives them, so that the cost stays linear.
+const mostNarrowed = 64
+
+// narrowAll limits B's side of each piece of whole to where the piece's words stand in order, if that
+// tells.
+func narrowAll(a, b *Text, whole stretch, ps []stretch) []stretch {
+	if len(ps) <= mostNarrowed {
+		for i, p := range ps {
+			ps[i], _ = narrow(a, p, diff(a.words[p.a0:p.a1], b.words[p.b0:p.b1]), 0)
+		}
+		return ps
+	}
+	runs := diff(a.words[whole.a0:whole.a1], b.words[whole.b0:whole.b1])
+	k, out := 0, ps[:0]
+	for _, p := range ps {
+		for k < len(runs) && whole.a0+runs[k].a+runs[k].n <= p.a0 {
+			k++
+		}
+		end := k
+		for end < len(runs) && whole.a0+runs[end].a+runs[end].n <= p.a1 {
+			end++
+		}
+		// Words that stand nowhere in order, among so many that do, are left out.
+		if p, ok := narrow(a, p, runs[k:end], whole.a0-p.a0); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// narrow limits B's side of p to that of the runs, whose places in A count from p.a0+shift and those
+// in B from p.b0, and reports whether they tell. Runs that begin before p count with what lies in it.
+func narrow(a *Text, p stretch, runs []run, shift int32) (stretch, bool) {
 	from, to, n := int32(-1), int32(-1), int32(0)
-	for _, r := range diff(a.words[s.a0:s.a1], b.words[s.b0:s.b1]) {
-		if !anyContent(a.words[s.a0+r.a : s.a0+r.a+r.n]) {
+	for _, r := range runs {
+		if before := -(r.a + shift); before > 0 {
+			r = run{r.a + before, r.b + before, r.n - before}
+		}
+		at := p.a0 + shift + r.a
+		if r.n <= 0 || !anyContent(a.words[at:at+r.n]) {
 			continue
 		}
 		if from < 0 {
@@ -188,10 +231,10 @@ func narrow(a, b *Text, s stretch) stretch {
 		to = r.b + r.n
 		n += r.n
 	}
-	if from < 0 || n*3 < s.a1-s.a0 {
-		return s
+	if from < 0 || n*3 < p.a1-p.a0 {
+		return p, false
 	}
-	return stretch{s.a0, s.a1, s.b0 + from, s.b0 + to, false}
+	return stretch{p.a0, p.a1, p.b0 + from, p.b0 + to, false}, true
 }
 
 func anyContent(words []token) bool {

@@ -161,19 +161,23 @@ func compare(a, b *Text, w *weights, o *Options) []cell {
 				dot[p.unit] += v * p.weight
 			}
 		}
-		begin := len(cells)
+		begin, least := len(cells), floor
 		for _, j := range touched {
 			d := dot[j]
 			dot[j] = 0
 			x, y := na[i], nb[j]
 			// Dice's measure on weighted vectors keeps a short unit from matching a long one.
-			if d > floor*x*y && 2*d > floor*(x*x+y*y) {
+			if d > least*x*y && 2*d > floor*(x*x+y*y) {
 				cells = append(cells, cell{row: int32(i), col: j, sim: d / (x * y)})
+				if len(cells)-begin == 4*mostCells {
+					cells = cells[:begin+len(strongest(cells[begin:]))]
+					least = cells[len(cells)-1].sim
+				}
 			}
 		}
 		touched = touched[:0]
 		cells = append(cells[:begin], strongest(cells[begin:])...)
-		slices.SortFunc(cells[begin:], func(x, y cell) int { return int(x.col - y.col) })
+		slices.SortFunc(cells[begin:], byCol)
 	}
 	return thin(cells, len(b.units))
 }
