@@ -103,6 +103,17 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+func TestMembersShareALimitOnText(t *testing.T) {
+	var pairs []string
+	for i := range 12 {
+		pairs = append(pairs, fmt.Sprintf("%02d.txt", i), strings.Repeat("x", 100))
+	}
+	got := listed("a.zip", zipped(t, pairs...), extract.Options{MaxText: 100})
+	if len(got) != 12 || !strings.HasSuffix(got[7], "xxx") || got[8] != "a.zip!/08.txt: error limit" {
+		t.Errorf("got %d members: %q", len(got), got)
+	}
+}
+
 // TestBombs feeds files that grow; each must end soon with an error that names the limit.
 func TestBombs(t *testing.T) {
 	zeros := strings.Repeat("\x00", 100<<20)
