@@ -2,6 +2,7 @@ package extract
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -15,7 +16,8 @@ type Member struct {
 }
 
 // Members gives every file inside an archive or message, in the archive's order, each with its text
-// or its error; archives inside are opened too, to MaxNesting. A file that holds no others is its
+// or its error; archives inside are opened too, to MaxNesting. All members together have at most eight times MaxText; one that goes beyond it is an
+// error. A file that holds no others is its
 // own only member, under name. Limits on entries and unpacked bytes hold for all together. data
 // must not change while the sequence is read.
 func Members(name string, data []byte, o Options) iter.Seq[Member] {
@@ -29,6 +31,9 @@ func Members(name string, data []byte, o Options) iter.Seq[Member] {
 		w.walk(name, name, data, 0)
 	}
 }
+
+// membersText is how many times MaxText all members together may have.
+const membersText = 8
 
 // walker is one walk over an archive and the archives in it.
 type walker struct {
@@ -44,6 +49,11 @@ func (w *walker) give(path string, m Member) {
 		return
 	}
 	m.Path = path
+	if m.Result != nil {
+		if w.lim.text -= int64(len(m.Result.Text)); w.lim.text < 0 {
+			m = Member{Path: path, Err: limitError("text of all members", "MaxText", fmt.Sprintf("more than %d bytes", membersText*w.o.MaxText))}
+		}
+	}
 	w.done = !w.yield(m)
 }
 

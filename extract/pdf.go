@@ -98,6 +98,7 @@ type pdfPage struct {
 	failed        bool
 	chars         int
 	bad           int // characters without a known meaning
+	objects       int // objects counted
 	texts         int // text objects that are drawn
 }
 
@@ -253,34 +254,58 @@ const (
 	pdfObjectText   = 1
 	pdfObjectPath   = 2
 	pdfObjectImage  = 3
+	pdfObjectForm   = 5
 	renderInvisible = 3
 	mostObjects     = 5000
 )
 
 // pictures counts the page's objects and tells whether one picture covers most of the page.
 func (f *pdfium) pictures(page uint64, p *pdfPage) {
-	n := min(f.integer("FPDFPage_CountObjects", page), mostObjects)
-	for i := range max(n, 0) {
-		o := f.call("FPDFPage_GetObject", page, uint64(i))
-		if o == 0 {
+	f.countObjects(p, 0, f.integer("FPDFPage_CountObjects", page), func(i uint64) uint64 {
+		return f.call("FPDFPage_GetObject", page, i)
+	})
+}
+
+// countObjects counts n objects, those inside forms too: scanners put the picture of a page into one.
+func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) uint64) {
+	for i := range max(min(n, mostObjects-p.objects), 0) {
+		o := object(uint64(i))
+		if o == 0 || f.err != nil {
 			continue
 		}
+		p.objects++
 		switch f.integer("FPDFPageObj_GetType", o) {
 		case pdfObjectText:
 			if f.integer("FPDFTextObj_GetTextRenderMode", o) != renderInvisible && f.area(o) > 1 {
 				p.texts++
 			}
-			continue
 		case pdfObjectPath:
 			p.shapes++
-			continue
 		case pdfObjectImage:
 			p.pictures++
-		default:
-			continue
+			// Bounds inside a form are the form's own; there the count of characters decides alone.
+			p.scan = p.scan || depth == 0 && f.area(o) > 0.5*p.width*p.height
+		case pdfObjectForm:
+			p.scan = p.scan || depth == 0 && p.pictures == 0 && f.area(o) > 0.9*p.width*p.height && f.formIsPicture(o)
+			if depth < mostForms {
+				f.countObjects(p, depth+1, f.integer("FPDFFormObj_CountObjects", o), func(i uint64) uint64 {
+					return f.call("FPDFFormObj_GetObject", o, i)
+				})
+			}
 		}
-		p.scan = p.scan || f.area(o) > 0.5*p.width*p.height
 	}
+}
+
+// mostForms bounds forms in forms.
+const mostForms = 4
+
+// formIsPicture reports whether a form consists of one picture.
+func (f *pdfium) formIsPicture(form uint64) bool {
+	if f.integer("FPDFFormObj_CountObjects", form) != 1 {
+		return false
+	}
+	o := f.call("FPDFFormObj_GetObject", form, 0)
+	return o != 0 && f.integer("FPDFPageObj_GetType", o) == pdfObjectImage
 }
 
 // area is what an object covers, in square points, or 0.

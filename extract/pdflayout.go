@@ -18,6 +18,8 @@ type pdfLine struct {
 	invisible              bool // most of its letters are drawn without ink
 	off                    bool // outside the visible page
 	hyphen                 bool // ends in a hyphen that PDFium took for a divided word
+	full                   bool // it reaches the right edge of a column of running text
+	indented               bool // it begins right of its column's left edge
 	drop                   bool // a running header, footer or page number
 	solid                  int  // characters that are not spaces
 }

@@ -29,6 +29,12 @@ func newLayout(lines []pdfLine) *layout {
 	if y.pitch = median(pitches); y.pitch == 0 {
 		y.pitch = 1.2
 	}
+	for i := range lines {
+		l := &lines[i]
+		em := l.size() * 0.8
+		l.full = l.solid > 0 && l.right > y.edge[i]-em && y.edge[i]-y.start[i] > 15*em
+		l.indented = l.left > y.start[i]+0.7*em
+	}
 	return y
 }
 
@@ -82,18 +88,18 @@ func (y *layout) continues(i int) bool {
 	if math.Abs(a.size()-b.size()) > sameSize*size {
 		return false
 	}
-	if startsItem(b.text) {
-		return false
+	em := size * 0.8
+	if startsItem(b.text) && (startsItem(a.text) || !a.full || endsSentence(a.text) || endsInDigit(a.text) || math.Abs(a.left-b.left) > em/2) {
+		return false // else it is a number in the middle of a sentence
 	}
 	drop := (a.low - b.low) / size
 	switch {
 	case drop < -1 || !y.sameColumn(j, i):
 		// The next column, or text beside: it goes on only where the words say so.
-		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j])
+		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
 	case drop > y.pitch*1.25+0.1:
 		return false
 	}
-	em := size * 0.8
 	width := y.edge[j] - y.start[j]
 	full := a.right > y.edge[j]-max(0.08*width, 2*em)
 	indented := b.left > y.start[i]+0.7*em && b.left > a.left+0.7*em && b.left < y.start[i]+6*em
@@ -139,7 +145,13 @@ func continuesAcross(a, b *pdfLine) bool {
 	if size > 0 && math.Abs(a.size()-b.size()) > sameSize*size {
 		return false
 	}
-	return goesOn(a, b)
+	return goesOn(a, b) || runsOn(a, b)
+}
+
+// runsOn reports whether the shape alone says that the paragraph of a goes on with b, in the next
+// column or on the next page: a fills its line, b is not indented and about as wide.
+func runsOn(a, b *pdfLine) bool {
+	return a.full && !b.indented && !startsItem(b.text) && b.right-b.left > 0.6*(a.right-a.left)
 }
 
 func startsUpper(s string) bool {
@@ -154,6 +166,11 @@ func endsSentence(s string) bool {
 	})
 	r, _ := utf8.DecodeLastRuneInString(s)
 	return strings.ContainsRune(".!?:。！？：…؟۔։।", r)
+}
+
+func endsInDigit(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsDigit(r)
 }
 
 // startsItem reports whether s begins like an item of a list.

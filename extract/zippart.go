@@ -13,9 +13,12 @@ import (
 type budget struct {
 	entries  int
 	unpacked int64
+	text     int64
 }
 
-func newBudget(o Options) *budget { return &budget{o.MaxEntries, o.MaxUnpacked} }
+func newBudget(o Options) *budget {
+	return &budget{o.MaxEntries, o.MaxUnpacked, membersText * o.MaxText}
+}
 
 // parts is an opened zip whose directory was checked against the limits.
 type parts struct {

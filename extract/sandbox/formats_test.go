@@ -46,10 +46,10 @@ type tally struct{ files, text, partial, errors int }
 
 // TestFormats sends the development set through children: every file ends as text, as partial text
 // that says so, or as a typed error, and no child crashes or meets the time limit. All files with
-// CONCORDAT_LONG set, else one in eight.
+// CONCORDAT_LONG set, else one in twelve.
 func TestFormats(t *testing.T) {
 	all := formatsSet(t)
-	step := 8
+	step := 12
 	if os.Getenv("CONCORDAT_LONG") != "" {
 		step = 1
 	}

@@ -22,13 +22,23 @@ func TestMain(m *testing.M) {
 			probe(kind)
 		}
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "concordat-cache-")
+	if err != nil {
+		panic(err)
+	}
+	cacheDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// cacheDir keeps the compiled PDFium for all tests of one run.
+var cacheDir string
 
 func newRunner(t *testing.T, o sandbox.Options) *sandbox.Runner {
 	t.Helper()
 	if o.CacheDir == "" {
-		o.CacheDir = filepath.Join(os.TempDir(), "concordat-test-cache")
+		o.CacheDir = cacheDir
 	}
 	r, err := sandbox.New(o)
 	if err != nil {
