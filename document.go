@@ -110,8 +110,14 @@ type Profile struct {
 	Scheme   Scheme
 	Indexed  []Sentence // in text order, disjoint: what an index stores
 	Asked    []Sentence // in text order, may overlap: what a check asks; nil means Indexed
-	Skipped  []Skipped  // in text order
-	Sections []Section  // in text order, disjoint; nil without a template
+	// Terms are the distinct search terms of the text, ascending, each with a count above 0: what an
+	// index stores for a TextSearcher. Nil: the text cannot be searched by words.
+	Terms []TermCount
+	// Windows are what a check asks by words: the distinct terms, ascending, of each of the
+	// overlapping stretches of the text. Nil where the profile is not made for a check.
+	Windows  [][]TermCount
+	Skipped  []Skipped // in text order
+	Sections []Section // in text order, disjoint; nil without a template
 	// Characters is the number of normalised characters (letters, marks, digits) of the text.
 	Characters int
 }

@@ -62,10 +62,76 @@ type Matcher interface {
 	Match(ctx context.Context, q *Query) (*Answer, error)
 }
 
+// Term names a word of a text in retrieval: a hash of its stem, or, in scripts written without
+// spaces, of a short run of characters. Package segment makes terms.
+type Term uint32
+
+// TermCount is a term and how often it occurs.
+type TermCount struct {
+	Term  Term
+	Count int
+}
+
+// TextStats is what the weight of a term depends on. Stats of several indexes add up.
+type TextStats struct {
+	Documents int       // documents with terms, of whatever library
+	Words     int64     // occurrences of terms in all of them
+	Holding   []int     // for each term asked, in its order: the documents that hold it
+	Missing   []ShardID // shards that did not answer; empty: complete
+}
+
+// WeightedTerm is a term with what its presence counts, usually its inverse document frequency.
+type WeightedTerm struct {
+	Term   Term
+	Weight float64
+}
+
+// TextQuery asks which documents fit windows of a text best. The score of a document in a window is
+// Okapi BM25 (Robertson and Zaragoza 2009, section 3.4) with k1 = 1.2 and b = 0.75:
+//
+//	sum over terms of Weight * f * (k1+1) / (f + k1 * (1 - b + b*length/AverageLength))
+//
+// for f occurrences of the term. length is the document's number of occurrences of terms, of which
+// only the four highest binary digits count, up to 2^18-1.
+type TextQuery struct {
+	Libraries     []LibraryID // empty: all the asker may see
+	Exclude       []Ref       // documents that are never matched
+	Windows       [][]WeightedTerm
+	AverageLength float64 // Words / Documents of TextStats; above 0
+	Limit         int     // most documents for one window, best first; above 0
+}
+
+// TextMatch is a document that fits one window.
+type TextMatch struct {
+	Window int // index into TextQuery.Windows
+	Source Ref
+	Title  string
+	Score  float64 // above 0
+}
+
+// TextAnswer is what one TextSearcher found.
+type TextAnswer struct {
+	Site    SiteID
+	Matches []TextMatch // in order of Window, then falling Score, then Source
+	Missing []ShardID   // shards that did not answer; empty: complete
+}
+
+// A TextSearcher finds documents by their words: the second channel beside fingerprints. Weights
+// come with the query, so that answers of several shards can be merged by score. Its methods are
+// safe for concurrent use.
+type TextSearcher interface {
+	// TextStats counts the documents that hold each of the terms.
+	TextStats(ctx context.Context, terms []Term) (*TextStats, error)
+	// SearchText returns the documents with the highest scores in each window. It fails with
+	// ErrInvalid if Limit or AverageLength is not above 0 or a weight is not finite and above 0.
+	SearchText(ctx context.Context, q *TextQuery) (*TextAnswer, error)
+}
+
 // Index is a store of profiles: one shard, or the union of a site's shards. It is safe for
 // concurrent use. Refs name the index's own site.
 type Index interface {
 	Matcher
+	TextSearcher
 	// Put stores the profiles, each replacing the document of its Ref whole. They are durable and
 	// visible to Match on return; after an error none, some or all may be stored, and repeating
 	// the call is safe. The profiles are not kept.

@@ -25,11 +25,12 @@ type CheckResult struct {
 	CPU         float64 `json:"cpu_ms"`    // processor time of the whole check
 	Fingerprint float64 `json:"fingerprint_cpu_ms"`
 	Match       float64 `json:"match_cpu_ms"`
-	Align       float64 `json:"align_cpu_ms"` // candidates compared word by word, findings kept
-	Sources     int     `json:"sources"`      // in the report
-	Planted     int     `json:"planted"`      // documents the submission reuses
-	Found       int     `json:"found"`        // of which the report names
-	Start       float64 `json:"start_cpu_ms"` // opening the site and deriving the table
+	Search      float64 `json:"search_cpu_ms"` // nomination by words
+	Align       float64 `json:"align_cpu_ms"`  // candidates compared word by word, findings kept
+	Sources     int     `json:"sources"`       // in the report
+	Planted     int     `json:"planted"`       // documents the submission reuses
+	Found       int     `json:"found"`         // of which the report names
+	Start       float64 `json:"start_cpu_ms"`  // opening the site and deriving the table
 	Rate        float64 `json:"ingest_sentences_per_cpu_second"`
 	Peak        float64 `json:"peak_mb"`
 }
@@ -140,6 +141,8 @@ func checkOne(ctx context.Context, s *site.Site, text string) (CheckResult, erro
 			r.Fingerprint = milli(now - last)
 		case "match":
 			r.Match, r.Asked = milli(now-last), p.Total
+		case "search":
+			r.Search = milli(now - last)
 		}
 		if p.Stage != "align" {
 			last = now

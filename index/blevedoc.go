@@ -34,6 +34,7 @@ type field struct {
 	value   []byte
 	options bleve.FieldIndexingOptions
 	tokens  bleve.TokenFrequencies
+	length  int // of the terms field: its lengthCode
 }
 
 func (f *field) Name() string                                     { return f.name }
@@ -45,9 +46,9 @@ func (f *field) Options() bleve.FieldIndexingOptions              { return f.opt
 func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies { return f.tokens }
 func (f *field) NumPlainTextBytes() uint64                        { return uint64(len(f.value)) }
 
-// AnalyzedLength is 1 for every field, so that all terms have one norm and the dictionary can
-// share the bytes of their values.
-func (f *field) AnalyzedLength() int { return 1 }
+// AnalyzedLength, which becomes the norm of the field's terms, is 1 for bands, so that the dictionary
+// can share the bytes of their values.
+func (f *field) AnalyzedLength() int { return max(1, f.length) }
 
 // entry is a bleve.Document: a block of sentences or a text.
 type entry struct {
@@ -56,6 +57,9 @@ type entry struct {
 	// terms of the five bands one after the other, counts of each band; none for a text.
 	terms  []byte
 	counts [concordat.Bands]int
+	// words are the terms of a text, and length its lengthCode; none for a block.
+	words  []concordat.TermCount
+	length int
 }
 
 func (e *entry) ID() string                                 { return e.id }
@@ -82,6 +86,9 @@ func (e *entry) VisitFields(visit bleve.FieldVisitor) {
 		}
 		visit(&field{name: bandFields[band], options: bandOptions, tokens: tokens})
 	}
+	if len(e.words) > 0 {
+		visit(&field{name: fieldTerms, options: bandOptions, tokens: wordTokens(e.words), length: e.length})
+	}
 }
 
 // bandTerms returns the terms of one band, termBytes each, in no order.
@@ -102,6 +109,7 @@ func (e *entry) reset(id string) {
 	e.fields = e.fields[:0]
 	e.terms = e.terms[:0]
 	e.counts = [concordat.Bands]int{}
+	e.words, e.length = nil, 0
 }
 
 // store adds a stored field with the given value, which e keeps.

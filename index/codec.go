@@ -15,6 +15,7 @@ const (
 	fieldSpans        = "sp"
 	fieldDocument     = "doc"
 	fieldText         = "text"
+	fieldTerms        = "terms"
 )
 
 // bandFields are the names of the five band fields.
@@ -29,7 +30,7 @@ const (
 	maxName  = 4 << 10 // bytes of a library or document identity
 	maxTitle = 64 << 10
 
-	metaVersion = 1
+	metaVersion = 2
 )
 
 // blockSize returns the number of sentences in each block but the last of a document.
@@ -67,6 +68,14 @@ func parseBlockID(id []byte) (number uint32, block int, ok bool) {
 		return 0, 0, false
 	}
 	return binary.BigEndian.Uint32(id), int(binary.BigEndian.Uint16(id[4:])), true
+}
+
+// parseTextID is the inverse of textID.
+func parseTextID(id []byte) (number uint32, ok bool) {
+	if len(id) != 5 || id[0] != 't' {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(id[1:]), true
 }
 
 var errStored = errors.New("stored bytes are not what was written")
@@ -170,6 +179,7 @@ type meta struct {
 	added     time.Time
 	sentences int
 	text      bool // a text is stored
+	words     int  // occurrences of terms in the text
 }
 
 // appendMeta appends the stored form of m.
@@ -180,6 +190,7 @@ func appendMeta(b []byte, m *meta) []byte {
 	}
 	b = append(b, metaVersion, flags)
 	b = binary.AppendUvarint(b, uint64(m.sentences))
+	b = binary.AppendUvarint(b, uint64(m.words))
 	b = binary.AppendVarint(b, m.added.Unix())
 	b = binary.AppendUvarint(b, uint64(m.added.Nanosecond()))
 	for _, s := range []string{string(m.library), string(m.id), m.title} {
@@ -203,6 +214,7 @@ func decodeMeta(b []byte) (*meta, error) {
 	m := &meta{text: b[1]&1 != 0}
 	r := reader{b: b[2:]}
 	m.sentences = int(r.uvarint(maxSentences))
+	m.words = int(r.uvarint(maxWords))
 	seconds, nanos := r.varint(), r.uvarint(999_999_999)
 	m.library = concordat.LibraryID(r.str(maxName))
 	m.id = concordat.DocumentID(r.str(maxName))

@@ -51,6 +51,7 @@ func (s *Shard) load() error {
 // init makes the maps of an empty state.
 func (s *state) init() {
 	s.byKey = make(map[key]*document)
+	s.byNumber = make(map[uint32]*document)
 	s.libraryIndex = make(map[concordat.LibraryID]uint32)
 	s.busy = make(map[key]struct{})
 	s.released = make(chan struct{})
@@ -61,7 +62,7 @@ func (s *state) init() {
 func (l *loader) visit(id []byte, fields map[string][]byte) error {
 	number, ordinal, ok := parseBlockID(id)
 	if !ok {
-		if len(id) != 5 || id[0] != 't' {
+		if _, ok := parseTextID(id); !ok {
 			return fmt.Errorf("entry %x: %w", id, errStored)
 		}
 		return nil
@@ -111,9 +112,8 @@ func (s *state) fill(l *loader) error {
 		}
 		slot := uint32(len(s.view.docs))
 		d.library = s.library(d.key.library)
-		s.byKey[d.key] = d
+		s.enter(d)
 		s.view.docs = append(s.view.docs, d)
-		s.sentences += d.sentences
 		for _, b := range l.blocks[i : i+n] {
 			for _, f := range l.fps[b.start:b.end] {
 				occs = append(occs, occurrence{slot, uint32(len(fps)) - uint32(s.sentences-d.sentences)})

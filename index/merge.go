@@ -27,8 +27,8 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 }
 
 // MergeUsing writes the living documents of the segments into a new one at path: stored fields as
-// they are, and the terms anew from the stored fingerprints, with occurrence numbers of their own,
-// so that nearly all have one document again.
+// they are, band terms anew from the stored fingerprints, with occurrence numbers of their own, so
+// that nearly all have one document again, and the terms of texts by merging the sorted dictionaries.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	if !mergeable(segs, drops, p.maxMerge) {
 		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
@@ -53,6 +53,7 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 			}
 		}
 	}
+	m.words = func() wordLists { return newWordMerge(segs, numbers) }
 	base, err := m.finish(config)
 	if err != nil {
 		return nil, 0, err

@@ -84,6 +84,9 @@ func (s *Shard) checkProfile(p *concordat.Profile) error {
 	case !utf8.ValidString(d.Text):
 		return invalid("text is not UTF-8")
 	}
+	if err := checkTerms(p.Terms); err != nil {
+		return invalid("%v", err)
+	}
 	end, none := 0, true
 	for i := range p.Indexed {
 		none = none && p.Indexed[i].Span == concordat.Span{}
@@ -217,6 +220,9 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 		library: p.Document.Library, id: p.Document.ID, title: p.Document.Title,
 		added: p.Document.Added, sentences: len(p.Indexed), text: p.Document.Text != "",
 	}
+	for _, t := range p.Terms {
+		m.words += t.Count
+	}
 	d := m.document(number)
 	size, blocks := blockSize(len(p.Indexed)), blockCount(len(p.Indexed))
 	for b := range blocks {
@@ -240,10 +246,15 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 			d.blocks = append(d.blocks, uint32(len(d.spans)))
 		}
 	}
-	if m.text {
-		text := packText(p.Document.Text)
-		a.next(textID(number)).store(fieldText, text)
-		a.bytes += len(text)
+	if m.text || len(p.Terms) > 0 {
+		e := a.next(textID(number))
+		if m.text {
+			text := packText(p.Document.Text)
+			e.store(fieldText, text)
+			a.bytes += len(text)
+		}
+		e.words, e.length = p.Terms, lengthCode(m.words)
+		a.bytes += 10 * len(p.Terms)
 	}
 	a.bytes += 200
 	d.spans = slices.Clip(d.spans)
@@ -252,7 +263,7 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 
 // document returns what memory holds of a document, but for its spans.
 func (m *meta) document(number uint32) *document {
-	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences}
+	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences, words: m.words}
 	if blockCount(m.sentences) > 1 {
 		d.blocks = append(d.blocks, 0)
 	}

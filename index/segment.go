@@ -84,6 +84,7 @@ var segmentFields = func() []segmentField {
 	for _, name := range []string{fieldDocument, fieldFingerprints, fieldSpans, fieldText} {
 		fs = append(fs, segmentField{name, storedOnly, -1})
 	}
+	fs = append(fs, segmentField{fieldTerms, bandOptions, -1})
 	slices.SortFunc(fs[1:], func(a, b segmentField) int { return cmp.Compare(a.name, b.name) })
 	return fs
 }()
@@ -101,8 +102,14 @@ type segmentWriter struct {
 	offsets []uint64 // of the stored fields of each document
 	ids     []string
 	terms   [concordat.Bands][]termDoc
+	fresh   freshWords // of the terms field
+	// words gives the postings of the terms field; nil: those of fresh.
+	words func() wordLists
 
-	meta, data, packed []byte // reused
+	meta, data, packed []byte    // reused
+	docs               []uint32  // reused
+	ends               []uint64  // reused
+	list               []posting // reused
 }
 
 func (w *segmentWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
@@ -143,6 +150,7 @@ func (w *segmentWriter) add(e *entry) error {
 			w.terms[band] = append(w.terms[band], termDoc{uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]), doc})
 		}
 	}
+	w.fresh.add(e, doc)
 	return nil
 }
 
@@ -159,6 +167,8 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 		switch {
 		case f.band >= 0:
 			addresses[i], err = w.inverted(sortTerms(w.terms[f.band], make([]termDoc, len(w.terms[f.band])), 8*termBytes), false)
+		case f.name == fieldTerms:
+			addresses[i], err = w.wordIndex()
 		case f.options.IsIndexed():
 			var ts []termDoc
 			if ts, err = w.idTerms(); err == nil {
@@ -240,7 +250,11 @@ func (w *segmentWriter) inverted(ts []termDoc, ids bool) (uint64, error) {
 		}
 		value := zap.FSTValEncode1Hit(uint64(ts[0].doc), normBits)
 		if n > 1 {
-			if value, err = w.postings(ts[:n]); err != nil {
+			w.list = w.list[:0]
+			for _, t := range ts[:n] {
+				w.list = append(w.list, posting{t.doc, 1, normBits})
+			}
+			if value, err = w.postings(w.list); err != nil {
 				return 0, err
 			}
 		}
@@ -258,14 +272,20 @@ func (w *segmentWriter) inverted(ts []termDoc, ids bool) (uint64, error) {
 	if err := builder.Close(); err != nil {
 		return 0, err
 	}
+	return w.dictionary(dict.Bytes()), nil
+}
+
+// dictionary writes the finished dictionary of a field and the field's description, and returns the
+// position of the latter.
+func (w *segmentWriter) dictionary(dict []byte) uint64 {
 	at := w.pos()
-	w.uvarint(uint64(dict.Len()))
-	w.b = append(w.b, dict.Bytes()...)
+	w.uvarint(uint64(len(dict)))
+	w.b = append(w.b, dict...)
 	address := w.pos()
 	w.uvarint(math.MaxUint64) // no doc values: their start
 	w.uvarint(math.MaxUint64) // and end
 	w.uvarint(at)
-	return address, nil
+	return address
 }
 
 // dictOptions gives the dictionary builder a small memory of nodes to share: band nodes hardly
@@ -275,33 +295,36 @@ var dictOptions = &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 64, Registr
 // normBits is the norm of a field of length 1, as zap writes it.
 const normBits = 1
 
-// postings writes the list of documents of one term, each with frequency 1, and returns its
-// position. The frequency stream is cut into chunks of documents as chunk mode 1026 wants.
-func (w *segmentWriter) postings(ts []termDoc) (uint64, error) {
-	docs := roaring.New()
-	for _, t := range ts {
-		docs.Add(t.doc)
-	}
+// posting is a document that holds a term, with the term's frequency and the norm of the field.
+type posting struct{ doc, frequency, norm uint32 }
+
+// postings writes the list of documents of one term, in order, and returns its position. The
+// frequency stream is cut into chunks of documents as chunk mode 1026 wants.
+func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	total := uint64(len(w.ids))
-	size := total / (uint64(len(ts))/1024 + 1)
+	size := total / (uint64(len(ps))/1024 + 1)
 	if size == 0 {
-		return 0, fmt.Errorf("%d postings in %d documents", len(ts), total)
+		return 0, fmt.Errorf("%d postings in %d documents", len(ps), total)
 	}
-	ends := make([]uint64, (total-1)/size+1)
-	for _, t := range ts {
-		ends[uint64(t.doc)/size] += 2 // bytes of a document: its frequency and norm
+	w.ends = append(w.ends[:0], make([]uint64, (total-1)/size+1)...)
+	w.docs = w.docs[:0]
+	w.data = w.data[:0]
+	for _, p := range ps {
+		w.docs = append(w.docs, p.doc)
+		before := len(w.data)
+		w.data = binary.AppendUvarint(w.data, uint64(p.frequency)<<1) // shifted past the flag for locations
+		w.data = binary.AppendUvarint(w.data, uint64(p.norm))
+		w.ends[uint64(p.doc)/size] += uint64(len(w.data) - before)
 	}
 	frequencies := w.pos()
-	w.uvarint(uint64(len(ends)))
+	w.uvarint(uint64(len(w.ends)))
 	end := uint64(0)
-	for _, n := range ends {
+	for _, n := range w.ends {
 		end += n
 		w.uvarint(end)
 	}
-	for range ts {
-		w.b = append(w.b, 1<<1, normBits) // frequency 1, shifted past the flag for locations
-	}
-	b, err := docs.ToBytes()
+	w.b = append(w.b, w.data...)
+	b, err := roaring.BitmapOf(w.docs...).ToBytes()
 	if err != nil {
 		return 0, err
 	}

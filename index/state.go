@@ -18,6 +18,7 @@ type document struct {
 	number    uint32
 	title     string
 	sentences int
+	words     int // occurrences of terms
 	// spans is the stored form of the spans, block after block; blocks holds where each begins and
 	// is nil for a single block. About four bytes a sentence, and a match needs no read from disk.
 	spans  []byte
@@ -64,10 +65,14 @@ type state struct {
 	mu    sync.Mutex // guards all below but where said; held for moments
 	view  view       // of the next Match
 	byKey map[key]*document
+	// byNumber holds the same documents.
+	byNumber map[uint32]*document
 	// libraryIndex is the inverse of view.libraries.
 	libraryIndex map[concordat.LibraryID]uint32
 	nextNumber   uint64
-	sentences    int // of living documents
+	sentences    int   // of living documents
+	texts        int   // living documents with terms
+	words        int64 // occurrences of terms in them
 	// waste is the number of sentences of dead documents still in the levels and among the fresh.
 	waste int
 	// scanned counts comparisons with fresh sentences since the last level was built.
@@ -158,14 +163,13 @@ func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprin
 	}
 	for _, d := range added {
 		s.kill(d.key)
-		s.byKey[d.key] = d
 		d.library = s.library(d.key.library)
 		slot := uint32(len(s.view.docs))
 		s.view.docs = append(s.view.docs, d)
 		for i := range d.sentences {
 			s.view.freshOccs = append(s.view.freshOccs, occurrence{slot, uint32(i)})
 		}
-		s.sentences += d.sentences
+		s.enter(d)
 	}
 	s.view.fresh = append(s.view.fresh, fps...)
 	return len(s.view.fresh)
@@ -179,8 +183,24 @@ func (s *state) kill(k key) {
 	}
 	d.died.Store(s.view.epoch)
 	delete(s.byKey, k)
+	delete(s.byNumber, d.number)
 	s.sentences -= d.sentences
 	s.waste += d.sentences
+	if d.words > 0 {
+		s.texts--
+		s.words -= int64(d.words)
+	}
+}
+
+// enter makes d the document of its key and counts it. mu is held.
+func (s *state) enter(d *document) {
+	s.byKey[d.key] = d
+	s.byNumber[d.number] = d
+	s.sentences += d.sentences
+	if d.words > 0 {
+		s.texts++
+		s.words += int64(d.words)
+	}
 }
 
 // current returns the view for a query of n fingerprints, and builds levels if that is due.

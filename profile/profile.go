@@ -64,6 +64,8 @@ type Profiler struct {
 type scratch struct {
 	text     segment.Text
 	features []uint64
+	stemmer  segment.Stemmer
+	found    []uint32 // terms
 }
 
 // New returns the Profiler of the given recipe, or concordat.ErrInvalid for an unknown name.
@@ -111,14 +113,16 @@ func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Sche
 // Scheme returns the recipe's name and digest.
 func (p *Profiler) Scheme() concordat.Scheme { return p.scheme }
 
-// Profile fingerprints a document for a check, with both its indexed and its asked sentences.
+// Profile fingerprints a document for a check, with both its indexed and its asked sentences, and
+// the windows that are asked by words.
 // template finds its sections, and may leave some out; nil: none. Profile fails only if the text is
 // larger than segment.MaxBytes or the Chinese dictionaries cannot be loaded.
 func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*concordat.Profile, error) {
 	return p.profile(d, template, true)
 }
 
-// ForIndex is Profile without sections and asked sentences: all that an index needs, for less work.
+// ForIndex is Profile without sections, asked sentences and windows but with the terms of the text:
+// all that an index needs, for less work.
 func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
 	return p.profile(d, nil, false)
 }
@@ -152,6 +156,11 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	slices.SortFunc(out.Skipped, func(a, b concordat.Skipped) int { return a.Span.Start - b.Span.Start })
 	if asking && asked != nil {
 		out.Asked = p.ask(s, asked, out.Indexed, out.Sections, excluded)
+	}
+	if asking {
+		out.Windows = s.windows(out.Sections, excluded)
+	} else {
+		out.Terms = s.terms()
 	}
 	return out, nil
 }

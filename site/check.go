@@ -34,6 +34,7 @@ type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty: all that have not expired
 	Exclude   []concordat.Ref       // documents never shown: earlier versions of the submission
 	Exact     bool                  // look up exact bands only: faster, finds less
+	Channel   Channel               // by what documents are nominated; zero: fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil: none
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
 	// left out is said in the findings.
@@ -48,7 +49,7 @@ type CheckOptions struct {
 
 // Progress tells how far a check is.
 type Progress struct {
-	Stage       string // fingerprint, match, align
+	Stage       string // fingerprint, match, search, align
 	Done, Total int
 }
 
@@ -79,6 +80,9 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	}
 	if o.Candidates < 0 {
 		return nil, fmt.Errorf("submission %s: %d candidates: %w", sub.ID, o.Candidates, concordat.ErrInvalid)
+	}
+	if err := o.Channel.check(); err != nil {
+		return nil, err
 	}
 	libraries, err := s.libraries(ctx, o.Libraries)
 	if err != nil {
@@ -137,36 +141,68 @@ func (s *Site) find(ctx context.Context, sub Submission, o CheckOptions, librari
 	progress(Progress{"fingerprint", 1, 1})
 	q := s.query(p, o, libraries)
 	began := time.Now()
-	answer := &concordat.Answer{Site: s.o.ID}
-	if len(libraries) > 0 && len(q.Fingerprints) > 0 {
-		progress(Progress{"match", 0, len(q.Fingerprints)})
-		if answer, err = s.o.Index.Match(ctx, q); err != nil {
-			return nil, fmt.Errorf("match: %w", err)
-		}
-		progress(Progress{"match", len(q.Fingerprints), len(q.Fingerprints)})
+	found, err := s.ask(ctx, p, q, o, progress)
+	if err != nil {
+		return nil, err
 	}
-	nominated := nominate(p.Questions(), answer.Matches)
 	f := &report.Findings{
 		Version: report.Version, Submission: p.Document, Scheme: p.Scheme, Sections: p.Sections, Skipped: p.Skipped,
 		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Forward: cmp.Or(o.Forward, "unmatched"),
 		Threshold: cmp.Or(o.Threshold, defaultThreshold), Probe: q.Probe.String(),
 	}
 	for _, l := range libraries {
-		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints), Missing: answer.Missing, Capped: answer.Capped, Took: time.Since(began)}
-		if len(answer.Missing) > 0 {
+		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints), Missing: found.missing, Capped: found.capped, Took: time.Since(began)}
+		if len(found.missing) > 0 {
 			c.Answered = 0
 		}
 		f.Consulted = append(f.Consulted, c)
 	}
-	if most := cmp.Or(o.Candidates, defaultCandidates); len(nominated) > most {
-		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: len(nominated) - most,
-			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", len(nominated)-most, most)})
-		nominated = nominated[:most]
+	if found.left > 0 {
+		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: found.left,
+			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.left, len(found.candidates))})
 	}
-	if f.Passages, err = s.align(ctx, sub.Text, nominated, progress); err != nil {
+	if f.Passages, err = s.align(ctx, sub.Text, found.candidates, progress); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// asked is what the libraries answered.
+type asked struct {
+	candidates []*candidate
+	left       int // candidates for which there is no room
+	missing    []concordat.ShardID
+	capped     int
+}
+
+// ask asks by fingerprints and by words for the documents to be compared.
+func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query, o CheckOptions, progress func(Progress)) (*asked, error) {
+	out := &asked{}
+	if len(q.Libraries) == 0 {
+		return out, nil
+	}
+	var prints, texts []*candidate
+	if n := len(q.Fingerprints); n > 0 && o.Channel != ChannelText {
+		progress(Progress{"match", 0, n})
+		a, err := s.o.Index.Match(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("match: %w", err)
+		}
+		prints, out.missing, out.capped = nominate(p.Questions(), a.Matches), a.Missing, a.Capped
+		progress(Progress{"match", n, n})
+	}
+	if n := len(p.Windows); n > 0 && o.Channel != ChannelFingerprints {
+		progress(Progress{"search", 0, n})
+		var missing []concordat.ShardID
+		var err error
+		if texts, missing, err = s.nominateText(ctx, p, q); err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
+		out.missing = slices.Compact(slices.Sorted(slices.Values(append(out.missing, missing...))))
+		progress(Progress{"search", n, n})
+	}
+	out.candidates, out.left = merge(prints, texts, cmp.Or(o.Candidates, defaultCandidates))
+	return out, nil
 }
 
 func (s *Site) query(p *concordat.Profile, o CheckOptions, libraries []store.Library) *concordat.Query {
@@ -202,6 +238,7 @@ type candidate struct {
 	title string
 	hits  []hit
 	score float64
+	text  bool // its words nominate it: no sentence needs to hold up
 }
 
 // hit is a sentence of the submission near one of a source.
@@ -243,9 +280,7 @@ func nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidat
 		}
 		c.score += weight * float64(sentence.Gate+1-m.Distance) / float64(sentence.Gate+1)
 	}
-	slices.SortStableFunc(out, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.ref.String(), b.ref.String()))
-	})
+	sortCandidates(out)
 	return out
 }
 
@@ -269,8 +304,10 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 			if err != nil {
 				return fmt.Errorf("source %s: %w", c.ref, err)
 			}
-			if related, err := s.related(text, c, d.Text); err != nil || !related {
-				return err
+			if !c.text {
+				if related, err := s.related(text, c, d.Text); err != nil || !related {
+					return err
+				}
 			}
 			found[i] = compare(prepared, c, d)
 			progress(Progress{"align", int(done.Add(1)), len(candidates)})

@@ -19,13 +19,14 @@ const (
 // answers. The same seed gives the same documents.
 type Generator struct {
 	r     *rand.Rand
+	words *rand.Rand // of terms
 	roots []concordat.Fingerprint
 }
 
 // NewGenerator returns a Generator with the given number of fingerprints from which all others are
 // made by change.
 func NewGenerator(seed uint64, roots int) *Generator {
-	g := &Generator{r: rand.New(rand.NewPCG(seed, 0))}
+	g := &Generator{r: rand.New(rand.NewPCG(seed, 0)), words: rand.New(rand.NewPCG(seed, 1))}
 	for range roots {
 		g.roots = append(g.roots, g.Random())
 	}
@@ -76,6 +77,7 @@ func (g *Generator) Profile(library concordat.LibraryID, id concordat.DocumentID
 		p.Indexed = append(p.Indexed, s)
 	}
 	p.Document.Text = text.String()
+	p.Terms = g.Terms()
 	return p
 }
 

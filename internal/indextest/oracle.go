@@ -42,13 +42,18 @@ func (o *Oracle) Put(ctx context.Context, ps ...*concordat.Profile) error {
 			}
 			end = s.Span.End
 		}
+		for i, t := range p.Terms {
+			if t.Count < 1 || i > 0 && t.Term <= p.Terms[i-1].Term {
+				return fmt.Errorf("term %v: %w", t, concordat.ErrInvalid)
+			}
+		}
 		if p.Document.Library == "" || p.Document.ID == "" {
 			return fmt.Errorf("no identity: %w", concordat.ErrInvalid)
 		}
 	}
 	for _, p := range ps {
 		c := *p
-		c.Indexed = slices.Clone(p.Indexed)
+		c.Indexed, c.Terms = slices.Clone(p.Indexed), slices.Clone(p.Terms)
 		if o.docs == nil {
 			o.docs = make(map[concordat.Ref]*concordat.Profile)
 		}

@@ -36,6 +36,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("long", s.long)
 	t.Run("repeats", s.repeats)
 	t.Run("refusals", s.refusals)
+	t.Run("texts", s.texts)
 	t.Run("cancelled", s.cancelled)
 	t.Run("random", s.random)
 	t.Run("concurrent", s.concurrent)
@@ -305,6 +306,8 @@ func (s *Subject) refusals(t *testing.T) {
 	bad("no identity", concordat.ErrInvalid, func(p *concordat.Profile) { p.Document.ID = "" })
 	bad("a span beyond the text", concordat.ErrInvalid, func(p *concordat.Profile) { p.Indexed[2].Span.End = len(p.Document.Text) + 1 })
 	bad("spans out of order", concordat.ErrInvalid, func(p *concordat.Profile) { p.Indexed[0].Span = concordat.Span{Start: 2, End: 1} })
+	bad("a term twice", concordat.ErrInvalid, func(p *concordat.Profile) { p.Terms = []concordat.TermCount{{Term: 7, Count: 1}, {Term: 7, Count: 1}} })
+	bad("a term that does not occur", concordat.ErrInvalid, func(p *concordat.Profile) { p.Terms = []concordat.TermCount{{Term: 7}} })
 	for _, q := range []concordat.Query{{Scheme: Scheme, MaxDistance: -1}, {Scheme: Scheme, MaxDistance: 101}, {Scheme: Scheme, Limit: -1}} {
 		if _, err := x.Match(t.Context(), &q); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("query %+v: got %v, want ErrInvalid", q, err)
@@ -358,6 +361,7 @@ func (s *Subject) random(t *testing.T) {
 					s.Disturb(t, x)
 				default:
 					s.same(t, x, o, g.Query(1+g.IntN(8)))
+					s.sameText(t, x, o, g.TextQuery(1+g.IntN(4)))
 				}
 			}
 		})
@@ -375,7 +379,8 @@ func (s *Subject) concurrent(t *testing.T) {
 	}
 	profile := func(doc, version int) *concordat.Profile {
 		p := &concordat.Profile{Scheme: Scheme, Document: concordat.Document{
-			Library: "l", ID: concordat.DocumentID(fmt.Sprint(doc)), Title: fmt.Sprint(version)}}
+			Library: "l", ID: concordat.DocumentID(fmt.Sprint(doc)), Title: fmt.Sprint(version)},
+			Terms: []concordat.TermCount{{Term: 1, Count: 1 + version}, {Term: concordat.Term(2 + version), Count: 1}}}
 		for i := range sentences {
 			p.Indexed = append(p.Indexed, concordat.Sentence{Span: concordat.Span{Start: i, End: i + 1}, Fingerprint: prints[doc]})
 		}
@@ -417,6 +422,14 @@ func (s *Subject) concurrent(t *testing.T) {
 				for doc := range documents {
 					wholeVersion(t, a.Matches, doc, sentences, atLeast[doc])
 				}
+				b, err := x.SearchText(t.Context(), &concordat.TextQuery{Windows: [][]concordat.WeightedTerm{{{Term: 1, Weight: 1}}}, AverageLength: 10, Limit: 2 * documents})
+				if err != nil {
+					t.Errorf("SearchText: %v", err)
+					return
+				}
+				for doc := range documents {
+					oneVersion(t, b.Matches, doc, atLeast[doc])
+				}
 			}
 		})
 	}
@@ -446,5 +459,21 @@ func wholeVersion(t *testing.T, ms []concordat.Match, doc, sentences, atLeast in
 	}
 	if !slices.IsSortedFunc(ms, func(a, b concordat.Match) int { return a.Sentence - b.Sentence }) {
 		t.Error("matches out of order")
+	}
+}
+
+// oneVersion checks that a text answer holds one version of a document, not before atLeast.
+func oneVersion(t *testing.T, ms []concordat.TextMatch, doc, atLeast int) {
+	n, version := 0, 0
+	for _, m := range ms {
+		if m.Source.Document == concordat.DocumentID(fmt.Sprint(doc)) {
+			n++
+			if _, err := fmt.Sscan(m.Title, &version); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n > 1 || n == 0 && atLeast > 0 || version < atLeast {
+		t.Errorf("document %d, version %d acknowledged: the text answer holds it %d times, version %d", doc, atLeast, n, version)
 	}
 }

@@ -1,0 +1,87 @@
+package profile
+
+import (
+	"slices"
+
+	"concordat"
+)
+
+// Windows of a check: stretches of about 900 letters, as much as six sentences, one every 600
+// (design measurements on PAN 2013: windows of six blocks, every four). Chinese characters count
+// threefold. A text of more than mostWindows such steps has longer ones, so that a check stays bounded.
+const (
+	windowLetters = 900
+	windowStep    = 600
+	unitLetters   = 300 // divides both
+	mostWindows   = 2000
+)
+
+// terms returns the distinct terms of the whole text.
+func (s *scratch) terms() []concordat.TermCount {
+	s.found = s.text.Terms(&s.stemmer, 0, len(s.text.Words), s.text.Language(), s.found[:0])
+	return s.counted(s.found)
+}
+
+// counted returns the distinct ones of ts, ascending. It sorts ts.
+func (s *scratch) counted(ts []uint32) []concordat.TermCount {
+	slices.Sort(ts)
+	distinct := 0
+	for i := range ts {
+		if i == 0 || ts[i] != ts[i-1] {
+			distinct++
+		}
+	}
+	if distinct == 0 {
+		return nil
+	}
+	out := make([]concordat.TermCount, 0, distinct)
+	for i, t := range ts {
+		if i > 0 && t == ts[i-1] {
+			out[len(out)-1].Count++
+			continue
+		}
+		out = append(out, concordat.TermCount{Term: concordat.Term(t), Count: 1})
+	}
+	return out
+}
+
+// windows returns the terms of each window of the text outside the excluded sections.
+func (s *scratch) windows(sections []concordat.Section, excluded []bool) [][]concordat.TermCount {
+	words := s.text.Words
+	letters := 0
+	for i := range words {
+		letters += words[i].Letters()
+	}
+	unit := max(unitLetters, letters/mostWindows*unitLetters/windowStep)
+	language := s.text.Language()
+	s.found = s.found[:0]
+	starts := []int{0} // of the units in s.found
+	length, section := 0, 0
+	for i := range words {
+		for section < len(sections) && sections[section].Span.End <= int(words[i].Start) {
+			section++
+		}
+		if section < len(sections) && excluded[section] && sections[section].Span.Start <= int(words[i].Start) {
+			continue
+		}
+		s.found = s.text.Terms(&s.stemmer, i, i+1, language, s.found)
+		if length += words[i].Letters(); length >= unit {
+			starts = append(starts, len(s.found))
+			length = 0
+		}
+	}
+	if length > 0 {
+		starts = append(starts, len(s.found))
+	}
+	out := [][]concordat.TermCount{}
+	for i := 0; i+1 < len(starts); i += windowStep / unitLetters {
+		end := min(i+windowLetters/unitLetters, len(starts)-1)
+		if ts := s.counted(slices.Clone(s.found[starts[i]:starts[end]])); ts != nil {
+			out = append(out, ts)
+		}
+		if end == len(starts)-1 {
+			break
+		}
+	}
+	return out
+}

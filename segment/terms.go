@@ -1,0 +1,137 @@
+package segment
+
+import (
+	"math/bits"
+	"unicode/utf8"
+
+	"github.com/blevesearch/go-porterstemmer"
+	"github.com/cespare/xxhash/v2"
+)
+
+// How many letters of an alphabet one character counts for where a length is meant to say how much
+// is said: Chinese takes about a third of the characters of English, a syllabary half.
+const (
+	hanLetters      = 3
+	syllabicLetters = 2
+)
+
+// Letters returns the length of w in letters of an alphabet.
+func (w *Word) Letters() int {
+	switch {
+	case w.Flags&Han != 0:
+		return hanLetters * int(w.Chars)
+	case w.Flags&Syllabic != 0:
+		return syllabicLetters * int(w.Chars)
+	}
+	return int(w.Chars)
+}
+
+// stemMost is the longest word in bytes that is stemmed; longer ones are no words.
+const stemMost = 40
+
+// Stemmer turns words into search terms and remembers the last ones. The zero value is ready; it is
+// not safe for concurrent use. What it returns depends on the word alone.
+type Stemmer struct {
+	known [1 << stemBits]stemmed
+}
+
+const stemBits = 13
+
+type stemmed struct {
+	hash uint64 // of the folded word
+	term uint32
+}
+
+// term returns the search term of a folded word with the given hash.
+func (m *Stemmer) term(hash uint64, folded []byte) uint32 {
+	k := &m.known[hash>>(64-stemBits)]
+	if k.hash != hash || hash == 0 {
+		*k = stemmed{hash, uint32(xxhash.Sum64(stem(folded)))}
+	}
+	return k.term
+}
+
+// stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
+func stem(word []byte) []byte {
+	if len(word) < 3 || len(word) > stemMost {
+		return word
+	}
+	runes := make([]rune, len(word))
+	for i, c := range word {
+		if c < 'a' || c > 'z' {
+			return word
+		}
+		runes[i] = rune(c)
+	}
+	out := make([]byte, 0, stemMost)
+	for _, r := range porterstemmer.StemWithoutLowerCasing(runes) {
+		out = append(out, byte(r))
+	}
+	return out
+}
+
+// Language returns the bit, as in Word.Stop, of the stop list that holds most of the words of t; 0
+// if none holds any.
+func (t *Text) Language() uint32 {
+	var votes [32]int
+	for i := range t.Words {
+		for m := t.Words[i].Stop; m != 0; m &= m - 1 {
+			votes[bits.TrailingZeros32(m)]++
+		}
+	}
+	best := 0
+	for i, n := range votes {
+		if n > votes[best] {
+			best = i
+		}
+	}
+	if votes[best] == 0 {
+		return 0
+	}
+	return 1 << best
+}
+
+// Lengths in characters of the runs that stand for words in scripts without spaces: those of the
+// features.
+const (
+	syllabicGram = 2
+	unspacedGram = 4
+)
+
+// Terms appends the search terms of Words[first:last] to dst, one for each occurrence: the low 32
+// bits of the xxHash64 of the stem. Words in the stop list of language, which Language returns, have
+// none. Runs of kana, hangul and of alphabets without spaces give their character 2-grams or 4-grams.
+func (t *Text) Terms(m *Stemmer, first, last int, language uint32, dst []uint32) []uint32 {
+	for i := first; i < last; i++ {
+		w := &t.Words[i]
+		switch {
+		case w.Stop&language != 0 || w.Flags&HanStop != 0:
+		case w.Flags&Syllabic != 0:
+			dst = runGrams(t.Folded(i), syllabicGram, dst)
+		case w.Flags&Unspaced != 0:
+			dst = runGrams(t.Folded(i), unspacedGram, dst)
+		default:
+			dst = append(dst, m.term(w.Hash, t.Folded(i)))
+		}
+	}
+	return dst
+}
+
+// runGrams appends the terms of all runs of n characters of letters; of the whole, if it is shorter.
+func runGrams(letters []byte, n int, dst []uint32) []uint32 {
+	end := 0
+	for range n {
+		_, size := utf8.DecodeRune(letters[end:])
+		end += size
+	}
+	for start := 0; ; {
+		dst = append(dst, uint32(xxhash.Sum64(letters[start:end])))
+		if end >= len(letters) {
+			return dst
+		}
+		_, size := utf8.DecodeRune(letters[start:])
+		start += size
+		_, size = utf8.DecodeRune(letters[end:])
+		end += size
+	}
+}
