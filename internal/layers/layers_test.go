@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"align":           {"", "segment"},
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
+	"screen":          {"", "segment", "minhash", "simhash"},
 	"site":            {"", "profile", "segment", "align", "report", "store"},
 	// eval and bench may use everything below cmd; cmd joins all.
 }
@@ -51,7 +52,7 @@ var outside = map[string][]string{
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
 // the file and the reason.
-var pure = []string{"", "segment", "minhash", "simhash", "profile", "align", "report", "report/html", "extract"}
+var pure = []string{"", "segment", "minhash", "simhash", "profile", "align", "screen", "report", "report/html", "extract"}
 
 var impure = map[string]string{
 	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files

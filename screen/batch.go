@@ -1,0 +1,216 @@
+package screen
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// Found is a stored print near one of the asked.
+type Found struct {
+	Query    uint32 // number of the query
+	Stored   uint64 // number of the stored print
+	Distance int
+}
+
+// Batch answers many queries in one pass over stored prints, however many these are: the tables
+// are built over the queries, and the stored prints stream by in chunks (Manku, Jain and Das Sarma
+// 2007, section 3.5). It is immutable; chunks may be scanned side by side.
+type Batch struct {
+	tables  *Tables
+	filters []filter
+}
+
+// filter holds which leading values of a table occur. A stored print whose value does not occur,
+// nearly every one, costs one bit of memory instead of a search. For the others starts has where
+// the prints of each value of fewer leading bits begin in the table: one more access to memory
+// instead of the five or so of interpolation.
+type filter struct {
+	shift      int // of the permuted print
+	bits       []uint64
+	startShift int
+	starts     []uint32
+}
+
+func newFilter(table []uint64, lead int) filter {
+	width := 6
+	for 1<<width < filterShare*len(table) && width < lead && width < mostFilter {
+		width++
+	}
+	width = min(width, lead)
+	f := filter{shift: 64 - width, bits: make([]uint64, 1<<max(0, width-6))}
+	for _, p := range table {
+		v := p >> f.shift
+		f.bits[v>>6] |= 1 << (v & 63)
+	}
+	width = min(lead, bits.Len(uint(len(table))), mostFilter)
+	f.startShift = 64 - width
+	f.starts = make([]uint32, 1<<width+1)
+	at := 0
+	for v := range f.starts {
+		for at < len(table) && table[at]>>f.startShift < uint64(v) {
+			at++
+		}
+		f.starts[v] = uint32(at)
+	}
+	return f
+}
+
+// has reports whether the leading bits of a permuted print occur in the table.
+func (f *filter) has(permuted uint64) bool {
+	v := permuted >> (f.shift & 63)
+	return f.bits[v>>6]>>(v&63)&1 == 1
+}
+
+const (
+	// filterShare is the number of filter bits per query, about.
+	filterShare = 32
+	// mostFilter is the largest width of a filter in leading bits.
+	mostFilter = 34
+	// scanned is the number of stored prints that are taken through one table at a time, in the
+	// order of their first eight leading bits: so the filter and the table are read nearly in their
+	// order, not at random. It is 2^numberBits, for the number to fit beside the leading bits.
+	scanned    = 1 << numberBits
+	numberBits = 18
+)
+
+// NewBatch returns the batch of the queries, which it does not keep.
+func NewBatch(d *Design, queries []uint64) (*Batch, error) {
+	t, err := NewTables(d, queries)
+	if err != nil {
+		return nil, err
+	}
+	b := &Batch{tables: t}
+	for i, table := range t.tables {
+		b.filters = append(b.filters, newFilter(table, d.Tables[i].Lead))
+	}
+	return b, nil
+}
+
+// Bytes returns the memory that the batch takes.
+func (b *Batch) Bytes() int64 {
+	n := int64(12 * len(b.tables.prints))
+	for i, f := range b.filters {
+		n += int64(8*len(f.bits) + 4*len(f.starts) + 8*len(b.tables.tables[i]))
+	}
+	return n
+}
+
+// Scan appends to dst every pair of a query and one of the stored prints within the design's
+// distance, once, by number of the stored print, then of the query. first is the number of the
+// first stored print. Prints of more than the design's bits are an error of the caller; their
+// excess is ignored.
+func (b *Batch) Scan(stored []uint64, first uint64, dst []Found) []Found {
+	start := len(dst)
+	scratch := make([]uint64, 2*min(len(stored), scanned))
+	for at := 0; at < len(stored); at += scanned {
+		part := stored[at:min(len(stored), at+scanned)]
+		for i := range b.filters {
+			dst = b.scanTable(i, part, first+uint64(at), scratch, dst)
+		}
+	}
+	slices.SortFunc(dst[start:], func(x, y Found) int {
+		return cmp.Or(cmp.Compare(x.Stored, y.Stored), cmp.Compare(x.Query, y.Query))
+	})
+	return dst
+}
+
+// scanTable appends what table i finds that no table before it does. scratch is twice as long as
+// part.
+func (b *Batch) scanTable(i int, part []uint64, first uint64, scratch []uint64, dst []Found) []Found {
+	l, f := &b.tables.design.Tables[i], &b.filters[i]
+	table, k := b.tables.tables[i], b.tables.design.K
+	shift := 64 - l.Lead
+	for _, key := range ordered(l, part, scratch) {
+		if !f.has(key) {
+			continue
+		}
+		j := key & (scanned - 1)
+		q := part[j] & ones(b.tables.design.F)
+		y := l.Permute(q)
+		for c := f.starts[y>>(f.startShift&63)]; int(c) < len(table) && table[c]>>shift <= y>>shift; c++ {
+			d := distance(table[c], y)
+			if d > k || table[c]>>shift != y>>shift {
+				continue
+			}
+			if p := l.Restore(table[c]); b.tables.firstIn(i, p^q) {
+				for _, h := range b.tables.append(nil, p, d) {
+					dst = append(dst, Found{h.ID, first + j, d})
+				}
+			}
+		}
+	}
+	return dst
+}
+
+// ordered returns the leading bits of each print of part, as the table permutes it, with its
+// number in the lowest bits, in the order of the first eight.
+func ordered(l *Layout, part, scratch []uint64) []uint64 {
+	keys, out := scratch[:len(part)], scratch[len(part):2*len(part)]
+	for j := range keys {
+		keys[j] = uint64(j)
+	}
+	at := 64
+	for _, run := range l.fields {
+		if at <= 64-mostFilter {
+			break // nobody looks at further bits
+		}
+		at -= run.width
+		low, mask := run.low, ones(run.width)
+		if at < numberBits { // leave room for the number
+			low, mask, at = low+numberBits-at, mask>>(numberBits-at), numberBits
+		}
+		for j, p := range part {
+			keys[j] |= p >> (low & 63) & mask << (at & 63)
+		}
+	}
+	var starts [256]int
+	for _, k := range keys {
+		starts[k>>56]++
+	}
+	sum := 0
+	for v, n := range starts {
+		starts[v] = sum
+		sum += n
+	}
+	for _, k := range keys {
+		out[starts[k>>56]] = k
+		starts[k>>56]++
+	}
+	return out
+}
+
+// Chunks yields the prints of a stream of 8 bytes each, big-endian, size at a time; the slice is
+// valid until the next. A stream that ends amid a print, or fails, yields the prints before, then
+// the error, and ends.
+func Chunks(r io.Reader, size int) iter.Seq2[[]uint64, error] {
+	return func(yield func([]uint64, error) bool) {
+		in := bufio.NewReaderSize(r, 1<<16)
+		buf, out := make([]byte, 8*size), make([]uint64, 0, size)
+		for {
+			n, err := io.ReadFull(in, buf)
+			out = out[:0]
+			for i := 0; i+8 <= n; i += 8 {
+				out = append(out, binary.BigEndian.Uint64(buf[i:]))
+			}
+			if len(out) > 0 && !yield(out, nil) {
+				return
+			}
+			switch {
+			case err == io.EOF || err == io.ErrUnexpectedEOF && n%8 == 0:
+				return
+			case err == io.ErrUnexpectedEOF:
+				yield(nil, fmt.Errorf("prints end %d bytes into one: %w", n%8, err))
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}

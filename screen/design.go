@@ -1,0 +1,216 @@
+package screen
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Design says how prints of F bits are permuted into tables so that any two prints at distance K
+// or less agree in all leading bits of at least one table (Manku, Jain and Das Sarma 2007,
+// section 3). It is immutable and safe for concurrent use.
+type Design struct {
+	F, K int
+	// Levels holds the number of blocks into which the bits, and then those left over, are divided.
+	Levels []int
+	Tables []Layout
+}
+
+// Layout is the permutation of one table. A permuted print begins at the highest bit of a uint64.
+type Layout struct {
+	fields []field
+	// Lead is the number of leading bits in which two prints must agree to be compared.
+	Lead int
+	// mask has the leading bits at their place in the print itself.
+	mask uint64
+}
+
+// field is a run of bits of the print.
+type field struct{ low, width int }
+
+// NewDesign returns the design for f bits, 1 to 64, and distance k that divides the bits into
+// levels[0] blocks, lets every choice of levels[0]-k of them lead, divides the remaining bits into
+// levels[1] blocks, and so on. Of the designs of the paper for f = 64 and k = 3, {6} has 20 tables
+// with 31 to 33 leading bits, {4, 4} has 16 with 28, {5} has 10 with 25 or 26, and {4} has 4 with 16.
+// It refuses levels that are not greater than k or divide into more blocks than there are bits, and
+// more than 65,536 tables.
+func NewDesign(f, k int, levels ...int) (*Design, error) {
+	if f < 1 || f > 64 || k < 0 || k >= f || len(levels) == 0 {
+		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 64 bits, a distance below that, and a level", f, k, len(levels))
+	}
+	tables := 1
+	for _, r := range levels {
+		c := binomial(r, k)
+		if r <= k || r > f || c > mostTables || tables*c > mostTables {
+			return nil, fmt.Errorf("design of %d bits, distance %d: level of %d blocks: want more than %d blocks, at most %d, and %d tables in all", f, k, r, k, f, mostTables)
+		}
+		tables *= c
+	}
+	d := &Design{F: f, K: k, Levels: levels}
+	if err := d.divide(nil, []field{{0, f}}, levels); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+const mostTables = 1 << 16
+
+// divide adds the tables in which the fields of lead come first, for all choices of the levels.
+func (d *Design) divide(lead, rest []field, levels []int) error {
+	if len(levels) == 0 {
+		d.Tables = append(d.Tables, layout(lead, rest))
+		return nil
+	}
+	blocks := split(rest, levels[0])
+	if blocks == nil {
+		return fmt.Errorf("design of %d bits: %d bits left for %d blocks", d.F, width(rest), levels[0])
+	}
+	var err error
+	choose(len(blocks), len(blocks)-d.K, func(chosen []bool) {
+		first, others := append([]field(nil), lead...), []field(nil)
+		for i, b := range blocks {
+			if chosen[i] {
+				first = append(first, b...)
+			} else {
+				others = append(others, b...)
+			}
+		}
+		if err == nil {
+			err = d.divide(first, others, levels[1:])
+		}
+	})
+	return err
+}
+
+func width(fields []field) int {
+	n := 0
+	for _, f := range fields {
+		n += f.width
+	}
+	return n
+}
+
+// split divides the bits of the fields into n blocks whose sizes differ by at most one, the larger
+// first; nil if there are fewer bits than blocks.
+func split(fields []field, n int) [][]field {
+	total := width(fields)
+	if total < n {
+		return nil
+	}
+	out := make([][]field, n)
+	i, used := 0, 0
+	for b := range out {
+		want := total / n
+		if b < total%n {
+			want++
+		}
+		for want > 0 {
+			take := min(want, fields[i].width-used)
+			out[b] = append(out[b], field{fields[i].low + used, take})
+			want -= take
+			if used += take; used == fields[i].width {
+				i, used = i+1, 0
+			}
+		}
+	}
+	return out
+}
+
+// choose calls each with every choice of k of n.
+func choose(n, k int, each func(chosen []bool)) {
+	chosen := make([]bool, n)
+	var rec func(i, left int)
+	rec = func(i, left int) {
+		if left == 0 {
+			each(chosen)
+			return
+		}
+		for ; i <= n-left; i++ {
+			chosen[i] = true
+			rec(i+1, left-1)
+			chosen[i] = false
+		}
+	}
+	rec(0, k)
+}
+
+func layout(lead, rest []field) Layout {
+	l := Layout{Lead: width(lead)}
+	for _, f := range lead {
+		l.mask |= ones(f.width) << f.low
+	}
+	// Neighbours in the print that stay neighbours in the same order move as one.
+	for i, f := range append(append([]field(nil), lead...), rest...) {
+		if last := len(l.fields) - 1; i > 0 && f.low+f.width == l.fields[last].low {
+			l.fields[last] = field{f.low, f.width + l.fields[last].width}
+		} else {
+			l.fields = append(l.fields, f)
+		}
+	}
+	return l
+}
+
+func ones(n int) uint64 { return 1<<n - 1 } // n = 64: 1<<64 is 0 in Go
+
+// Permute returns the print as the table orders it. Bits above the design's F must be zero.
+func (l *Layout) Permute(print uint64) uint64 {
+	var out uint64
+	at := 64
+	for _, f := range l.fields {
+		at -= f.width
+		out |= print >> f.low & ones(f.width) << at
+	}
+	return out
+}
+
+// Restore is the inverse of Permute.
+func (l *Layout) Restore(permuted uint64) uint64 {
+	var out uint64
+	at := 64
+	for _, f := range l.fields {
+		at -= f.width
+		out |= permuted >> at & ones(f.width) << f.low
+	}
+	return out
+}
+
+// Lead returns the least number of leading bits of the tables: p_min of the paper.
+func (d *Design) Lead() int {
+	least := d.F
+	for i := range d.Tables {
+		least = min(least, d.Tables[i].Lead)
+	}
+	return least
+}
+
+// Candidates returns the number of prints, of n random ones, that a query compares on average over
+// all tables.
+func (d *Design) Candidates(n int) float64 {
+	sum := 0.0
+	for i := range d.Tables {
+		sum += math.Ldexp(float64(n), -d.Tables[i].Lead)
+	}
+	return sum
+}
+
+// Bytes returns the memory of Tables over n prints: 8 bytes for each table and 12 for the prints
+// with their numbers.
+func (d *Design) Bytes(n int) int64 { return int64(n) * int64(8*len(d.Tables)+12) }
+
+// binomial returns n over k, or more than mostTables where it is that large.
+func binomial(n, k int) int {
+	if k < 0 || k > n {
+		return 0
+	}
+	c := 1
+	for i := range min(k, n-k) {
+		c = c * (n - i) / (i + 1)
+		if c > mostTables {
+			return c
+		}
+	}
+	return c
+}
+
+// distance returns the number of bits in which two prints differ.
+func distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }

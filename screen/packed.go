@@ -1,0 +1,336 @@
+package screen
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// A packed table (doc/format.md, packed prints) holds ascending prints in blocks of 1,024 bytes:
+// the first print whole, then for each the position of the highest bit in which it differs from
+// the one before, Huffman coded, and the bits below as they are (Manku, Jain and Das Sarma 2007,
+// section 3.4). The last print of each block is its key, by which a look-up finds the block. Equal
+// prints are a symbol of their own.
+const (
+	packedMagic   = "CCDPRNT1"
+	packedHeader  = 128
+	packedBlock   = 1024
+	packedStart   = 14 // bytes of a block before its bits: checksum, number of prints, first print
+	packedTrailer = 32
+	keyBytes      = 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// ErrPacked: bytes are not a packed table.
+var ErrPacked = errors.New("no packed prints")
+
+// Pack writes the prints, which must ascend and may repeat, as a packed table, and returns its
+// size. The size of n random prints is within a few percent of 64 - log2 n + 1.44 bits each, the
+// entropy of a set of them.
+func Pack(w io.Writer, prints []uint64) (int64, error) {
+	var counts [symbols]uint64
+	for i := 1; i < len(prints); i++ {
+		if prints[i] < prints[i-1] {
+			return 0, fmt.Errorf("pack: print %d is below the one before", i)
+		}
+		counts[symbol(prints[i]^prints[i-1])]++
+	}
+	p := packer{w: w, code: huffman(counts)}
+	var header [packedHeader]byte
+	copy(header[:], packedMagic)
+	copy(header[8:], p.code.lengths[:])
+	binary.BigEndian.PutUint32(header[packedHeader-4:], crc32.Checksum(header[:packedHeader-4], castagnoli))
+	p.write(header[:])
+	for i, x := range prints {
+		if i == 0 || !p.fits(x^prints[i-1]) {
+			p.flush()
+			p.begin(x)
+			continue
+		}
+		p.add(x, x^prints[i-1])
+	}
+	p.flush()
+	p.trailer(uint64(len(prints)))
+	return p.size, p.err
+}
+
+func symbol(difference uint64) int {
+	if difference == 0 {
+		return equalSymbol
+	}
+	return bits.Len64(difference) - 1
+}
+
+// packer writes blocks. After an error it writes nothing more.
+type packer struct {
+	w     io.Writer
+	code  *code
+	size  int64
+	err   error
+	keys  []uint64
+	block [packedBlock]byte
+	count int
+	bit   int // of the next bit in block; packedBlock*8 when full
+	last  uint64
+}
+
+func (p *packer) write(b []byte) {
+	if p.err == nil {
+		var n int
+		n, p.err = p.w.Write(b)
+		p.size += int64(n)
+	}
+}
+
+// fits reports whether a print with this difference from the one before has room in the block.
+func (p *packer) fits(difference uint64) bool {
+	s := symbol(difference)
+	n := int(p.code.lengths[s])
+	if s != equalSymbol {
+		n += s
+	}
+	return p.bit+n <= packedBlock*8 && p.count < math.MaxUint16
+}
+
+func (p *packer) begin(x uint64) {
+	p.block = [packedBlock]byte{}
+	binary.BigEndian.PutUint64(p.block[6:], x)
+	p.count, p.bit, p.last = 1, packedStart*8, x
+}
+
+func (p *packer) add(x, difference uint64) {
+	s := symbol(difference)
+	p.put(uint64(p.code.words[s]), int(p.code.lengths[s]))
+	if s != equalSymbol {
+		p.put(difference&ones(s), s)
+	}
+	p.count++
+	p.last = x
+}
+
+// put writes the n low bits of v, highest first.
+func (p *packer) put(v uint64, n int) {
+	for n > 0 {
+		room := 8 - p.bit&7
+		take := min(room, n)
+		p.block[p.bit>>3] |= byte(v>>(n-take)&ones(take)) << (room - take)
+		p.bit += take
+		n -= take
+	}
+}
+
+func (p *packer) flush() {
+	if p.count == 0 {
+		return
+	}
+	binary.BigEndian.PutUint16(p.block[4:], uint16(p.count))
+	binary.BigEndian.PutUint32(p.block[:], crc32.Checksum(p.block[4:], castagnoli))
+	p.write(p.block[:])
+	p.keys = append(p.keys, p.last)
+	p.count = 0
+}
+
+func (p *packer) trailer(prints uint64) {
+	b := make([]byte, 0, len(p.keys)*keyBytes+packedTrailer)
+	for _, k := range p.keys {
+		b = binary.BigEndian.AppendUint64(b, k)
+	}
+	b = append(b, packedMagic...)
+	b = binary.BigEndian.AppendUint64(b, prints)
+	b = binary.BigEndian.AppendUint64(b, uint64(len(p.keys)))
+	b = binary.BigEndian.AppendUint32(b, 0)
+	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	p.write(b)
+}
+
+// Packed reads a packed table with random access. It keeps the keys in memory, 8 bytes a block,
+// and is safe for concurrent use if the reader is.
+type Packed struct {
+	r      io.ReaderAt
+	code   *code
+	keys   []uint64
+	prints uint64
+}
+
+// OpenPacked opens the packed table of size bytes in r. It fails with ErrPacked where the bytes
+// are not what Pack wrote; blocks are checked when they are read.
+func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
+	const blockAndKey = packedBlock + keyBytes
+	body := size - packedHeader - packedTrailer
+	if body < 0 || body%blockAndKey != 0 {
+		return nil, fmt.Errorf("%w: a size of %d bytes", ErrPacked, size)
+	}
+	blocks := body / blockAndKey
+	var header [packedHeader]byte
+	if _, err := r.ReadAt(header[:], 0); err != nil {
+		return nil, fmt.Errorf("packed header: %w", err)
+	}
+	if string(header[:8]) != packedMagic || crc32.Checksum(header[:packedHeader-4], castagnoli) != binary.BigEndian.Uint32(header[packedHeader-4:]) {
+		return nil, fmt.Errorf("%w: header", ErrPacked)
+	}
+	p := &Packed{r: r, keys: make([]uint64, blocks)}
+	var err error
+	if p.code, err = newCode([symbols]uint8(header[8:])); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPacked, err)
+	}
+	end := make([]byte, blocks*keyBytes+packedTrailer)
+	if n, err := r.ReadAt(end, packedHeader+blocks*packedBlock); n < len(end) {
+		return nil, fmt.Errorf("packed keys: %w", err)
+	}
+	sum := len(end) - 4
+	if crc32.Checksum(end[:sum], castagnoli) != binary.BigEndian.Uint32(end[sum:]) {
+		return nil, fmt.Errorf("%w: checksum of the keys", ErrPacked)
+	}
+	for i := range p.keys {
+		p.keys[i] = binary.BigEndian.Uint64(end[keyBytes*i:])
+	}
+	t := end[blocks*keyBytes:]
+	p.prints = binary.BigEndian.Uint64(t[8:])
+	if string(t[:8]) != packedMagic || binary.BigEndian.Uint64(t[16:]) != uint64(blocks) || !slices.IsSorted(p.keys) ||
+		p.prints > uint64(blocks)*math.MaxUint16 || p.prints < uint64(blocks) {
+		return nil, fmt.Errorf("%w: trailer", ErrPacked)
+	}
+	return p, nil
+}
+
+// Len returns the number of prints.
+func (p *Packed) Len() int { return int(p.prints) }
+
+// Blocks returns the number of blocks.
+func (p *Packed) Blocks() int { return len(p.keys) }
+
+// Block appends the prints of block i, ascending, to dst.
+func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
+	// A code word with its bits is at most 75 long: reads of 64 bits may pass the end by 16 bytes.
+	var b [packedBlock + 16]byte
+	if n, err := p.r.ReadAt(b[:packedBlock], packedHeader+int64(i)*packedBlock); n < packedBlock {
+		return dst, fmt.Errorf("packed block %d: %w", i, err)
+	}
+	if crc32.Checksum(b[4:packedBlock], castagnoli) != binary.BigEndian.Uint32(b[:]) {
+		return dst, fmt.Errorf("packed block %d: %w: checksum", i, ErrPacked)
+	}
+	count := int(binary.BigEndian.Uint16(b[4:]))
+	x := binary.BigEndian.Uint64(b[6:])
+	dst = append(dst, x)
+	at := packedStart * 8
+	for range count - 1 {
+		e := p.code.decode[peek(&b, at)>>(64-longestCode)]
+		at += int(e.length)
+		n := int(e.symbol)
+		if e.symbol != equalSymbol && at+n <= packedBlock*8 {
+			// n ≤ 63 bits in two reads: one of 64 bits at any bit has 57 for certain.
+			v := peek(&b, at) >> 32 << 32
+			v = (v | peek(&b, at+32)>>32) >> (64 - n) // n = 0: no bits
+			at += n
+			d := uint64(1)<<n | v
+			if x&(1<<n) != 0 {
+				return dst, fmt.Errorf("packed block %d: %w: prints descend", i, ErrPacked)
+			}
+			x ^= d
+		} else if e.symbol != equalSymbol {
+			at += n
+		}
+		if e.length == 0 || at > packedBlock*8 {
+			return dst, fmt.Errorf("packed block %d: %w: it ends amid a print", i, ErrPacked)
+		}
+		dst = append(dst, x)
+	}
+	if count == 0 || x != p.keys[i] {
+		return dst, fmt.Errorf("packed block %d: %w: its last print is not its key", i, ErrPacked)
+	}
+	return dst, nil
+}
+
+// peek returns the bits from at on, the first highest; at least 57 are those of b.
+func peek(b *[packedBlock + 16]byte, at int) uint64 {
+	return binary.BigEndian.Uint64(b[at>>3:]) << (at & 7)
+}
+
+// All yields the prints, ascending. After an error it ends.
+func (p *Packed) All() iter.Seq2[uint64, error] {
+	return func(yield func(uint64, error) bool) {
+		var block []uint64
+		for i := range p.keys {
+			var err error
+			if block, err = p.Block(i, block[:0]); err != nil {
+				yield(0, err)
+				return
+			}
+			for _, x := range block {
+				if !yield(x, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Range appends to dst the prints x with low ≤ x ≤ high, ascending.
+func (p *Packed) Range(low, high uint64, dst []uint64) ([]uint64, error) {
+	for i := lowerBound(p.keys, low); i < len(p.keys); i++ {
+		start := len(dst)
+		var err error
+		if dst, err = p.Block(i, dst); err != nil {
+			return dst, err
+		}
+		from := start + lowerBound(dst[start:], low)
+		to := from
+		for to < len(dst) && dst[to] <= high {
+			to++
+		}
+		done := to < len(dst)
+		dst = append(dst[:start], dst[from:to]...)
+		if done {
+			break
+		}
+	}
+	return dst, nil
+}
+
+// PackedTables are the tables of a design, packed: about half to three quarters of the memory or
+// disk, for a few microseconds more a look-up. They are safe for concurrent use if the readers are.
+type PackedTables struct {
+	design *Design
+	tables []*Packed
+}
+
+// Pack writes table i of the design packed, and returns its size.
+func (t *Tables) Pack(i int, w io.Writer) (int64, error) { return Pack(w, t.tables[i]) }
+
+// NewPackedTables joins what Tables.Pack wrote for all tables of the design, in their order.
+func NewPackedTables(d *Design, tables []*Packed) (*PackedTables, error) {
+	if len(tables) != len(d.Tables) {
+		return nil, fmt.Errorf("%d packed tables for a design of %d", len(tables), len(d.Tables))
+	}
+	return &PackedTables{d, tables}, nil
+}
+
+// Near appends to dst the distinct stored prints within distance K of q, ascending.
+func (t *PackedTables) Near(q uint64, dst []uint64) ([]uint64, error) {
+	start := len(dst)
+	q &= ones(t.design.F)
+	var candidates []uint64
+	for i, table := range t.tables {
+		l := &t.design.Tables[i]
+		y := l.Permute(q)
+		low := y >> (64 - l.Lead) << (64 - l.Lead)
+		var err error
+		if candidates, err = table.Range(low, low|ones(64-l.Lead), candidates[:0]); err != nil {
+			return dst, fmt.Errorf("table %d: %w", i, err)
+		}
+		for _, c := range candidates {
+			if distance(c, y) <= t.design.K {
+				dst = append(dst, l.Restore(c))
+			}
+		}
+	}
+	slices.Sort(dst[start:])
+	return append(dst[:start], slices.Compact(dst[start:])...), nil
+}

@@ -1,0 +1,107 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// PlanOptions are what a design is chosen for.
+type PlanOptions struct {
+	F       int // bits of a print, 1 to 64; 0: 64
+	K       int // largest distance that must be found
+	Prints  int // number of stored prints
+	Bytes   int64
+	Queries int // how many queries share the cost of building; 0: very many
+}
+
+// Costs in nanoseconds of processor time, measured by BenchmarkNear at a million prints: entering a
+// table (permuting, interpolation search), comparing one candidate, sorting one print into a table.
+const (
+	costTable     = 1000
+	costCandidate = 1.5
+	costSort      = 60
+)
+
+// NewPlan returns the design that answers queries with the least processor time among those whose
+// tables fit into the given memory. It fails if not even the smallest does, which has K+1 tables.
+// The designs are those of the recursion of Manku, Jain and Das Sarma 2007, section 3.3: divide
+// into r blocks, let r-k lead, and go on with the others.
+func NewPlan(o PlanOptions) (*Design, error) {
+	if o.F == 0 {
+		o.F = 64
+	}
+	if o.F < 1 || o.F > 64 || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 {
+		return nil, fmt.Errorf("plan of %d bits, distance %d, %d prints, %d bytes: out of range", o.F, o.K, o.Prints, o.Bytes)
+	}
+	var best *Design
+	least := math.Inf(1)
+	most := int(min(mostPlanned, (o.Bytes/int64(max(1, o.Prints))-12)/8))
+	eachLevels(o.F, o.K, most, nil, func(levels []int) {
+		d, err := NewDesign(o.F, o.K, levels...)
+		if err != nil {
+			return // more blocks than bits are left
+		}
+		cost := float64(len(d.Tables))*costTable + d.Candidates(o.Prints)*costCandidate
+		if o.Queries > 0 {
+			cost += float64(len(d.Tables)) * float64(o.Prints) * costSort / float64(o.Queries)
+		}
+		if cost < least {
+			best, least = d, cost
+		}
+	})
+	if best == nil {
+		return nil, fmt.Errorf("plan for %d prints in %d bytes: %w: the %d tables of the smallest design need %d", o.Prints, o.Bytes, ErrMemory, o.K+1,
+			int64(o.Prints)*int64(8*(o.K+1)+12))
+	}
+	return best, nil
+}
+
+// ErrMemory: the work does not fit into the memory that was allowed.
+var ErrMemory = errors.New("not enough memory")
+
+// mostPlanned bounds the tables of a plan: with more, entering them costs more than any candidates.
+const mostPlanned = 2048
+
+// eachLevels calls each with every division of f bits whose tables number at most most.
+func eachLevels(f, k, most int, levels []int, each func([]int)) {
+	for r := k + 1; r <= f; r++ {
+		c := binomial(r, k)
+		if c > most {
+			break
+		}
+		next := append(levels[:len(levels):len(levels)], r)
+		each(next)
+		// With k = 0 or a single table the remaining bits can lead no better.
+		if rest := f - f*(r-k)/r; c > 1 && rest > k {
+			eachLevels(rest, k, most/c, next, each)
+		}
+	}
+}
+
+// FewestTables returns the number of tables X(f, k, d) that the recursion of Manku, Jain and Das
+// Sarma 2007 (section 3.3) needs for 2^d prints so that a look-up meets at most 2^tau of them on
+// average: 1 where d ≤ tau, else the least C(r, k)·X(fk/r, k, d-(r-k)f/r) over r > k. It returns 0
+// where no number below 65,536 does. Block sizes are real numbers here, as in the paper.
+func FewestTables(f float64, k int, d, tau float64) int {
+	return fewest(f, k, d, tau, mostTables)
+}
+
+func fewest(f float64, k int, d, tau float64, most int) int {
+	if d <= tau {
+		return 1
+	}
+	best := 0
+	for r := k + 1; r <= int(f); r++ {
+		c := binomial(r, k)
+		if c > most {
+			break
+		}
+		lead := float64(r-k) * f / float64(r)
+		if x := fewest(f-lead, k, d-lead, tau, most/c); x > 0 && (best == 0 || c*x < best) {
+			best = c * x
+			most = best - 1
+		}
+	}
+	return best
+}

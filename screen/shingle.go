@@ -1,0 +1,211 @@
+package screen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"concordat/minhash"
+	"concordat/segment"
+)
+
+// Shingling says what the shingles of a text are: its runs of Width words, or of Width letters
+// without spaces (Broder 1997, section 2, whose system took 10 words). Words and letters are the
+// folded ones of segment.
+type Shingling struct {
+	Width   int
+	Letters bool
+}
+
+// Append appends the shingles of t to dst: xxHash64 values, with repeats, in order of the text. A
+// text shorter than Width has one shingle, itself; an empty text none.
+func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
+	if s.Letters {
+		return s.letters(t, dst)
+	}
+	width := min(s.Width, len(t.Words))
+	if width < 1 {
+		return dst
+	}
+	buf := make([]byte, 8*width)
+	for i := 0; i+width <= len(t.Words); i++ {
+		for j, w := range t.Words[i : i+width] {
+			h := w.Hash
+			for b := range 8 {
+				buf[8*j+b] = byte(h >> (8 * b))
+			}
+		}
+		dst = append(dst, xxhash.Sum64(buf))
+	}
+	return dst
+}
+
+func (s Shingling) letters(t *segment.Text, dst []uint64) []uint64 {
+	text := make([]byte, 0, len(t.Norm))
+	for _, c := range t.Norm {
+		if c != ' ' {
+			text = append(text, c)
+		}
+	}
+	return appendGrams(text, s.Width, dst)
+}
+
+// appendGrams appends the hashes of the runs of width runes of a text, or of a shorter one whole.
+func appendGrams(text []byte, width int, dst []uint64) []uint64 {
+	if len(text) == 0 || width < 1 {
+		return dst
+	}
+	starts := make([]int, 0, len(text))
+	for i, c := range text {
+		if c&0xc0 != 0x80 { // the first byte of a rune
+			starts = append(starts, i)
+		}
+	}
+	starts = append(starts, len(text))
+	if len(starts) <= width {
+		return append(dst, xxhash.Sum64(text))
+	}
+	for i := 0; i+width < len(starts); i++ {
+		dst = append(dst, xxhash.Sum64(text[starts[i]:starts[i+width]]))
+	}
+	return dst
+}
+
+// SketchOptions say which pairs of sketches are wanted.
+type SketchOptions struct {
+	// Threshold is the least resemblance or, with Contained, containment of either in the other.
+	Threshold float64
+	Contained bool
+	// Common is the number of documents from which on a shingle is too common to compare each of
+	// them with all others: each is compared with the next Common of them, so that groups of copies
+	// stay connected. 0: 200.
+	Common int
+}
+
+// SketchPair is a pair A < B of documents, numbered as their sketches were given, with estimates.
+type SketchPair struct {
+	A, B        int
+	Resemblance minhash.Estimate
+	ContainedA  minhash.Estimate // share of A that is in B
+	ContainedB  minhash.Estimate
+}
+
+// SketchPairs calls emit with every pair of sketches that has a value in common and reaches the
+// threshold by its estimate, by A, then B: Broder 1997, section 3, with the lists of documents of each
+// value in place of the sort of pairs, so that memory is that of the sketches and of one document's
+// counts whatever the number of pairs. The sketches must come from one Shingler with one size. A pair with
+// split ≤ A < end is emitted only: several calls may divide the work. split and end of 0 mean all.
+// It returns how many values were too common. emit returning false ends it.
+func SketchPairs(sketches []minhash.MinSketch, o SketchOptions, split, end int, emit func(SketchPair) bool) (common int, err error) {
+	if o.Threshold < 0 || o.Threshold > 1 || split < 0 || end > len(sketches) {
+		return 0, fmt.Errorf("sketch pairs: threshold %v, documents %d to %d of %d", o.Threshold, split, end, len(sketches))
+	}
+	total := 0
+	for i := range sketches {
+		total += len(sketches[i].Values)
+	}
+	if int64(total) > math.MaxUint32 {
+		return 0, fmt.Errorf("sketch pairs: %w: %d values, at most %d at once", ErrMemory, total, uint32(math.MaxUint32))
+	}
+	if o.Common == 0 {
+		o.Common = 200
+	}
+	if end == 0 {
+		end = len(sketches)
+	}
+	l := newLists(len(sketches), func(i int) []uint64 { return sketches[i].Values })
+	var near []int32
+	seen := make([]bool, len(sketches))
+	for a := split; a < end; a++ {
+		near = near[:0]
+		for _, x := range sketches[a].Values {
+			after := l.after(x, int32(a))
+			for _, b := range after[:min(len(after), o.Common)] {
+				if !seen[b] {
+					seen[b] = true
+					near = append(near, b)
+				}
+			}
+		}
+		slices.Sort(near)
+		for _, b := range near {
+			seen[b] = false
+			p := SketchPair{A: a, B: int(b)}
+			p.Resemblance, p.ContainedA, p.ContainedB = minhash.MinEstimates(sketches[a], sketches[b])
+			v := p.Resemblance.Value()
+			if o.Contained {
+				v = max(p.ContainedA.Value(), p.ContainedB.Value())
+			}
+			if v >= o.Threshold && !emit(p) {
+				return l.longer(o.Common), nil
+			}
+		}
+	}
+	return l.longer(o.Common), nil
+}
+
+// lists are the documents of each value, ascending: an inverted index. Values of one document alone
+// take no room in it.
+type lists struct {
+	values []uint64 // distinct, ascending
+	starts []uint32 // of the documents of values[i]; one more at the end
+	docs   []int32
+}
+
+// newLists inverts the values of n documents, which must be distinct within each.
+func newLists(n int, values func(int) []uint64) *lists {
+	total := 0
+	for i := range n {
+		total += len(values(i))
+	}
+	keys, docs := make([]uint64, 0, total), make([]uint32, 0, total)
+	for i := range n {
+		for _, x := range values(i) {
+			keys, docs = append(keys, x), append(docs, uint32(i))
+		}
+	}
+	radix(keys, make([]uint64, total), docs, make([]uint32, total)) // stable: documents ascend
+	l := &lists{}
+	for i := 0; i < len(keys); {
+		j := i + 1
+		for j < len(keys) && keys[j] == keys[i] {
+			j++
+		}
+		if j > i+1 {
+			l.values, l.starts = append(l.values, keys[i]), append(l.starts, uint32(len(l.docs)))
+			for _, d := range docs[i:j] {
+				l.docs = append(l.docs, int32(d))
+			}
+		}
+		i = j
+	}
+	l.starts = append(l.starts, uint32(len(l.docs)))
+	return l
+}
+
+// after returns the documents of a value that come after the given one.
+func (l *lists) after(value uint64, doc int32) []int32 {
+	i := lowerBound(l.values, value)
+	if i == len(l.values) || l.values[i] != value {
+		return nil
+	}
+	docs := l.docs[l.starts[i]:l.starts[i+1]]
+	at, found := slices.BinarySearch(docs, doc)
+	if found {
+		at++
+	}
+	return docs[at:]
+}
+
+// longer returns the number of values with more than n documents.
+func (l *lists) longer(n int) int {
+	out := 0
+	for i := range l.values {
+		if int(l.starts[i+1]-l.starts[i]) > n {
+			out++
+		}
+	}
+	return out
+}

@@ -1,0 +1,354 @@
+package screen
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+
+	"concordat/segment"
+)
+
+// Measure is how similar two short texts are.
+type Measure int
+
+const (
+	Jaccard Measure = iota // |A∩B| / |A∪B| of their grams, repeats counted
+	Cosine                 // |A∩B| / √(|A|·|B|) of their grams, repeats counted
+	Edit                   // 1 - edit distance / letters of the longer (Levenshtein 1966)
+)
+
+// ShortOptions say what short texts are compared by.
+type ShortOptions struct {
+	// Grams are the lengths of the runs of letters that are indexed; nil: 1 and 2. Longer ones make
+	// fewer candidates; a pair without one in common is never found, whatever the measure.
+	Grams     []int
+	Measure   Measure
+	Threshold float64 // least similarity, above 0 to 1; 0: 0.4
+}
+
+// Short finds similar ones among many short texts, too short for fingerprints: all pairs at or
+// above the threshold, by an inverted index of grams. Of each text only its rarest grams are
+// indexed and looked up, so few that two texts without one of them in common cannot be similar
+// enough (prefix filter; Chaudhuri, Ganti and Kaushik 2006); what comes together is measured
+// exactly. It is immutable and safe for concurrent use.
+type Short struct {
+	o      ShortOptions
+	rank   map[uint64]uint32 // of a gram, rarest first
+	texts  []shortText
+	lists  [][]uint32 // by rank: the texts that have it among their rarest
+	loose  []uint32   // texts for which the filter promises nothing: compared with all of like length
+	length []uint32   // all texts by number of letters
+}
+
+type shortText struct {
+	letters []rune
+	grams   []uint64 // gram and how many of it came before, by rank; those unknown to the index first
+	prefix  int      // how many of grams are rare enough; 0: the filter promises nothing
+}
+
+// ShortHit is a text at or above the threshold.
+type ShortHit struct {
+	ID         int
+	Similarity float64
+}
+
+// Letters returns the folded letters of a text without spaces: what Short compares.
+func Letters(t *segment.Text) string {
+	out := make([]byte, 0, len(t.Norm))
+	for _, c := range t.Norm {
+		if c != ' ' {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// NewShort indexes texts, as Letters gives them; a text's number is its place. Empty texts are
+// found by nothing.
+func NewShort(texts []string, o ShortOptions) (*Short, error) {
+	if o.Grams == nil {
+		o.Grams = []int{1, 2}
+	}
+	if o.Threshold == 0 {
+		o.Threshold = 0.4
+	}
+	if !(o.Threshold > 0 && o.Threshold <= 1) || len(o.Grams) == 0 || slices.Min(o.Grams) < 1 || o.Measure < Jaccard || o.Measure > Edit {
+		return nil, fmt.Errorf("short texts: threshold %v, grams %v, measure %d: want above 0 to 1, lengths from 1, a known measure", o.Threshold, o.Grams, o.Measure)
+	}
+	if int64(len(texts)) > math.MaxUint32 {
+		return nil, fmt.Errorf("short texts: %w: %d, at most %d at once", ErrMemory, len(texts), uint32(math.MaxUint32))
+	}
+	s := &Short{o: o, texts: make([]shortText, len(texts))}
+	count := map[uint64]uint32{}
+	for i, text := range texts {
+		s.texts[i] = s.cut(text)
+		for _, g := range s.texts[i].grams {
+			count[g]++
+		}
+	}
+	s.order(count)
+	for i := range s.texts {
+		t := &s.texts[i]
+		s.sort(t)
+		for _, g := range t.grams[:t.prefix] {
+			s.lists[s.rank[g]] = append(s.lists[s.rank[g]], uint32(i))
+		}
+		if t.prefix == 0 && len(t.grams) > 0 {
+			s.loose = append(s.loose, uint32(i))
+		}
+		s.length = append(s.length, uint32(i))
+	}
+	slices.SortStableFunc(s.length, s.byLength)
+	slices.SortStableFunc(s.loose, s.byLength)
+	return s, nil
+}
+
+func (s *Short) byLength(a, b uint32) int {
+	return cmp.Compare(len(s.texts[a].letters), len(s.texts[b].letters))
+}
+
+// order ranks the grams, rarest first.
+func (s *Short) order(count map[uint64]uint32) {
+	all := make([]uint64, 0, len(count))
+	for g := range count {
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b uint64) int { return cmp.Or(cmp.Compare(count[a], count[b]), cmp.Compare(a, b)) })
+	s.rank = make(map[uint64]uint32, len(all))
+	for i, g := range all {
+		s.rank[g] = uint32(i)
+	}
+	s.lists = make([][]uint32, len(all))
+}
+
+// cut returns the letters and grams of a text. The k-th occurrence of a gram is a gram of its own,
+// so that sets of them count repeats.
+func (s *Short) cut(text string) shortText {
+	t := shortText{letters: []rune(text)}
+	if !utf8.ValidString(text) {
+		text = string(t.letters)
+	}
+	for _, m := range s.o.Grams {
+		from := len(t.grams)
+		t.grams = appendGrams([]byte(text), m, t.grams)
+		for i := range t.grams[from:] {
+			t.grams[from+i] ^= uint64(m) * 0x9e3779b97f4a7c15 // a short text is no gram of its own length
+		}
+	}
+	slices.Sort(t.grams)
+	return numbered(t)
+}
+
+// numbered makes the k-th of equal grams, for k > 0, different from the others.
+func numbered(t shortText) shortText {
+	run := 0
+	for i := 1; i <= len(t.grams); i++ {
+		if i < len(t.grams) && t.grams[i] == t.grams[run] {
+			continue
+		}
+		for k := run + 1; k < i; k++ {
+			var b [8]byte
+			binary.LittleEndian.PutUint64(b[:], t.grams[run])
+			t.grams[k] = xxhash.Sum64(binary.AppendUvarint(b[:], uint64(k-run)))
+		}
+		run = i
+	}
+	return t
+}
+
+// sort orders the grams of a text by rank, those unknown first, and sets its prefix: one more than
+// it can lack of what every similar text shares with it.
+func (s *Short) sort(t *shortText) {
+	slices.SortFunc(t.grams, func(a, b uint64) int {
+		ra, aIn := s.rank[a]
+		rb, bIn := s.rank[b]
+		switch {
+		case aIn && bIn:
+			return cmp.Compare(ra, rb)
+		case aIn:
+			return 1
+		case bIn:
+			return -1
+		}
+		return cmp.Compare(a, b)
+	})
+	n := len(t.grams)
+	// A hair below, so that rounding never raises what must be shared.
+	var shared int
+	switch s.o.Measure {
+	case Jaccard: // |A∩B| ≥ t·|A∪B| ≥ t·|A|
+		shared = int(math.Ceil(s.o.Threshold*float64(n) - 1e-9))
+	case Cosine: // |A∩B| ≥ t·√(|A|·|B|), and |B| ≥ |A∩B|, so ≥ t²·|A|
+		shared = int(math.Ceil(s.o.Threshold*s.o.Threshold*float64(n) - 1e-9))
+	case Edit:
+		// The longer of a similar pair has at most l/t letters, so at most e edits are between them,
+		// and each touches at most m grams of length m.
+		e := int((1-s.o.Threshold)*float64(len(t.letters))/s.o.Threshold + 1e-9)
+		touched := 0
+		for _, m := range s.o.Grams {
+			touched += m * e
+			if len(t.letters) < m {
+				touched += 1 // its only gram is the whole text
+			}
+		}
+		shared = n - touched
+	}
+	if t.prefix = 0; shared >= 1 {
+		t.prefix = n - shared + 1
+	}
+}
+
+// Near appends to dst the texts similar to the given one, most similar first, then by ID, and
+// returns how many it measured.
+func (s *Short) Near(text string, dst []ShortHit) (hits []ShortHit, measured int) {
+	t := s.cut(text)
+	s.sort(&t)
+	return s.near(&t, 0, dst)
+}
+
+// Pairs calls emit with every pair of texts a < b at or above the threshold with a from split to
+// end, both 0 for all, by a, then falling similarity. It returns how many pairs were measured. emit
+// returning false ends it. Several calls may divide the work.
+func (s *Short) Pairs(split, end int, emit func(a, b int, similarity float64) bool) (measured int) {
+	if end == 0 {
+		end = len(s.texts)
+	}
+	var hits []ShortHit
+	for a := split; a < end; a++ {
+		var n int
+		hits, n = s.near(&s.texts[a], a+1, hits[:0])
+		measured += n
+		for _, h := range hits {
+			if !emit(a, h.ID, h.Similarity) {
+				return measured
+			}
+		}
+	}
+	return measured
+}
+
+// near finds the texts from number least on.
+func (s *Short) near(t *shortText, least int, dst []ShortHit) ([]ShortHit, int) {
+	var candidates []uint32
+	if t.prefix == 0 {
+		candidates = s.ofLength(candidates, s.length, len(t.letters))
+	} else {
+		candidates = s.ofLength(candidates, s.loose, len(t.letters))
+		for _, g := range t.grams[:t.prefix] {
+			if r, ok := s.rank[g]; ok {
+				candidates = append(candidates, s.lists[r]...)
+			}
+		}
+	}
+	slices.Sort(candidates)
+	candidates = slices.Compact(candidates)
+	start, measured := len(dst), 0
+	for _, c := range candidates {
+		if int(c) < least || !s.sizeFits(t, &s.texts[c]) {
+			continue
+		}
+		measured++
+		if v := s.similarity(t, &s.texts[c]); v >= s.o.Threshold {
+			dst = append(dst, ShortHit{int(c), v})
+		}
+	}
+	slices.SortFunc(dst[start:], func(a, b ShortHit) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.ID, b.ID))
+	})
+	return dst, measured
+}
+
+// ofLength appends the texts of ids, in order of length, that are not too long or short for a text
+// of n letters by edit similarity; by the other measures, all.
+func (s *Short) ofLength(dst, ids []uint32, n int) []uint32 {
+	if s.o.Measure != Edit || n == 0 {
+		return dst
+	}
+	from, _ := slices.BinarySearchFunc(ids, s.o.Threshold*float64(n)-1e-9, func(id uint32, l float64) int {
+		return cmp.Compare(float64(len(s.texts[id].letters)), l)
+	})
+	for _, id := range ids[from:] {
+		if float64(len(s.texts[id].letters)) > float64(n)/s.o.Threshold+1e-9 {
+			break
+		}
+		dst = append(dst, id)
+	}
+	return dst
+}
+
+// sizeFits reports whether the sizes alone allow the threshold.
+func (s *Short) sizeFits(a, b *shortText) bool {
+	x, y, t := float64(len(a.grams)), float64(len(b.grams)), s.o.Threshold
+	switch s.o.Measure {
+	case Cosine:
+		t *= t
+	case Edit:
+		x, y = float64(len(a.letters)), float64(len(b.letters))
+	}
+	return min(x, y) >= t*max(x, y)-1e-9
+}
+
+func (s *Short) similarity(a, b *shortText) float64 {
+	if s.o.Measure == Edit {
+		longer := max(len(a.letters), len(b.letters))
+		if longer == 0 {
+			return 0
+		}
+		return 1 - float64(editDistance(a.letters, b.letters))/float64(longer)
+	}
+	common := float64(s.common(a.grams, b.grams))
+	x, y := float64(len(a.grams)), float64(len(b.grams))
+	if common == 0 {
+		return 0
+	}
+	if s.o.Measure == Cosine {
+		return common / math.Sqrt(x*y)
+	}
+	return common / (x + y - common)
+}
+
+// common returns the number of grams in both, which are ordered by rank, those unknown first.
+func (s *Short) common(a, b []uint64) int {
+	n := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		if a[i] == b[j] {
+			n, i, j = n+1, i+1, j+1
+			continue
+		}
+		ra, aIn := s.rank[a[i]]
+		rb, bIn := s.rank[b[j]]
+		// Stored texts have no unknown grams: one that is unknown is in no other text.
+		if !aIn || bIn && ra < rb {
+			i++
+		} else {
+			j++
+		}
+	}
+	return n
+}
+
+// editDistance is the least number of letters inserted, deleted or replaced that makes b of a
+// (Levenshtein 1966; Wagner and Fischer 1974), in time of the product of their lengths.
+func editDistance(a, b []rune) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, y := range b {
+			cost := diagonal
+			if x != y {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,83 @@
+package screen
+
+// radix sorts the keys, carrying values along where values is not nil, by eight bits a pass from
+// the lowest. It skips bytes in which all keys agree, is stable, and takes the scratch slices of
+// the same length; the result is in keys and values.
+func radix(keys, keyScratch []uint64, values, valueScratch []uint32) {
+	var counts [8][256]int
+	for _, k := range keys {
+		for b := range counts {
+			counts[b][byte(k>>(8*b))]++
+		}
+	}
+	from, to, fromV, toV := keys, keyScratch, values, valueScratch
+	for b := range counts {
+		c := &counts[b]
+		if len(keys) == 0 || c[byte(keys[0]>>(8*b))] == len(keys) {
+			continue
+		}
+		sum := 0
+		for i, n := range c {
+			c[i] = sum
+			sum += n
+		}
+		for i, k := range from {
+			d := byte(k >> (8 * b))
+			to[c[d]] = k
+			if values != nil {
+				toV[c[d]] = fromV[i]
+			}
+			c[d]++
+		}
+		from, to, fromV, toV = to, from, toV, fromV
+	}
+	if len(keys) > 0 && &from[0] != &keys[0] {
+		copy(keys, from)
+		copy(values, fromV)
+	}
+}
+
+// lowerBound returns the number of elements of the ascending slice a below x: interpolation
+// search (Manku, Jain and Das Sarma 2007, section 3.1), which finds its place among uniform keys in
+// a handful of steps. The guess is bracketed by twice the square root of the range, four standard
+// deviations of where it lies among uniform keys, so that both ends close in. Where the keys are
+// far from uniform, binary search ends it.
+func lowerBound(a []uint64, x uint64) int {
+	lo, hi := 0, len(a) // a[:lo] < x ≤ a[hi:]
+	for tries := 0; hi-lo > 24 && tries < 4; tries++ {
+		first, last := a[lo], a[hi-1]
+		if x <= first {
+			return lo
+		}
+		if x > last {
+			return hi
+		}
+		// x lies in (first, last], so the divisor is positive and the quotient fits.
+		guess := lo + int(float64(hi-1-lo)*(float64(x-first)/float64(last-first)))
+		reach := 2*sqrt(hi-lo) + 1
+		if i := guess - reach; i > lo {
+			if a[i] < x {
+				lo = i + 1
+			} else {
+				hi = i
+				continue
+			}
+		}
+		if i := guess + reach; i < hi {
+			if a[i] >= x {
+				hi = i
+			} else {
+				lo = i + 1
+			}
+		}
+	}
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if a[m] < x {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}

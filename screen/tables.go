@@ -1,0 +1,135 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+func sqrt(n int) int { return int(math.Sqrt(float64(n))) }
+
+// Hit is a stored print near an asked one: its number among those given to NewTables.
+type Hit struct {
+	ID       uint32
+	Distance int
+}
+
+// Tables answers which of a fixed set of prints lie within the design's distance of a given one,
+// all of them and no others (Manku, Jain and Das Sarma 2007, section 3). It is immutable and safe
+// for concurrent use.
+type Tables struct {
+	design *Design
+	tables [][]uint64 // permuted distinct prints, ascending
+	prints []uint64   // ascending
+	ids    []uint32   // of prints
+}
+
+// NewTables sorts the prints into the tables of the design. It refuses prints of more than the
+// design's bits and more than 2^32-1 of them. The prints are not kept.
+func NewTables(d *Design, prints []uint64) (*Tables, error) {
+	if int64(len(prints)) > math.MaxUint32 {
+		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
+	}
+	t := &Tables{design: d, prints: slices.Clone(prints), ids: make([]uint32, len(prints))}
+	for i, p := range prints {
+		if p&^ones(d.F) != 0 {
+			return nil, fmt.Errorf("print %d has more than %d bits", i, d.F)
+		}
+		t.ids[i] = uint32(i)
+	}
+	scratch := make([]uint64, len(prints))
+	radix(t.prints, scratch, t.ids, make([]uint32, len(prints)))
+	for i := range d.Tables {
+		table := make([]uint64, 0, len(prints))
+		for j, p := range t.prints {
+			if j == 0 || p != t.prints[j-1] {
+				table = append(table, d.Tables[i].Permute(p))
+			}
+		}
+		radix(table, scratch[:len(table)], nil, nil)
+		t.tables = append(t.tables, table)
+	}
+	return t, nil
+}
+
+// Design returns the design of the tables.
+func (t *Tables) Design() *Design { return t.design }
+
+// Len returns the number of stored prints, equal ones counted each.
+func (t *Tables) Len() int { return len(t.prints) }
+
+// Near appends to dst the stored prints within distance K of q, each once, nearest first, then by
+// ID. Bits of q above the design's F are ignored.
+func (t *Tables) Near(q uint64, dst []Hit) []Hit {
+	start := len(dst)
+	q &= ones(t.design.F)
+	for i := range t.tables {
+		dst = t.nearIn(i, q, dst)
+	}
+	slices.SortFunc(dst[start:], func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
+	})
+	return dst
+}
+
+// nearIn appends what table i finds that no table before it does.
+func (t *Tables) nearIn(i int, q uint64, dst []Hit) []Hit {
+	l, table := &t.design.Tables[i], t.tables[i]
+	y := l.Permute(q)
+	shift := 64 - l.Lead
+	prefix := y >> shift
+	for j := lowerBound(table, prefix<<shift); j < len(table) && table[j]>>shift == prefix; j++ {
+		if d := distance(table[j], y); d <= t.design.K {
+			if p := l.Restore(table[j]); t.firstIn(i, p^q) {
+				dst = t.append(dst, p, d)
+			}
+		}
+	}
+	return dst
+}
+
+// firstIn reports whether table i is the first in which two prints with this difference agree in
+// the leading bits: the duplicates of later tables are left out without a look at the others.
+func (t *Tables) firstIn(i int, difference uint64) bool {
+	for j := range i {
+		if t.design.Tables[j].mask&difference == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// append appends all numbers of a stored print.
+func (t *Tables) append(dst []Hit, print uint64, distance int) []Hit {
+	for j := lowerBound(t.prints, print); j < len(t.prints) && t.prints[j] == print; j++ {
+		dst = append(dst, Hit{t.ids[j], distance})
+	}
+	return dst
+}
+
+// Hot is a print that many documents have: empty pages, error pages, log-in forms (Manku, Jain and
+// Das Sarma 2007, section 5.2). Such a print says nothing about reuse.
+type Hot struct {
+	Print uint64
+	Count int
+}
+
+// Hot returns the prints stored more than most times, most frequent first.
+func (t *Tables) Hot(most int) []Hot {
+	var out []Hot
+	for i := 0; i < len(t.prints); {
+		j := i + 1
+		for j < len(t.prints) && t.prints[j] == t.prints[i] {
+			j++
+		}
+		if j-i > most {
+			out = append(out, Hot{t.prints[i], j - i})
+		}
+		i = j
+	}
+	slices.SortFunc(out, func(a, b Hot) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Print, b.Print))
+	})
+	return out
+}

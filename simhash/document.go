@@ -1,0 +1,220 @@
+package simhash
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Hash names the function that throws a feature to the sides of the hyperplanes.
+type Hash int
+
+const (
+	// HashMix is a keyed bijection of the feature's 64 bits for every word of the print.
+	HashMix Hash = iota
+	// HashPlain takes the feature's own bits, as Manku, Jain and Das Sarma 2007 (section 2.1) do
+	// with the hash of a feature. It has no key and fills 64 bits.
+	HashPlain
+	// HashMD5 is MD5 (RFC 1321) of key and feature: slow, for comparison with other programs.
+	HashMD5
+)
+
+// Feature is a feature of a document with its weight in units of 1/256. Negative weights count on
+// the other side.
+type Feature struct {
+	Hash   uint64
+	Weight int32
+}
+
+// Unit is the weight of a feature that counts once.
+const Unit = 256
+
+// Printer makes the prints of whole documents, 64 or 128 bits (Charikar 2002; Manku, Jain and
+// Das Sarma 2007, section 2.1). It is immutable and safe for concurrent use. Prints of printers
+// with different hash or key must not be compared.
+type Printer struct {
+	hash  Hash
+	key   []byte
+	seeds [3]uint64
+}
+
+// NewPrinter returns the printer of the given hash, keyed; the empty key is the public one. It
+// refuses an unknown hash and a key with HashPlain, which would have no effect.
+func NewPrinter(h Hash, key []byte) (*Printer, error) {
+	if h < HashMix || h > HashMD5 {
+		return nil, fmt.Errorf("simhash: unknown hash %d", h)
+	}
+	if h == HashPlain && len(key) > 0 {
+		return nil, fmt.Errorf("simhash: plain hashes take no key")
+	}
+	p := &Printer{hash: h, key: slices.Clone(key)}
+	for i := range p.seeds {
+		b := append([]byte("concordat/simhash/document/1\x00"), byte(i))
+		sum := sha256.Sum256(append(b, key...))
+		p.seeds[i] = binary.BigEndian.Uint64(sum[:])
+	}
+	return p, nil
+}
+
+// planes returns the sides of 128 hyperplanes on which a feature lies. HashPlain repeats itself.
+func (p *Printer) planes(f uint64) [2]uint64 {
+	switch p.hash {
+	case HashPlain:
+		return [2]uint64{f, f}
+	case HashMD5:
+		sum := md5.Sum(binary.BigEndian.AppendUint64(slices.Clip(p.key), f))
+		return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
+	}
+	return [2]uint64{mix(f ^ p.seeds[0]), mix(f ^ p.seeds[1])}
+}
+
+// Print64 returns the 64-bit print: bit i is set where the weights of the features on the positive
+// side of hyperplane i outweigh the others. Even weights are decided by a hash of the set, so that
+// unrelated documents do not agree on them. Order does not matter; a feature given twice weighs
+// both weights. Without features the print is zero. At most 2^31 features may be given.
+func (p *Printer) Print64(features []Feature) uint64 {
+	var sums [64]int64
+	tie := p.seeds[2]
+	for _, f := range features {
+		add(&sums, p.planes(f.Hash)[0], f.Weight)
+		tie += mix(f.Hash ^ p.seeds[2])
+	}
+	if len(features) == 0 {
+		return 0
+	}
+	return signs(&sums, mix(tie))
+}
+
+// Print128 returns the 128-bit print; its first word is Print64. It fails with HashPlain, which
+// has 64 bits only.
+func (p *Printer) Print128(features []Feature) ([2]uint64, error) {
+	if p.hash == HashPlain {
+		return [2]uint64{}, fmt.Errorf("simhash: plain hashes fill 64 bits, not 128")
+	}
+	if len(features) == 0 {
+		return [2]uint64{}, nil
+	}
+	var sums [2][64]int64
+	tie := p.seeds[2]
+	for _, f := range features {
+		for w, b := range p.planes(f.Hash) {
+			add(&sums[w], b, f.Weight)
+		}
+		tie += mix(f.Hash ^ p.seeds[2])
+	}
+	return [2]uint64{signs(&sums[0], mix(tie)), signs(&sums[1], mix(^tie))}, nil
+}
+
+func add(sums *[64]int64, planes uint64, weight int32) {
+	w := int64(weight)
+	for b := range sums {
+		m := int64(planes>>b&1) - 1 // 0 on the positive side, else all ones
+		sums[b] += (w ^ m) - m
+	}
+}
+
+func signs(sums *[64]int64, ties uint64) uint64 {
+	var out uint64
+	for b, s := range sums {
+		if s > 0 || s == 0 && ties>>b&1 == 1 {
+			out |= 1 << b
+		}
+	}
+	return out
+}
+
+// Distance128 returns the number of bits in which two 128-bit prints differ.
+func Distance128(a, b [2]uint64) int {
+	return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1])
+}
+
+// TF says how a feature's number of occurrences in its document counts.
+type TF int
+
+const (
+	TFCount TF = iota // as often as it occurs
+	TFOnce            // once, however often it occurs
+	TFLog             // 1 + log2 of the number
+)
+
+// Weighting turns the features of a document into weighted ones. The zero value weighs by count.
+type Weighting struct {
+	TF TF
+	// Frequencies gives the inverse document frequency by which weights are multiplied; nil: none.
+	// Prints made with other frequencies are other prints: fix them for the life of a collection.
+	Frequencies *Frequencies
+}
+
+// Weigh appends the distinct features of a document, given with repeats, to dst with their
+// weights. It sorts features.
+func (w Weighting) Weigh(features []uint64, dst []Feature) []Feature {
+	slices.Sort(features)
+	for i := 0; i < len(features); {
+		j := i + 1
+		for j < len(features) && features[j] == features[i] {
+			j++
+		}
+		weight := uint64(Unit)
+		switch w.TF {
+		case TFCount:
+			weight = uint64(j-i) * Unit
+		case TFLog:
+			weight = Unit + log2(uint64(j-i), 1)
+		}
+		if w.Frequencies != nil {
+			weight = weight * w.Frequencies.IDF(features[i]) / Unit
+		}
+		dst = append(dst, Feature{features[i], int32(min(weight, 1<<31-1))})
+		i = j
+	}
+	return dst
+}
+
+// Frequencies counts in how many documents each feature occurs. The zero value is empty. It is
+// safe for concurrent use as long as nobody calls Add.
+type Frequencies struct {
+	documents uint64
+	count     map[uint64]uint32
+}
+
+// Add counts one document. It sorts features and drops their repeats in place.
+func (f *Frequencies) Add(features []uint64) {
+	if f.count == nil {
+		f.count = make(map[uint64]uint32)
+	}
+	f.documents++
+	slices.Sort(features)
+	for _, x := range slices.Compact(features) {
+		f.count[x]++
+	}
+}
+
+// Documents returns the number of documents counted.
+func (f *Frequencies) Documents() int { return int(f.documents) }
+
+// IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature of n of the N documents:
+// a feature of all documents has next to no weight, one of none the greatest.
+func (f *Frequencies) IDF(feature uint64) uint64 {
+	return 1 + log2(1+f.documents, 1+uint64(f.count[feature]))
+}
+
+// log2 returns ⌊256·log2(a/b)⌋ for a ≥ b > 0, below 2^32, by squaring. Integers, because floating
+// point logarithms differ between machines in their last bit, and prints must not.
+func log2(a, b uint64) uint64 {
+	x := a << 31 / b // the ratio with 31 bits of fraction
+	whole := bits.Len64(x) - 32
+	x >>= whole
+	out := uint64(whole)
+	for range 8 {
+		x = x * x >> 31
+		out <<= 1
+		if x >= 1<<32 {
+			x >>= 1
+			out |= 1
+		}
+	}
+	return out
+}
