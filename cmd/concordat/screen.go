@@ -236,20 +236,18 @@ func normalSum(text string) [sha256.Size]byte {
 
 // prepare makes of a text what the method compares.
 func (s *screening) prepare(d *concordat.Document, out *screened) error {
-	if s.method == methodFingerprint {
-		p, err := s.site.profiler.Profile(*d, nil)
-		if err != nil {
-			return err
-		}
-		out.document = screen.NewDocument(p)
-		out.blank = len(out.document.Indexed) == 0
-		return nil
-	}
 	t, err := segment.Split(d.Text)
 	if err != nil {
 		return fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
 	}
 	switch s.method {
+	case methodFingerprint:
+		p, err := s.site.profiler.Profile(*d, nil)
+		if err != nil {
+			return err
+		}
+		out.document = screen.NewDocument(p, t)
+		out.blank = len(out.document.Indexed) == 0
 	case methodShingle:
 		out.sketch = minhash.NewShingler(nil).Min(screen.Shingling{Width: shingleWords}.Append(t, nil), sketchSize)
 		out.blank = out.sketch.Set == 0
