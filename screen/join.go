@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"concordat"
+	"concordat/segment"
 )
 
 // Passage is a fingerprinted sentence with its place in normalised characters of its document.
@@ -21,17 +22,56 @@ type Document struct {
 	Indexed    []Passage // disjoint, in order
 	Asked      []Passage // in order, may overlap; nil: Indexed
 	Characters int       // letters, marks and digits
+	Runs       []Run     // of its words, by Hash, then Start; nil: the text is not at hand
 }
 
-// NewDocument returns the document of a profile. It keeps nothing of it.
-func NewDocument(p *concordat.Profile) Document {
+// Run is a run of runWords words.
+type Run struct {
+	Hash       uint64
+	Start, End int32 // normalised characters
+}
+
+const (
+	// runWords is the number of words whose equality is no accident: the shingle by which
+	// near-duplicates are commonly defined.
+	runWords = 5
+	// edited is the distance in bits up to which a sentence is a lightly edited copy of another,
+	// two of three of its words in both (minhash.Resemblance 0.74).
+	edited = 13
+)
+
+// NewDocument returns the document of a profile and of its text cut up, or nil where the text is not at hand.
+// It keeps nothing of either.
+func NewDocument(p *concordat.Profile, t *segment.Text) Document {
 	d := Document{Indexed: make([]Passage, len(p.Indexed)), Characters: characters(p.Document.Text)}
 	place(d.Indexed, p.Indexed, p.Document.Text)
 	if p.Asked != nil {
 		d.Asked = make([]Passage, len(p.Asked))
 		place(d.Asked, p.Asked, p.Document.Text)
 	}
+	if t != nil {
+		d.Runs = runs(t)
+	}
 	return d
+}
+
+func runs(t *segment.Text) []Run {
+	n := len(t.Words)
+	hashes := Shingling{Width: runWords}.Append(t, make([]uint64, 0, n))
+	starts, ends := make([]int32, n), make([]int32, n)
+	at, before := 0, 0
+	for i, w := range t.Words {
+		before += characters(t.Source[at:w.Start])
+		starts[i] = int32(before)
+		at = int(w.Start)
+		ends[i] = int32(before + characters(t.Source[w.Start:w.End]))
+	}
+	out := make([]Run, len(hashes))
+	for i, h := range hashes {
+		out[i] = Run{h, starts[i], ends[min(n, i+runWords)-1]}
+	}
+	slices.SortFunc(out, func(a, b Run) int { return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Start, b.Start)) })
+	return out
 }
 
 func counts(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) }
@@ -241,9 +281,10 @@ type Overlap struct {
 	ContainedA, ContainedB float64 // covered share of each
 }
 
-// Compare returns the overlap of two documents: a passage is covered where an asked sentence that
-// holds it is within the gate of an indexed sentence of the other. Every sentence of one is
-// compared with every one of the other.
+// Compare returns the overlap of two documents. Where both have their runs of words, what is covered
+// is the runs they share and the asked sentences that are lightly edited copies of an indexed sentence of
+// the other; else the asked sentences within the gate of one. Every sentence is compared with every
+// one of the other.
 func Compare(a, b *Document) Overlap {
 	o := Overlap{CoveredA: covered(a, b), CoveredB: covered(b, a)}
 	o.ContainedA = share(o.CoveredA, a.Characters)
@@ -261,24 +302,48 @@ func share(part, whole int) float64 {
 
 // covered returns the number of characters of a that b covers.
 func covered(a, b *Document) int {
+	spans, limit := [][2]int32(nil), concordat.Bits
+	if a.Runs != nil && b.Runs != nil {
+		spans, limit = sharedRuns(a.Runs, b.Runs), edited
+	}
 	asked := a.Asked
 	if asked == nil {
 		asked = a.Indexed
 	}
-	n, end := 0, int32(0)
 	for i := range asked {
 		p := &asked[i]
-		if p.End <= end {
-			continue // covered already
-		}
 		for j := range b.Indexed {
 			q := &b.Indexed[j]
-			if p.Fingerprint.Distance(q.Fingerprint) <= int(min(p.Gate, q.Gate)) {
-				n += int(p.End - max(p.Start, end))
-				end = p.End
+			if p.Fingerprint.Distance(q.Fingerprint) <= min(limit, int(p.Gate), int(q.Gate)) {
+				spans = append(spans, [2]int32{p.Start, p.End})
 				break
 			}
 		}
 	}
+	slices.SortFunc(spans, func(x, y [2]int32) int { return cmp.Compare(x[0], y[0]) })
+	n, end := 0, int32(0)
+	for _, s := range spans {
+		if s[1] > end {
+			n += int(s[1] - max(s[0], end))
+			end = s[1]
+		}
+	}
 	return n
+}
+
+// sharedRuns returns the places of those runs of a that b has too.
+func sharedRuns(a, b []Run) [][2]int32 {
+	var out [][2]int32
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i].Hash < b[j].Hash:
+			i++
+		case a[i].Hash > b[j].Hash:
+			j++
+		default:
+			out = append(out, [2]int32{a[i].Start, a[i].End})
+			i++ // the next of a may be the same run again
+		}
+	}
+	return out
 }

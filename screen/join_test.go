@@ -9,6 +9,7 @@ import (
 	"concordat"
 	"concordat/profile"
 	"concordat/screen"
+	"concordat/segment"
 )
 
 func randomPrint(rng *rand.Rand) concordat.Fingerprint {
@@ -104,12 +105,18 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := func(text string) *screen.Document {
+	doc := func(text string, runs bool) *screen.Document {
 		q, err := p.Profile(concordat.Document{Text: text}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := screen.NewDocument(q)
+		var cut *segment.Text
+		if runs {
+			if cut, err = segment.Split(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := screen.NewDocument(q, cut)
 		return &d
 	}
 	const (
@@ -127,10 +134,12 @@ func TestCompare(t *testing.T) {
 		{y, x + y + z, 0.5, 1, 0.34},
 		{x + y, y + z, 0.5, 0.5, 0.5},
 	} {
-		o := screen.Compare(doc(c.a), doc(c.b))
-		for i, v := range [][2]float64{{o.Resemblance, c.resemblance}, {o.ContainedA, c.inA}, {o.ContainedB, c.inB}} {
-			if math.Abs(v[0]-v[1]) > 0.03 {
-				t.Errorf("%.20q and %.20q: measure %d is %.3f, want about %.3f", c.a, c.b, i, v[0], v[1])
+		for _, runs := range []bool{false, true} {
+			o := screen.Compare(doc(c.a, runs), doc(c.b, runs))
+			for i, v := range [][2]float64{{o.Resemblance, c.resemblance}, {o.ContainedA, c.inA}, {o.ContainedB, c.inB}} {
+				if math.Abs(v[0]-v[1]) > 0.03 {
+					t.Errorf("%.20q and %.20q, runs %v: measure %d is %.3f, want about %.3f", c.a, c.b, runs, i, v[0], v[1])
+				}
 			}
 		}
 	}
