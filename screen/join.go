@@ -311,13 +311,8 @@ func covered(a, b *Document) int {
 		asked = a.Indexed
 	}
 	for i := range asked {
-		p := &asked[i]
-		for j := range b.Indexed {
-			q := &b.Indexed[j]
-			if p.Fingerprint.Distance(q.Fingerprint) <= min(limit, int(p.Gate), int(q.Gate)) {
-				spans = append(spans, [2]int32{p.Start, p.End})
-				break
-			}
+		if p := &asked[i]; near(p, b.Indexed, limit) {
+			spans = append(spans, [2]int32{p.Start, p.End})
 		}
 	}
 	slices.SortFunc(spans, func(x, y [2]int32) int { return cmp.Compare(x[0], y[0]) })
@@ -329,6 +324,20 @@ func covered(a, b *Document) int {
 		}
 	}
 	return n
+}
+
+// near reports whether a passage lies within limit and both gates of one of the others. It is where
+// screening spends its time: nearly all pairs are told apart by the first 60 bits.
+func near(p *Passage, others []Passage, limit int) bool {
+	limit = min(limit, int(p.Gate))
+	for i := range others {
+		q := &others[i]
+		d := bits.OnesCount64(p.Fingerprint[0] ^ q.Fingerprint[0])
+		if d <= limit && d+bits.OnesCount64(p.Fingerprint[1]^q.Fingerprint[1]) <= min(limit, int(q.Gate)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sharedRuns returns the places of those runs of a that b has too.
