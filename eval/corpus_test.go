@@ -228,8 +228,6 @@ func TestShortAnswers(t *testing.T) {
 		share  float64
 		copied bool
 	}
-	// Fingerprints alone, as a site sees them that holds no text, are measured for comparison.
-	least := map[string]float64{"fingerprints": 0.94, "evidence": 0.96}
 	for _, by := range []string{"fingerprints", "evidence"} {
 		var answers []answer
 		sums := map[string][]float64{}
@@ -293,8 +291,8 @@ func TestShortAnswers(t *testing.T) {
 			means = append(means, fmt.Sprintf("%s %.2f (max %.2f)", c, m, slices.Max(sums[c])))
 		}
 		t.Logf("%s: accuracy %.3f at 0.10, best %.3f at %.2f, AUC %.3f; %s", by, float64(right)/float64(len(answers)), best, at, auc/pairs, strings.Join(means, ", "))
-		if best < least[by] {
-			t.Errorf("%s: accuracy %.3f, want at least %.2f", by, best, least[by])
+		if by == "evidence" && best < 0.96 {
+			t.Errorf("%s: accuracy %.3f, want at least 0.96", by, best)
 		}
 	}
 }
