@@ -96,6 +96,9 @@ func TestHistories(t *testing.T) {
 		}
 	}
 	t.Logf("evidence of at least 60 characters: %d of %d strong pairs, %d of %d listed, %d outside", count(strong, found), len(strong), count(all, found), len(all), len(found)-count(all, found))
+	if count(strong, found) < 61 || count(all, found) < 100 {
+		t.Errorf("want 61 of 61 and at least 100 of 110")
+	}
 }
 
 func count(want, found map[string]bool) int {

@@ -33,18 +33,25 @@ type field struct {
 	name    string
 	value   []byte
 	options bleve.FieldIndexingOptions
-	tokens  bleve.TokenFrequencies
-	length  int // of the terms field: its lengthCode
+	tokens  func() bleve.TokenFrequencies // made when asked for: Bleve visits all fields of every batch
+	length  int                           // of the terms field: its lengthCode
 }
 
-func (f *field) Name() string                                     { return f.name }
-func (f *field) Value() []byte                                    { return f.value }
-func (f *field) ArrayPositions() []uint64                         { return nil }
-func (f *field) EncodedFieldType() byte                           { return 't' } // text: bytes as they are
-func (f *field) Analyze()                                         {}
-func (f *field) Options() bleve.FieldIndexingOptions              { return f.options }
-func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies { return f.tokens }
-func (f *field) NumPlainTextBytes() uint64                        { return uint64(len(f.value)) }
+func (f *field) Name() string                        { return f.name }
+func (f *field) Value() []byte                       { return f.value }
+func (f *field) ArrayPositions() []uint64            { return nil }
+func (f *field) EncodedFieldType() byte              { return 't' } // text: bytes as they are
+func (f *field) Analyze()                            {}
+func (f *field) Options() bleve.FieldIndexingOptions { return f.options }
+func (f *field) NumPlainTextBytes() uint64           { return uint64(len(f.value)) }
+
+// AnalyzedTokenFrequencies returns the terms of an indexed field.
+func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies {
+	if f.tokens == nil {
+		return nil
+	}
+	return f.tokens()
+}
 
 // AnalyzedLength, which becomes the norm of the field's terms, is 1 for bands, so that the dictionary
 // can share the bytes of their values.
@@ -72,7 +79,9 @@ func (e *entry) Indexed() bool                              { return true }
 
 // VisitFields gives all fields to a reader other than our segment writer, which reads entry itself.
 func (e *entry) VisitFields(visit bleve.FieldVisitor) {
-	visit(&field{name: "_id", value: []byte(e.id), options: idOptions, tokens: bleve.TokenFrequencies{e.id: once}})
+	visit(&field{name: "_id", value: []byte(e.id), options: idOptions, tokens: func() bleve.TokenFrequencies {
+		return bleve.TokenFrequencies{e.id: once}
+	}})
 	for i := range e.fields {
 		visit(&e.fields[i])
 	}
@@ -80,15 +89,24 @@ func (e *entry) VisitFields(visit bleve.FieldVisitor) {
 		if n == 0 {
 			continue
 		}
-		tokens := make(bleve.TokenFrequencies, n)
-		for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {
-			tokens[string(b[:termBytes])] = once
-		}
-		visit(&field{name: bandFields[band], options: bandOptions, tokens: tokens})
+		visit(&field{name: bandFields[band], options: bandOptions, tokens: func() bleve.TokenFrequencies {
+			return bandTokens(e.bandTerms(band))
+		}})
 	}
 	if len(e.words) > 0 {
-		visit(&field{name: fieldTerms, options: bandOptions, tokens: wordTokens(e.words), length: e.length})
+		visit(&field{name: fieldTerms, options: bandOptions, length: e.length, tokens: func() bleve.TokenFrequencies {
+			return wordTokens(e.words)
+		}})
 	}
+}
+
+// bandTokens gives band terms to a reader other than our segment writer.
+func bandTokens(b []byte) bleve.TokenFrequencies {
+	tokens := make(bleve.TokenFrequencies, len(b)/termBytes)
+	for ; len(b) > 0; b = b[termBytes:] {
+		tokens[string(b[:termBytes])] = once
+	}
+	return tokens
 }
 
 // bandTerms returns the terms of one band, termBytes each, in no order.

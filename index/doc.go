@@ -3,7 +3,8 @@
 //
 // Start from [Shard], which [Open] returns and which is a [concordat.Index]. A Bleve index holds
 // everything that must last: for every block of about twenty sentences the five band terms, the
-// fingerprints and the spans, and for every document its title and text. From the stored
+// fingerprints and the spans, and for every document its title, its text and the terms of the text,
+// which SearchText ranks by. From the stored
 // fingerprints the shard derives a table in memory that answers Match; MatchStored gives the same
 // answers from Bleve's dictionaries alone, for comparison and as a fallback.
 //

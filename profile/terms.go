@@ -6,13 +6,14 @@ import (
 	"concordat"
 )
 
-// Windows of a check: stretches of about 900 letters, as much as six sentences, one every 600
-// (design measurements on PAN 2013: windows of six blocks, every four). Chinese characters count
-// threefold. A text of more than mostWindows such steps has longer ones, so that a check stays bounded.
+// Windows of a check: stretches of 450 letters, which is three to four sentences, one every 300
+// (doc/evaluation-retrieval.md: longer ones cost recall, shorter ones more candidates). Chinese
+// characters count threefold. A text of more than mostWindows such steps has longer ones, so that a
+// check stays bounded.
 const (
-	windowLetters = 900
-	windowStep    = 600
-	unitLetters   = 300 // divides both
+	windowLetters = 450
+	windowStep    = 300
+	unitLetters   = 150 // divides both
 	mostWindows   = 2000
 )
 

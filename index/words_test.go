@@ -1,0 +1,114 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"concordat"
+)
+
+// TestLengthCode: codes rise with the length, come back as the four highest digits, and fit a byte
+// of a uvarint.
+func TestLengthCode(t *testing.T) {
+	last := -1
+	for n := 0; n < 1<<19; n++ {
+		code := lengthCode(n)
+		if code < last || code > last+1 || code > maxLengthCode {
+			t.Fatalf("length %d has code %d after %d", n, code, last)
+		}
+		last = code
+		want := min(n, 1<<18-1)
+		unit := 1
+		for want/unit >= mantissas {
+			unit *= 2
+		}
+		if got := codedLength(code); got != want-want%unit {
+			t.Fatalf("length %d: code %d stands for %d, want %d", n, code, got, want-want%unit)
+		}
+	}
+	if last != maxLengthCode {
+		t.Errorf("greatest code %d, want %d", last, maxLengthCode)
+	}
+}
+
+// TestOldFormat: a shard of the format without terms is refused with what to do.
+func TestOldFormat(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir, testOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := s.header()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.Format = 1
+	if err := writeHeader(dir, h); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, headerName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, testOptions); !errors.Is(err, concordat.ErrInvalid) || !strings.Contains(err.Error(), "index the documents again") {
+		t.Errorf("got %v, want ErrInvalid that says what to do", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, headerName)); err != nil || string(after) != string(before) {
+		t.Errorf("the refused folder has changed (%v)", err)
+	}
+}
+
+// BenchmarkSearchText asks 40 windows of 16 terms among 50,000 texts of 60 terms.
+func BenchmarkSearchText(b *testing.B) {
+	const texts, vocabulary = 50_000, 20_000
+	dir := filepath.Join(b.TempDir(), "shard")
+	terms := func(i int) []concordat.TermCount {
+		var out []concordat.TermCount
+		for k := range 60 { // some rare, some in hundreds of texts
+			out = append(out, concordat.TermCount{Term: concordat.Term(k*vocabulary + (i*(k+7))%(vocabulary/(1+k%5*40))), Count: 1})
+		}
+		return out
+	}
+	err := Build(dir, testOptions, func(yield func(*concordat.Profile) bool) {
+		for i := range texts {
+			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(i))}, Terms: terms(i)}
+			if !yield(p) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := open(b, dir, testOptions)
+	q := &concordat.TextQuery{AverageLength: 60, Limit: 2}
+	var all []concordat.Term
+	for i := range 40 {
+		var w []concordat.WeightedTerm
+		for _, t := range terms(i * 1000)[:16] {
+			w = append(w, concordat.WeightedTerm{Term: t.Term, Weight: 1})
+			all = append(all, t.Term)
+		}
+		q.Windows = append(q.Windows, w)
+	}
+	stats, err := s.TextStats(b.Context(), all)
+	if err != nil {
+		b.Fatal(err)
+	}
+	postings := 0
+	for _, n := range stats.Holding {
+		postings += n
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.SearchText(b.Context(), q); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(postings), "ns/posting")
+	b.ReportMetric(float64(postings), "postings")
+}
