@@ -30,6 +30,7 @@ var formats = []string{"html", "json", "csv", "text"}
 type checkFlags struct {
 	libraries, exclude []string
 	template, forward  string
+	channel            string
 	exact, complete    bool
 	threshold, failOn  float64
 	candidates         int
@@ -60,6 +61,7 @@ several submissions, to files in that folder.`,
 	fl.StringArrayVar(&f.exclude, "exclude", nil, "document not to be shown, as LIBRARY/ID (repeatable): an earlier version of the submission")
 	fl.StringVar(&f.template, "template", "", "section template of the submission")
 	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
+	fl.StringVar(&f.channel, "channel", "both", "by what source documents are nominated: both, fingerprints (fastest) or text")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report asks to be read (default: configuration, 0.3)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a submission is covered to this share or more")
@@ -248,6 +250,9 @@ func (f *checkFlags) options(ctx context.Context, o *opened) (site.CheckOptions,
 		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
 	}
 	var err error
+	if out.Channel, err = channelFlag(f.channel); err != nil {
+		return out, err
+	}
 	out.Template, err = o.template(f.template)
 	return out, err
 }

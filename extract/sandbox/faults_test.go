@@ -72,7 +72,11 @@ func TestFaultyChildIsOneError(t *testing.T) {
 		{"silent", extract.Crashed, "without an answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRunner(t, sandbox.Options{Executable: program(t, c.name), Wall: 700 * time.Millisecond})
+			wall := 30 * time.Second
+			if c.code == extract.Timeout {
+				wall = 700 * time.Millisecond
+			}
+			r := newRunner(t, sandbox.Options{Executable: program(t, c.name), Wall: wall})
 			items, err := r.File(context.Background(), write(t, "a.txt", "some text"))
 			if err != nil {
 				t.Fatal(err)
