@@ -39,8 +39,9 @@ type CheckResult struct {
 const planted = 20
 
 // Check makes a site of at least n sentences of made-up text below dir and checks a submission of
-// about 200 sentences, a fifth of them reused and every second of those edited, several times.
-func Check(ctx context.Context, dir string, n, rounds int, seed uint64, each func(CheckResult) error) (err error) {
+// about 200 sentences, a fifth of them reused and every second of those edited, several times, its
+// sources nominated by the given channel.
+func Check(ctx context.Context, dir string, n, rounds int, seed uint64, channel site.Channel, each func(CheckResult) error) (err error) {
 	d := filepath.Join(dir, "check")
 	if err := os.MkdirAll(d, 0o700); err != nil {
 		return err
@@ -62,7 +63,7 @@ func Check(ctx context.Context, dir string, n, rounds int, seed uint64, each fun
 	started := milli(cpu() - start)
 	text := newWriter(seed)
 	for round := range rounds {
-		r, err := checkOne(ctx, s, text.submission(round, shard.Stats().Documents))
+		r, err := checkOne(ctx, s, channel, text.submission(round, shard.Stats().Documents))
 		if err != nil {
 			return err
 		}
@@ -127,11 +128,11 @@ func fill(ctx context.Context, dir string, n int, seed uint64) (float64, error) 
 }
 
 // checkOne checks one submission and splits its processor time by stage.
-func checkOne(ctx context.Context, s *site.Site, text string) (CheckResult, error) {
+func checkOne(ctx context.Context, s *site.Site, channel site.Channel, text string) (CheckResult, error) {
 	var r CheckResult
 	begun := cpu()
 	last := begun
-	f, err := s.Check(ctx, site.Submission{ID: "submission", Text: text}, site.CheckOptions{Progress: func(p site.Progress) {
+	f, err := s.Check(ctx, site.Submission{ID: "submission", Text: text}, site.CheckOptions{Channel: channel, Progress: func(p site.Progress) {
 		if p.Done != p.Total {
 			return
 		}

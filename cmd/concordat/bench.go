@@ -124,13 +124,18 @@ func (a *app) benchQuery() *cobra.Command {
 func (a *app) benchCheck() *cobra.Command {
 	var n, rounds int
 	var seed uint64
+	var channel string
 	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time by stage", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n < 1 || rounds < 1 {
 				return usagef("--n %d, --rounds %d: must be at least 1", n, rounds)
 			}
+			ch, err := channelFlag(channel)
+			if err != nil {
+				return err
+			}
 			return scratch(func(dir string) error {
-				return bench.Check(cmd.Context(), dir, n, rounds, seed, func(r bench.CheckResult) error {
+				return bench.Check(cmd.Context(), dir, n, rounds, seed, ch, func(r bench.CheckResult) error {
 					if a.json {
 						return a.line(r)
 					}
@@ -142,6 +147,7 @@ func (a *app) benchCheck() *cobra.Command {
 		}}
 	c.Flags().IntVarP(&n, "n", "n", 100_000, "sentences of the library")
 	c.Flags().IntVar(&rounds, "rounds", 5, "submissions checked")
+	c.Flags().StringVar(&channel, "channel", "both", "by what source documents are nominated: both, fingerprints or text")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the text")
 	return c
 }
