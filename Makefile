@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test lint bench eval long clean
+.PHONY: build demo test lint bench long clean FORCE
 
 build: $(BIN)
 
@@ -20,6 +20,16 @@ demo:
 test:
 	sh deploy/setup.sh test
 	sh deploy/test.sh
+
+# long: every fuzz target for ten minutes (FUZZTIME changes that), and the whole evaluation.
+long:
+	sh deploy/setup.sh test
+	sh deploy/long.sh
+
+bench: build
+	$(BIN) bench index
+	$(BIN) bench query
+	$(BIN) bench check -n 1000000
 
 lint:
 	sh deploy/lint.sh

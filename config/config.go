@@ -68,7 +68,8 @@ type Extract struct {
 	MaxNesting  int
 	Wall        time.Duration
 	CPU         time.Duration
-	Memory      int64 // bytes
+	Memory      int64  // bytes
+	OCR         string // languages of character recognition, joined by +; empty: none
 }
 
 // Log says what is logged.

@@ -102,6 +102,8 @@ var keys = []Key{
 		"Most processor time for one file."),
 	size("extract.memory", "1GiB", live, 256*mib, 1<<40, func(c *Config) *int64 { return &c.Extract.Memory },
 		"Most memory for reading one file."),
+	text("extract.ocr", "", live, func(c *Config) *string { return &c.Extract.OCR },
+		"Languages, such as eng+chi_sim, in which Tesseract, if it is installed, reads pages without a text layer; the text is marked as recognised. Empty: it does not."),
 
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages that are logged."),

@@ -37,7 +37,12 @@ scheme: %s
 // extraction returns the limits of extraction.
 func extraction(c *config.Config) sandbox.Options {
 	e := c.Extract
+	var ocr *sandbox.OCR
+	if e.OCR != "" {
+		ocr = &sandbox.OCR{Languages: e.OCR}
+	}
 	return sandbox.Options{
+		OCR: ocr,
 		Extract: extract.Options{MaxInput: e.MaxInput, MaxText: e.MaxText, MaxUnpacked: e.MaxUnpacked, MaxPages: e.MaxPages,
 			MaxEntries: e.MaxEntries, MaxRatio: e.MaxRatio, MaxDepth: e.MaxDepth, MaxNesting: e.MaxNesting},
 		Wall: e.Wall, CPU: e.CPU, Memory: e.Memory,

@@ -9,7 +9,6 @@ import (
 
 	"concordat"
 	"concordat/extract"
-	"concordat/extract/sandbox"
 	"concordat/profile"
 )
 
@@ -25,7 +24,11 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 			if err != nil {
 				return usage(err)
 			}
-			r := a.reader(sandbox.Options{})
+			c, err := loadConfig("") // these commands need no site; the environment sets limits
+			if err != nil {
+				return err
+			}
+			r := a.reader(extraction(c))
 			items, err := r.read(cmd.Context(), input{path: args[0]})
 			if err = errors.Join(err, r.close()); err != nil {
 				return err
@@ -88,7 +91,11 @@ every member of an archive: path, format, encoding, status (text, partial or err
 			if err != nil {
 				return err
 			}
-			r := a.reader(sandbox.Options{})
+			c, err := loadConfig("") // these commands need no site; the environment sets limits
+			if err != nil {
+				return err
+			}
+			r := a.reader(extraction(c))
 			fails := failures{a: a}
 			for _, f := range files {
 				items, err := r.read(cmd.Context(), f)

@@ -1,0 +1,15 @@
+#!/bin/sh
+# long.sh: each fuzz target for FUZZTIME (10m), then the tests with everything they leave out otherwise.
+# A crash stops it; its input is kept below the package's testdata/fuzz.
+set -eu
+GO=${GO:-go}
+FUZZTIME=${FUZZTIME:-10m}
+
+git grep -l '^func Fuzz' -- '*_test.go' | while read -r file; do
+	package=./$(dirname "$file")
+	sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' "$file" | while read -r target; do
+		echo "fuzz $package $target for $FUZZTIME"
+		$GO test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 10x </dev/null
+	done
+done
+CONCORDAT_LONG=1 CONCORDAT_EVAL=all $GO test -timeout 80m ./...
