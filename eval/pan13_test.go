@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -216,10 +215,10 @@ func probed(a, b concordat.Fingerprint) bool {
 	return false
 }
 
-// TestPairTime: a pair of documents of 3,000 words aligns within 3 ms of CPU.
-func TestPairTime(t *testing.T) {
+// BenchmarkPairTime measures the processor time of a pair of documents of 3,000 words.
+func BenchmarkPairTime(b *testing.B) {
 	var texts [2]string
-	for _, d := range corpora.Tar(t, "pan13-train/pan13-train.tar.zst", ".txt") {
+	for _, d := range corpora.Tar(b, "pan13-train/pan13-train.tar.zst", ".txt") {
 		side := 0
 		if strings.HasPrefix(d.Name, "src/") {
 			side = 1
@@ -231,21 +230,19 @@ func TestPairTime(t *testing.T) {
 	for i := range texts {
 		texts[i] = strings.Join(strings.Fields(texts[i])[:3000], " ")
 	}
-	a, b := align.Prepare(texts[0]+texts[1][:3000]), align.Prepare(texts[1])
-	const rounds = 50
-	runtime.GC()
-	before := processTime()
-	for range rounds {
-		align.Pair(a, b, align.Options{})
-	}
-	took := (processTime() - before) / rounds
-	before = processTime()
-	for range rounds {
-		align.Prepare(texts[1])
-	}
-	prepare := (processTime() - before) / rounds
-	t.Logf("align %v, prepare one side %v", took, prepare)
-	if limit := 3 * time.Millisecond; took+prepare > 4*limit {
-		t.Errorf("%v of CPU for a pair, want about %v", took+prepare, limit)
-	}
+	x, y := align.Prepare(texts[0]+texts[1][:3000]), align.Prepare(texts[1])
+	b.Run("pair", func(b *testing.B) {
+		before := processTime()
+		for b.Loop() {
+			align.Pair(x, y, align.Options{})
+		}
+		b.ReportMetric(float64((processTime()-before).Microseconds())/float64(b.N), "cpu_us/op")
+	})
+	b.Run("prepare", func(b *testing.B) {
+		before := processTime()
+		for b.Loop() {
+			align.Prepare(texts[1])
+		}
+		b.ReportMetric(float64((processTime()-before).Microseconds())/float64(b.N), "cpu_us/op")
+	})
 }
