@@ -5,10 +5,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/blevesearch/go-porterstemmer"
 	"github.com/cespare/xxhash/v2"
 
 	"concordat"
+	"concordat/segment"
 )
 
 // Text is one side of a comparison, prepared. It is immutable and safe for concurrent use.
@@ -117,7 +117,7 @@ func (t *Text) weigh(folded func(int) []byte) {
 		}
 		id, ok := ids[h]
 		if !ok {
-			s := xxhash.Sum64(stem(folded(i)))
+			s := xxhash.Sum64(segment.Stem(folded(i)))
 			if id, ok = stems[s]; !ok {
 				id = int32(len(hashes))
 				hashes = append(hashes, s)
@@ -185,25 +185,6 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 	for i := range of {
 		of[i] = ranks[of[i]]
 	}
-}
-
-// stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
-func stem(word []byte) []byte {
-	if len(word) < 3 || len(word) > 40 {
-		return word
-	}
-	runes := make([]rune, len(word))
-	for i, c := range word {
-		if c < 'a' || c > 'z' {
-			return word
-		}
-		runes[i] = rune(c)
-	}
-	out := word[:0:0]
-	for _, r := range porterstemmer.StemWithoutLowerCasing(runes) {
-		out = append(out, byte(r))
-	}
-	return out
 }
 
 // mostMarks bounds the punctuation that clings to a passage's first and last word.

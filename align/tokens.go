@@ -1,7 +1,6 @@
 package align
 
 import (
-	"math/bits"
 	"strings"
 	"unicode/utf8"
 
@@ -45,7 +44,7 @@ func tokens(text string) (words []token, sentences []sentence, folded func(i int
 	}
 	words = make([]token, 0, len(t.Words))
 	norms := make([][2]int32, 0, len(t.Words))
-	language := languageOf(t)
+	language := t.Language()
 	first := int32(0)
 	end := func() {
 		if n := int32(len(words)); n > first {
@@ -71,26 +70,6 @@ func tokens(text string) (words []token, sentences []sentence, folded func(i int
 		end()
 	}
 	return words, sentences, func(i int) []byte { return t.Norm[norms[i][0]:norms[i][1]] }
-}
-
-// languageOf returns the bit of the stop list that holds most words of t, or 0.
-func languageOf(t *segment.Text) uint32 {
-	var votes [32]int
-	for i := range t.Words {
-		for m := t.Words[i].Stop; m != 0; m &= m - 1 {
-			votes[bits.TrailingZeros32(m)]++
-		}
-	}
-	best := 0
-	for i, n := range votes {
-		if n > votes[best] {
-			best = i
-		}
-	}
-	if votes[best] == 0 {
-		return 0
-	}
-	return 1 << best
 }
 
 // stopped reports whether the text between two words has a full stop or the like before white space.

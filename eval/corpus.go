@@ -75,7 +75,7 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	if err != nil {
 		return nil, err
 	}
-	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: 26, Probe: probe, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
+	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Probe: probe, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
 	for _, s := range p.Indexed {
 		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
 	}

@@ -169,7 +169,7 @@ func partnerShare(ctx context.Context, b *eval.Bench, d eval.Doc, partner concor
 	if err != nil {
 		return 0, 0, err
 	}
-	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: 26, Probe: concordat.ProbeOne, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
+	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Probe: concordat.ProbeOne, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
 	for _, s := range p.Asked {
 		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
 	}

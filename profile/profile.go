@@ -44,6 +44,10 @@ const (
 	gateChinese = 22
 )
 
+// MaxGate is the largest gate of any sentence, in bits: the distance to ask an index for. Each
+// sentence's own gate applies after.
+const MaxGate = gateWords
+
 // Options of a Profiler.
 type Options struct {
 	// Recipe is the name of a built-in recipe; empty means Natural.

@@ -46,13 +46,13 @@ type stemmed struct {
 func (m *Stemmer) term(hash uint64, folded []byte) uint32 {
 	k := &m.known[hash>>(64-stemBits)]
 	if k.hash != hash || hash == 0 {
-		*k = stemmed{hash, uint32(xxhash.Sum64(stem(folded)))}
+		*k = stemmed{hash, uint32(xxhash.Sum64(Stem(folded)))}
 	}
 	return k.term
 }
 
-// stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
-func stem(word []byte) []byte {
+// Stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
+func Stem(word []byte) []byte {
 	if len(word) < 3 || len(word) > stemMost {
 		return word
 	}

@@ -16,6 +16,7 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/profile"
 	"concordat/report"
 	"concordat/segment"
 	"concordat/store"
@@ -59,8 +60,6 @@ const (
 	// matchLimit is the most matches taken for one sentence: beyond it the wording is common, and
 	// more of its sources add nothing to a reader.
 	matchLimit = 64
-	// maxGate is the largest gate of any sentence; each sentence's own gate applies after.
-	maxGate = 26
 	// contextBytes is how much of a source is kept before and after a passage.
 	contextBytes = 240
 	// lease is how long a task is ours without a sign of life; a check renews nothing, as it is
@@ -206,7 +205,7 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 }
 
 func (s *Site) query(p *concordat.Profile, o CheckOptions, libraries []store.Library) *concordat.Query {
-	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: maxGate, Limit: matchLimit, Probe: concordat.ProbeOne}
+	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, Limit: matchLimit, Probe: concordat.ProbeOne}
 	if o.Exact {
 		q.Probe = concordat.ProbeExact
 	}
