@@ -52,6 +52,7 @@ func setLimits(cpuSeconds, memory int64) error {
 		return err
 	}
 	cpu := uint64(cpuSeconds + u.Utime.Sec + u.Stime.Sec + 1)
+	data := uint64(memory) * detectorShare
 	for _, l := range []struct {
 		which     int
 		soft, max uint64
@@ -62,7 +63,7 @@ func setLimits(cpuSeconds, memory int64) error {
 		{unix.RLIMIT_NOFILE, 32, 32},
 		// Private writable memory: the Go heap and PDFium's memory. RLIMIT_AS would also count
 		// what the runtime reserves and never uses.
-		{unix.RLIMIT_DATA, uint64(memory), uint64(memory)},
+		{unix.RLIMIT_DATA, data, data},
 	} {
 		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: l.soft, Max: l.max}); err != nil {
 			return fmt.Errorf("set limit %d: %w", l.which, err)
