@@ -25,7 +25,7 @@ type Policy struct {
 	// MayAsk lists the partner sites that may ask this library; empty: none.
 	MayAsk []concordat.SiteID `json:"may_ask,omitempty"`
 	// Show is the most that a partner is told about a match; empty: ShowNothing.
-	Show Show `json:"show,omitempty"`
+	Show concordat.Show `json:"show,omitempty"`
 	// Forward is the forwarding of checks against this library: unmatched, all or none; empty:
 	// the site's setting.
 	Forward string `json:"forward,omitempty"`
@@ -37,23 +37,10 @@ type Policy struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Show is a level of disclosure, each including the ones before it.
-type Show string
-
-// The levels of disclosure.
-const (
-	ShowNothing  Show = "nothing"
-	ShowExists   Show = "exists"   // that there is a match
-	ShowCounts   Show = "counts"   // how many sentences match
-	ShowMetadata Show = "metadata" // title and contact
-	ShowOverlap  Show = "overlap"  // the words that both sides have
-	ShowPassage  Show = "passage"  // the source's passage
-)
-
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
 func (p Policy) Validate() error {
 	switch p.Show {
-	case "", ShowNothing, ShowExists, ShowCounts, ShowMetadata, ShowOverlap, ShowPassage:
+	case "", concordat.ShowNothing, concordat.ShowExists, concordat.ShowCounts, concordat.ShowMetadata, concordat.ShowOverlap, concordat.ShowPassage:
 	default:
 		return fmt.Errorf("%w: show %q", concordat.ErrInvalid, p.Show)
 	}

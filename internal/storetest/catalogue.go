@@ -38,7 +38,7 @@ func testLibraries(t *testing.T, p Place) {
 		t.Fatalf("got %v, want none", ls)
 	}
 	b := store.Library{ID: "b", Title: "法规 \x00\xff", Created: start.Add(1234567 * time.Nanosecond), Policy: store.Policy{
-		MayAsk: []concordat.SiteID{"south"}, Show: store.ShowOverlap, Forward: "none", Template: "grant",
+		MayAsk: []concordat.SiteID{"south"}, Show: concordat.ShowOverlap, Forward: "none", Template: "grant",
 		Embargo: start.Add(time.Hour), Expires: start.Add(time.Hour * 1000)}}
 	must(t, db.CreateLibrary(ctx, b))
 	wantErr(t, db.CreateLibrary(ctx, store.Library{ID: "b"}), concordat.ErrExists)

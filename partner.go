@@ -1,0 +1,393 @@
+package concordat
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// FederationID names a federation: a group of sites that share fingerprint keys.
+type FederationID string
+
+// Epoch is one key period of a federation. Fingerprints of two epochs cannot be compared: their
+// schemes differ.
+type Epoch struct {
+	Federation FederationID `json:"federation"`
+	Number     uint32       `json:"number"` // from 1
+}
+
+// String returns the federation and the number, such as health-sciences/3.
+func (e Epoch) String() string { return fmt.Sprintf("%s/%d", e.Federation, e.Number) }
+
+// Show is a level of disclosure, each including the ones before it.
+type Show string
+
+// The levels of disclosure.
+const (
+	ShowNothing  Show = "nothing"
+	ShowExists   Show = "exists"   // that there is a match
+	ShowCounts   Show = "counts"   // how many documents match, and how many sentences of each
+	ShowMetadata Show = "metadata" // which sentences; title, author, date and contact
+	ShowOverlap  Show = "overlap"  // the words that both sides have
+	ShowPassage  Show = "passage"  // the source's passage, after a person agreed
+)
+
+// Levels are all levels of disclosure, least first.
+func Levels() []Show {
+	return []Show{ShowNothing, ShowExists, ShowCounts, ShowMetadata, ShowOverlap, ShowPassage}
+}
+
+// JobID names the check of one document at one partner: random, so that neither a partner's two
+// answers nor two partners can be joined by it.
+type JobID [16]byte
+
+// Handle is a partner's pseudonym for one of its documents, of one asker only.
+type Handle [16]byte
+
+// Reason says why a partner, or a library of it, does not answer. Reasons are part of the protocol.
+type Reason string
+
+// The reasons.
+const (
+	ReasonLibrary  Reason = "library"  // no such library is open to the asker
+	ReasonPurpose  Reason = "purpose"  // not for this purpose
+	ReasonLevel    Reason = "level"    // less is shown than was asked for
+	ReasonBudget   Reason = "budget"   // the asker's budget is used up
+	ReasonEmbargo  Reason = "embargo"  // not yet
+	ReasonExpired  Reason = "expired"  // no longer
+	ReasonEpoch    Reason = "epoch"    // no fingerprints of this epoch
+	ReasonScheme   Reason = "scheme"   // another recipe
+	ReasonGate     Reason = "gate"     // too little matches to be shown
+	ReasonUnknown  Reason = "unknown"  // no such job, document or request, or no longer
+	ReasonApproval Reason = "approval" // a person said no, or has not answered in time
+	ReasonBusy     Reason = "busy"     // try again later
+	ReasonFault    Reason = "fault"    // something failed there
+)
+
+// Refusal is the typed error of a question that a partner does not answer. It wraps ErrRefused, or
+// ErrScheme for ReasonScheme and ReasonEpoch, or ErrUnavailable for ReasonBusy and ReasonFault.
+type Refusal struct {
+	Reason Reason    `json:"reason"`
+	Words  string    `json:"words"` // for an administrator; discloses nothing else
+	Retry  time.Time `json:"retry,omitzero"`
+}
+
+func (r *Refusal) Error() string {
+	if r.Words == "" {
+		return string(r.Reason)
+	}
+	return string(r.Reason) + ": " + r.Words
+}
+
+func (r *Refusal) Unwrap() error {
+	switch r.Reason {
+	case ReasonScheme, ReasonEpoch:
+		return ErrScheme
+	case ReasonBusy, ReasonFault:
+		return ErrUnavailable
+	}
+	return ErrRefused
+}
+
+// Statement is a partner's signed word: what it answered, in the bytes it signed, kept so that a
+// report can be checked by somebody who trusts only the partner's site card.
+type Statement struct {
+	Site      SiteID    `json:"site"`
+	Kind      string    `json:"kind"`      // of the answer, such as answer or outline
+	KeyEpoch  uint32    `json:"key_epoch"` // of the site's signing key
+	At        time.Time `json:"at"`
+	Request   []byte    `json:"request"` // SHA-256 of the request's payload
+	Payload   []byte    `json:"payload"` // doc/format.md
+	Signature []byte    `json:"signature"`
+}
+
+// AskedSentence is one sentence of an Ask.
+type AskedSentence struct {
+	Fingerprint Fingerprint
+	Gate        int // bits, 0 to 100; see Sentence
+}
+
+// MostAsked is the most sentences of one Ask; longer documents are asked in several.
+const MostAsked = 8192
+
+// Ask is what one check asks of one partner: the first round. The fingerprints are of the epoch's key.
+type Ask struct {
+	Job        JobID
+	Epoch      Epoch
+	Scheme     Scheme
+	Libraries  []LibraryID     // at least one
+	Sentences  []AskedSentence // 1 to MostAsked; their order says nothing
+	Probe      Probe
+	Limit      int    // most matches for one sentence, nearest first; 0: the partner's own limit
+	Level      Show   // the most that is wanted
+	Purpose    string // a word agreed in the federation, such as thesis
+	Standing   bool   // asks to be told of later documents, where the partner agrees
+	Authors    [][16]byte
+	Commitment [32]byte // SHA-256 of a salt that stays at the asker and the submission's text
+}
+
+// Tell is the answer to an Ask.
+type Tell struct {
+	Libraries []LibraryTell  // one for each library asked, in its order
+	Documents []DocumentTell // of libraries with level counts or above, most matches first
+	Hits      []Hit          // of libraries with level metadata or above: by Sentence, Distance, Document, Ordinal
+	Statement Statement      `json:"-"`
+}
+
+// LibraryTell is what a Tell says of one library.
+type LibraryTell struct {
+	Library   LibraryID
+	Level     Show     // granted; ShowNothing with a Refusal
+	Refusal   *Refusal // nil: answered
+	Ready     float64  // share of the library's documents with fingerprints of the epoch, 0 to 1
+	Exists    bool     // something matches; false below ShowExists
+	Documents int      // that match; at ShowCounts fewer than three are told as 2, "few"
+	Sentences int      // of the ask that match; likewise
+	Missing   int      // shards that did not answer
+	Capped    int      // see Answer.Capped
+	// Left of today's budget after this answer; negative: no limit.
+	LeftSentences, LeftDisclosures int
+	Standing                       bool // the ask stays, and later matches will be told
+}
+
+// DocumentTell is a partner's document with matches. From ShowMetadata on it says which.
+type DocumentTell struct {
+	Handle  Handle
+	Library int // index into Tell.Libraries
+	Matches int // sentences of the ask that it matches; at ShowCounts fewer than three are 2
+	Title   string
+	Author  string
+	Contact string    // whom to turn to
+	Date    time.Time // of the document; zero: unknown
+	// Outline tells in which form the second round shows the document: OutlineWords,
+	// OutlineFingerprints, or empty for none.
+	Outline string
+}
+
+// Hit is one sentence of a partner near one that was asked.
+type Hit struct {
+	Sentence  int // index into Ask.Sentences
+	Document  int // index into Tell.Documents
+	Ordinal   int // of the sentence in its document
+	Distance  int // bits
+	Documents int // see Match.Documents
+}
+
+// Forms of an outline.
+const (
+	OutlineWords        = "words"        // keyed word sets (package align, Sketch)
+	OutlineFingerprints = "fingerprints" // the fingerprints of the partner's sentences
+)
+
+// OutlineAsk asks for outlines of nominated documents: the second round.
+type OutlineAsk struct {
+	Job       JobID
+	Epoch     Epoch
+	Documents []OutlineOf
+}
+
+// OutlineOf names a document and the sentences, ascending, around which its outline is wanted.
+type OutlineOf struct {
+	Handle   Handle
+	Ordinals []int
+}
+
+// Outlines is the answer to an OutlineAsk, a document for each one asked, in order.
+type Outlines struct {
+	Documents []Outline
+	Statement Statement `json:"-"`
+}
+
+// Outline is what an owner shows of a document near its matches.
+type Outline struct {
+	Handle  Handle
+	Refusal *Refusal // nil: shown
+	Form    string   // OutlineWords or OutlineFingerprints
+	Bits    int      // of a word's hash; 0 for fingerprints
+	Length  int      // of the document's text, bytes
+	Units   []OutlineUnit
+}
+
+// OutlineUnit is about a sentence of an outline; units are in the order of the text.
+type OutlineUnit struct {
+	Ordinal     int
+	Span        Span // in the partner's text
+	Chars       int  // letters and digits, one Han character counting as three
+	Words       []uint16
+	Features    int // distinct features, of fingerprints
+	Fingerprint Fingerprint
+}
+
+// EdgesAsk asks for the words, as a byte each of a keyed hash, of a passage that is probably copied
+// word for word: the edge round.
+type EdgesAsk struct {
+	Job    JobID
+	Epoch  Epoch
+	Handle Handle
+	Spans  []Span // of the partner's text, as its outline had them, in order
+}
+
+// Edges is the answer to an EdgesAsk.
+type Edges struct {
+	Passages  []EdgeWords // one for each span asked
+	Statement Statement   `json:"-"`
+}
+
+// EdgeWords are the words of one passage: spans of the partner's text and a hash for each.
+type EdgeWords struct {
+	Spans []Span
+	Words []byte
+}
+
+// RevealAsk asks to see more of a match. It carries the asker's own words.
+type RevealAsk struct {
+	Job      JobID
+	Epoch    Epoch
+	Handle   Handle
+	Level    Show // ShowOverlap or ShowPassage
+	Passages []RevealPassage
+	Reason   string // for the person who decides on ShowPassage
+	Contact  string
+}
+
+// RevealPassage is one passage to be shown: where it is there, and the asker's own text for it.
+type RevealPassage struct {
+	Span Span // of the partner's text
+	Text string
+}
+
+// Disclosure states of a request for full passages.
+const (
+	DisclosureGranted   = "granted"
+	DisclosurePending   = "pending" // a person is asked
+	DisclosureRefused   = "refused"
+	DisclosureExpired   = "expired"
+	DisclosureWithdrawn = "withdrawn"
+)
+
+// Revealed is the answer to a RevealAsk, and to asking the same again later.
+type Revealed struct {
+	State    string // of the disclosure
+	Words    string // of the person who decided
+	Until    time.Time
+	Passages []RevealedPassage // of a granted request, one for each passage asked
+	// Statement is signed by the partner.
+	Statement Statement `json:"-"`
+}
+
+// RevealedPassage is what is shown of one passage.
+type RevealedPassage struct {
+	// Shared are runs of words, as spans of the asker's text, that the partner's passage also has, in
+	// the same order. Nothing else of the passage is told at ShowOverlap.
+	Shared []Span
+	Text   string // the partner's passage, at ShowPassage
+}
+
+// Catalogue is what a site opens to a partner.
+type Catalogue struct {
+	Libraries []OpenLibrary
+	Statement Statement `json:"-"`
+}
+
+// OpenLibrary is a library as a partner sees it.
+type OpenLibrary struct {
+	ID          LibraryID   `json:"id"`
+	Title       string      `json:"title"`
+	Description string      `json:"description,omitempty"`
+	Documents   int         `json:"documents"` // rounded up to two digits
+	Level       Show        `json:"level"`     // the most that is shown
+	Outline     string      `json:"outline,omitempty"`
+	Purposes    []string    `json:"purposes,omitempty"` // empty: any
+	Ship        bool        `json:"ship,omitempty"`     // may be mirrored
+	Standing    bool        `json:"standing,omitempty"` // keeps standing asks
+	Ready       []EpochTell `json:"ready"`
+	Embargo     time.Time   `json:"embargo,omitzero"`
+	Expires     time.Time   `json:"expires,omitzero"`
+	// Budget of sentences and of disclosures a day; negative: no limit.
+	Sentences   int `json:"sentences"`
+	Disclosures int `json:"disclosures"`
+}
+
+// EpochTell says how much of a library has fingerprints of an epoch.
+type EpochTell struct {
+	Epoch  Epoch   `json:"epoch"`
+	Scheme Scheme  `json:"scheme"`
+	Ready  float64 `json:"ready"` // share of documents, 0 to 1
+}
+
+// ShipAsk asks for what changed in a library since Cursor: history shipping.
+type ShipAsk struct {
+	Epoch   Epoch
+	Library LibraryID
+	Cursor  []byte // of the last Shipment; nil: from the beginning. At most 64 bytes.
+}
+
+// Shipment is a part of a library as fingerprints only.
+type Shipment struct {
+	Scheme    Scheme
+	Documents []ShippedDocument
+	Cursor    []byte    // to go on from
+	More      bool      // there is more to fetch now
+	Statement Statement `json:"-"`
+}
+
+// ShippedDocument is one document of a mirror. Removed: it is no longer there, and nothing else is told.
+type ShippedDocument struct {
+	Handle    Handle
+	Removed   bool
+	Title     string // at level metadata or above
+	Author    string
+	Contact   string
+	Date      time.Time
+	Sentences []ShippedSentence
+}
+
+// ShippedSentence is one sentence of a mirrored document, in the order of its text.
+type ShippedSentence struct {
+	Fingerprint Fingerprint
+	Ordinal     int
+}
+
+// Notice tells a partner something it did not ask for now.
+type Notice struct {
+	Kind    string    // NoticeAlert, NoticeWithdrawn, NoticeDisclosure
+	Job     JobID     // of the ask, for alerts and disclosures
+	Library LibraryID // withdrawn
+	Tell    *Tell     // alerts: what matches now
+	Words   string
+	At      time.Time
+}
+
+// Kinds of notices.
+const (
+	NoticeAlert      = "alert"      // a later document matches a standing ask
+	NoticeWithdrawn  = "withdrawn"  // a library is no longer open: its mirror is to be deleted
+	NoticeDisclosure = "disclosure" // a request for passages was decided
+)
+
+// A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when
+// ctx does, and fail with a *Refusal where the partner says no and with ErrUnavailable where it
+// does not answer.
+type Partner interface {
+	Site() SiteID
+	Catalogue(ctx context.Context) (*Catalogue, error)
+	Ask(ctx context.Context, a *Ask) (*Tell, error)
+	Outline(ctx context.Context, a *OutlineAsk) (*Outlines, error)
+	Edges(ctx context.Context, a *EdgesAsk) (*Edges, error)
+	Reveal(ctx context.Context, a *RevealAsk) (*Revealed, error)
+	Ship(ctx context.Context, a *ShipAsk) (*Shipment, error)
+	Notify(ctx context.Context, n *Notice) error
+}
+
+// An Answerer answers partners; from is who asks, known for certain. Refusals are *Refusal; any
+// other error is told to the asker as ReasonFault without its text. Statements are left to the
+// caller.
+type Answerer interface {
+	OpenTo(ctx context.Context, from SiteID) (*Catalogue, error)
+	Answer(ctx context.Context, from SiteID, a *Ask) (*Tell, error)
+	AnswerOutline(ctx context.Context, from SiteID, a *OutlineAsk) (*Outlines, error)
+	AnswerEdges(ctx context.Context, from SiteID, a *EdgesAsk) (*Edges, error)
+	AnswerReveal(ctx context.Context, from SiteID, a *RevealAsk) (*Revealed, error)
+	AnswerShip(ctx context.Context, from SiteID, a *ShipAsk) (*Shipment, error)
+	Receive(ctx context.Context, from SiteID, n *Notice) error
+}
