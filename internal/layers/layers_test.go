@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"extract/sandbox": {"extract"},
 	"cluster":         {"", "index"},
 	"screen":          {"", "segment", "minhash", "simhash"},
+	"web":             {"", "report", "report/html", "site", "store"},
 	"site":            {"", "profile", "segment", "align", "report", "store"},
 	// eval and bench may use everything below cmd; cmd joins all.
 }
