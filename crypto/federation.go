@@ -73,9 +73,9 @@ func (e FederationEpoch) Serves(now time.Time) bool {
 // named as it would be with the public key: a recipe has its own key.
 func (e FederationEpoch) FingerprintKey(scheme string) []byte { return e.derive("fingerprint", scheme) }
 
-// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order). It is the
-// asker's and the owner's alone, given the two sites in that order: what one asker saw cannot be
-// compared with what another one saw.
+// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order) that owner shows
+// to asker. Every pair of sites has its own, so that sketches cannot be compared across pairs as they
+// stand; a member can still compute any of them, as it holds the epoch's secret.
 func (e FederationEpoch) SketchKey(asker, owner SiteID) []byte {
 	return e.derive("sketch", string(asker[:])+string(owner[:]))
 }
