@@ -33,6 +33,8 @@ var allowed = map[string][]string{
 	"cluster":         {"", "index"},
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"web":             {"", "report", "report/html", "site", "store"},
+	"crypto":          {},
+	"crypto/keyfile":  {"crypto"},
 	"site":            {"", "profile", "segment", "align", "report", "store"},
 	// eval and bench may use everything below cmd; cmd joins all.
 }
@@ -47,6 +49,7 @@ var outside = map[string][]string{
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
 	"net/http":                          {"web", "federation", "cluster", "cmd/concordat"},
+	"golang.org/x/crypto":               {"crypto"},
 	"github.com/spf13/cobra":            {"cmd/concordat"},
 	"github.com/clipperhouse/uax29":     {"segment"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
@@ -54,7 +57,7 @@ var outside = map[string][]string{
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
 // the file and the reason.
-var pure = []string{"", "segment", "minhash", "simhash", "profile", "align", "screen", "report", "report/html", "extract"}
+var pure = []string{"", "segment", "minhash", "simhash", "profile", "align", "screen", "report", "report/html", "extract", "crypto"}
 
 var impure = map[string]string{
 	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files
