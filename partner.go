@@ -354,6 +354,9 @@ type Notice struct {
 	Job     JobID     // of the ask, for alerts and disclosures
 	Library LibraryID // withdrawn
 	Tell    *Tell     // alerts: what matches now
+	// Asked is len(Ask.Sentences) of the standing ask as the partner received it, padding included. The
+	// transport needs it to give the hits of Tell the asker's own sentence numbers; 0 drops them.
+	Asked int
 	Words   string
 	At      time.Time
 }
