@@ -275,6 +275,22 @@ func (p *Profiler) Resemblance(a, b string) (float64, error) {
 	return float64(common) / float64(len(fa)+len(fb)-common), nil
 }
 
+// Size returns the letters and digits of a sentence, one Han character counting as three, and the
+// number of its distinct features: what an alignment of fingerprints needs beside them.
+func (p *Profiler) Size(sentence string) (chars, features int, err error) {
+	s := p.scratch.Get().(*scratch)
+	defer p.scratch.Put(s)
+	set, err := s.set(sentence, nil)
+	for i := range s.text.Words {
+		n := int(s.text.Words[i].Chars)
+		if s.text.Words[i].Flags&segment.Han != 0 {
+			n *= 3
+		}
+		chars += n
+	}
+	return chars, len(set), err
+}
+
 // set appends the distinct features of a text, read as one block, in order.
 func (s *scratch) set(text string, dst []uint64) ([]uint64, error) {
 	if err := s.text.Split(text); err != nil {

@@ -94,10 +94,11 @@ func (db *DB) AnswerJob(ctx context.Context, partner concordat.SiteID, job conco
 	return j, db.fail(err, "job of %s", partner)
 }
 
-// ForgetAnswerJobs forgets the jobs not used since the given time.
+// ForgetAnswerJobs forgets the jobs not used since the given time, but for those with a standing ask.
 func (db *DB) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM answer_job WHERE used < ?`, stamp(before))
+		_, err := c.exec(ctx, `DELETE FROM answer_job WHERE used < ?
+			AND NOT EXISTS (SELECT 1 FROM standing_ask s WHERE s.partner = answer_job.partner AND s.job = answer_job.job)`, stamp(before))
 		return err
 	})
 	return db.fail(err, "forget jobs")

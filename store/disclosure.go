@@ -97,6 +97,13 @@ func (db *DB) DisclosuresOf(ctx context.Context, direction string, partner conco
 	return ds, db.fail(err, "disclosures of %s", partner)
 }
 
+// PendingDisclosures counts the requests of a partner that wait for a person here.
+func (db *DB) PendingDisclosures(ctx context.Context, partner concordat.SiteID) (n int, err error) {
+	err = db.read().row(ctx, `SELECT count(*) FROM disclosure WHERE direction = ? AND partner = ? AND state = ? AND until > ?`,
+		DisclosureIn, partner, concordat.DisclosurePending, stamp(db.now())).Scan(&n)
+	return n, db.fail(err, "pending disclosures of %s", partner)
+}
+
 // Disclosures returns all requests, with one state where that is not empty, the latest first: at
 // most limit.
 func (db *DB) Disclosures(ctx context.Context, state string, limit int) ([]Disclosure, error) {

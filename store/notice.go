@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -149,27 +150,30 @@ type StandingAsk struct {
 	Ask     concordat.Ask
 }
 
-// AddStandingAsk keeps a question until it expires. It fails with concordat.ErrRefused where the
+// AddStandingAsk keeps a question until it expires; the same one twice counts once. It fails with concordat.ErrRefused where the
 // partner would have more than most sentences standing in the epoch.
 func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
 		err = db.write(ctx, func(c conn) error {
 			a := &x.Ask
+			b, err := json.Marshal(a)
+			if err != nil {
+				return err
+			}
+			sum := sha256.Sum256(b)
+			digest := hex.EncodeToString(sum[:])
 			var held int
-			if err := c.row(ctx, `SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND federation = ? AND number = ?`,
-				x.Partner, a.Epoch.Federation, a.Epoch.Number).Scan(&held); err != nil {
+			if err := c.row(ctx, `SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND federation = ? AND number = ? AND digest <> ?`,
+				x.Partner, a.Epoch.Federation, a.Epoch.Number, digest).Scan(&held); err != nil {
 				return err
 			}
 			if held+len(a.Sentences) > most {
 				return fmt.Errorf("%w: %d sentences stand", concordat.ErrRefused, held)
 			}
-			b, err := json.Marshal(a)
-			if err != nil {
-				return err
-			}
-			_, err = c.exec(ctx, `INSERT INTO standing_ask (partner, job, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-				x.Partner, hex.EncodeToString(a.Job[:]), a.Epoch.Federation, a.Epoch.Number, len(a.Sentences), stamp(db.now()), stamp(x.Expires), b)
+			_, err = c.exec(ctx, `INSERT INTO standing_ask (partner, job, digest, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (partner, digest) DO UPDATE SET expires = excluded.expires`,
+				x.Partner, hex.EncodeToString(a.Job[:]), digest, a.Epoch.Federation, a.Epoch.Number, len(a.Sentences), stamp(db.now()), stamp(x.Expires), b)
 			return err
 		})
 	}

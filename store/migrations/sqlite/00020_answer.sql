@@ -126,12 +126,14 @@ CREATE TABLE standing_ask (
     seq        INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     partner    TEXT    NOT NULL,
     job        TEXT    NOT NULL,
+    digest     TEXT    NOT NULL, -- of ask
     federation TEXT    NOT NULL,
     number     INTEGER NOT NULL,
     sentences  INTEGER NOT NULL,
     made       INTEGER NOT NULL,
     expires    INTEGER NOT NULL,
-    ask        BLOB    NOT NULL -- JSON
+    ask        BLOB    NOT NULL, -- JSON
+    UNIQUE (partner, digest)
 ) STRICT;
 CREATE INDEX standing_ask_epoch ON standing_ask (federation, number, seq);
 CREATE INDEX standing_ask_job ON standing_ask (partner, job);
