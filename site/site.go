@@ -38,6 +38,8 @@ type Store interface {
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	Findings(ctx context.Context, id concordat.TaskID) ([]byte, error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
+
+	AnswerStore
 }
 
 var _ Store = (*store.DB)(nil)
@@ -55,7 +57,8 @@ type Options struct {
 
 // Site is one member of the federation.
 type Site struct {
-	o Options
+	o      Options
+	epochs epochSets
 }
 
 // New returns a Site over what the options hand in.
@@ -69,7 +72,7 @@ func New(o Options) *Site {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Site{o: o}
+	return &Site{o: o, epochs: epochSets{poke: make(chan struct{}, 1)}}
 }
 
 // ID returns the site's identity.
@@ -121,7 +124,11 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 	if err := s.o.Index.Delete(ctx, refs...); err != nil {
 		return fmt.Errorf("delete from %s: %w", lib, err)
 	}
-	return s.o.Store.DeleteDocuments(ctx, lib, ids...)
+	if err := s.o.Store.DeleteDocuments(ctx, lib, ids...); err != nil {
+		return err
+	}
+	s.pokeEpochs()
+	return nil
 }
 
 // deletePage is how many documents of a library are deleted at a time.
