@@ -50,6 +50,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Tokens", testTokens},
 		{"FirstAccount", testFirstAccount},
 		{"JoinAccount", testJoinAccount},
+		{"Reviews", testReviews},
 		{"Findings", testFindings},
 		{"Results", testResults},
 		{"Audit", testAudit},
