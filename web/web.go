@@ -18,6 +18,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,6 +117,11 @@ func (w *Web) parse() error {
 			"t":       l.say,
 			"percent": report.Percent,
 			"add":     func(a, b int) int { return a + b },
+			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
+			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
+			"kind":    report.KindWords,
+			"close":   report.Closeness,
+			"why":     report.ExclusionWords,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
@@ -138,6 +145,8 @@ func (w *Web) routes() {
 	m.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
+	m.HandleFunc("GET /join", w.joinPage)
+	m.HandleFunc("POST /join", w.join)
 	m.HandleFunc("GET /login", w.loginPage)
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
@@ -155,7 +164,12 @@ func (w *Web) routes() {
 	m.HandleFunc("GET /checks/{id}/events", w.as(all, w.events))
 	m.HandleFunc("POST /checks/{id}/cancel", w.as(hand, w.cancel))
 	m.HandleFunc("GET /checks/{id}/report", w.as(all, w.reportPage))
+	m.HandleFunc("POST /checks/{id}/rules", w.as(all[:2], w.changeRules))
+	m.HandleFunc("POST /checks/{id}/notes", w.as(all[:2], w.addNote))
 	m.HandleFunc("GET /libraries", w.as(all, w.librariesPage))
+	m.HandleFunc("GET /people", w.as(all[:1], w.peoplePage))
+	m.HandleFunc("POST /people", w.as(all[:1], w.addPerson))
+	m.HandleFunc("POST /people/{name}", w.as(all[:1], w.changePerson))
 	m.HandleFunc("/", w.as(all, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
@@ -188,6 +202,9 @@ type frame struct {
 	Visitor  *visitor // nil: nobody has signed in
 	Page     any
 }
+
+// MayManage reports whether the visitor may say who signs in.
+func (f frame) MayManage() bool { return f.Visitor != nil && f.Visitor.Role == store.RoleAdministrator }
 
 // MayCheck reports whether the visitor may hand something in.
 func (f frame) MayCheck() bool { return f.Visitor != nil && f.Visitor.Role != store.RoleAuditor }

@@ -49,6 +49,8 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Accounts", testAccounts},
 		{"Tokens", testTokens},
 		{"FirstAccount", testFirstAccount},
+		{"JoinAccount", testJoinAccount},
+		{"Reviews", testReviews},
 		{"Findings", testFindings},
 		{"Results", testResults},
 		{"Audit", testAudit},
