@@ -30,9 +30,11 @@ var allowed = map[string][]string{
 	"align":           {"", "segment"},
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
+	"cluster":         {"", "index"},
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"crypto":          {},
 	"crypto/keyfile":  {"crypto"},
+	"web":             {"", "report", "report/html", "site", "store"},
 	"site":            {"", "profile", "segment", "align", "report", "store"},
 	// eval and bench may use everything below cmd; cmd joins all.
 }
@@ -47,7 +49,7 @@ var outside = map[string][]string{
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
 	"net/http":                          {"web", "federation", "cluster", "cmd/concordat"},
-	"golang.org/x/crypto":               {"crypto"},
+	"golang.org/x/crypto":               {"crypto", "web"},
 	"github.com/spf13/cobra":            {"cmd/concordat"},
 	"github.com/clipperhouse/uax29":     {"segment"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
