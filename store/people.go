@@ -116,6 +116,7 @@ type Purpose string
 const (
 	PurposeSession Purpose = "session" // a browser that is signed in
 	PurposeFirst   Purpose = "first"   // makes the first administrator, once
+	PurposeJoin    Purpose = "join"    // lets somebody choose the password of an account, once
 )
 
 // Token is what proves who somebody is. The store keeps its hash only.
@@ -162,6 +163,26 @@ func (db *DB) DeleteToken(ctx context.Context, secret string) error {
 		return err
 	})
 	return db.fail(err, "forget a token")
+}
+
+// JoinAccount uses up the token of PurposeJoin and sets the password of its account, both or
+// neither; the account is signed out everywhere and other links to it stop working. It returns the
+// account, and fails with concordat.ErrNotFound where the token is unknown, used or expired.
+func (db *DB) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
+	var a Account
+	err := db.write(ctx, func(c conn) error {
+		var name string
+		err := c.row(ctx, `SELECT account FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeJoin, stamp(db.now())).Scan(&name)
+		if err != nil {
+			return err
+		}
+		if _, err := c.exec(ctx, `DELETE FROM token WHERE account = ?`, name); err != nil {
+			return err
+		}
+		a, err = scanAccount(c.row(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0 RETURNING `+accountColumns, password, name))
+		return err
+	})
+	return a, db.fail(err, "set a password")
 }
 
 // FirstAccount uses up the token of PurposeFirst and makes an administrator, both or neither. It

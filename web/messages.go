@@ -75,6 +75,8 @@ var messages = map[string][2]string{
 	"title.libraries": {"Libraries", "文库"},
 	"title.login":     {"Sign in", "登录"},
 	"title.first":     {"First administrator", "首位管理员"},
+	"title.join":      {"Choose a password", "设置密码"},
+	"title.people":    {"People", "人员"},
 	"title.error":     {"This did not work", "操作未完成"},
 
 	"nav.main":     {"Main", "主导航"},
@@ -102,6 +104,21 @@ var messages = map[string][2]string{
 	"first.name":    {"Give the account a name.", "请填写账号名。"},
 	"first.short":   {"The password needs at least 10 characters.", "密码至少需要 10 个字符。"},
 	"first.differ":  {"The two passwords differ.", "两次输入的密码不一致。"},
+
+	"join.submit": {"Keep the password and sign in", "保存密码并登录"},
+
+	"people.caption":  {"People who may sign in", "可登录的人员"},
+	"people.title":    {"Name", "姓名"},
+	"people.role":     {"Role", "角色"},
+	"people.do":       {"Change", "操作"},
+	"people.add":      {"Add a person", "添加人员"},
+	"people.submit":   {"Add", "添加"},
+	"people.taken":    {"There is an account of that name already.", "该账号名已被使用。"},
+	"people.link":     {"Give this link to %s. It works once, within three days, and is not shown again.", "请将此链接交给 %s。链接三天内有效，只能使用一次，不再显示。"},
+	"people.disabled": {"disabled", "已停用"},
+	"people.disable":  {"Disable", "停用"},
+	"people.enable":   {"Enable", "启用"},
+	"people.relink":   {"New link", "新链接"},
 
 	"checks.none":    {"Nothing has been checked yet.", "尚无检测记录。"},
 	"checks.title":   {"Document", "文档"},

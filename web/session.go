@@ -183,15 +183,52 @@ func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 }
 
 func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
-	if err := form(rw, r); err != nil {
+	p, password, ok := w.choose(rw, r, "first", true)
+	if !ok {
+		return
+	}
+	hash, err := hashPassword(r.Context(), password)
+	if err == nil {
+		err = w.o.Store.FirstAccount(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash, Created: w.o.Now()})
+	}
+	w.joined(rw, r, p.Name, "first_administrator", err)
+}
+
+func (w *Web) joinPage(rw http.ResponseWriter, r *http.Request) {
+	key := r.URL.Query().Get("key")
+	t, err := w.o.Store.Token(r.Context(), key, store.PurposeJoin)
+	if err != nil {
 		w.fail(rw, r, nil, err)
 		return
 	}
+	w.show(rw, r, nil, http.StatusOK, "join", "title.join", signPage{Key: key, Name: t.Account})
+}
+
+func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
+	p, password, ok := w.choose(rw, r, "join", false)
+	if !ok {
+		return
+	}
+	hash, err := hashPassword(r.Context(), password)
+	var a store.Account
+	if err == nil {
+		a, err = w.o.Store.JoinAccount(r.Context(), p.Key, hash)
+	}
+	w.joined(rw, r, a.Name, "password_chosen", err)
+}
+
+// choose reads the form in which somebody chooses a password, and shows it again where something is
+// wrong with it.
+func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named bool) (p signPage, password string, ok bool) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, nil, err)
+		return p, "", false
+	}
 	f := r.PostForm
-	p := signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
-	password := f.Get("password")
+	p = signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
+	password = f.Get("password")
 	switch n := len([]rune(password)); {
-	case p.Name == "":
+	case named && p.Name == "":
 		p.Problem = "first.name"
 	case n < leastSecret || len(password) > mostSecret:
 		p.Problem = "first.short"
@@ -199,21 +236,21 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 		p.Problem = "first.differ"
 	}
 	if p.Problem != "" {
-		w.show(rw, r, nil, http.StatusBadRequest, "first", "title.first", p)
-		return
+		w.show(rw, r, nil, http.StatusBadRequest, page, "title."+page, p)
 	}
-	hash, err := hashPassword(r.Context(), password)
+	return p, password, p.Problem == ""
+}
+
+// joined signs somebody in whose password was set, unless err says that it was not.
+func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name, action string, err error) {
 	if err == nil {
-		err = w.o.Store.FirstAccount(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash, Created: w.o.Now()})
-	}
-	if err == nil {
-		err = w.signIn(rw, r, p.Name)
+		err = w.signIn(rw, r, name)
 	}
 	if err != nil {
 		w.fail(rw, r, nil, err)
 		return
 	}
-	w.audit(r.Context(), p.Name, "first_administrator", nil)
+	w.audit(r.Context(), name, action, nil)
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 }
 

@@ -138,6 +138,8 @@ func (w *Web) routes() {
 	m.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
+	m.HandleFunc("GET /join", w.joinPage)
+	m.HandleFunc("POST /join", w.join)
 	m.HandleFunc("GET /login", w.loginPage)
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
@@ -156,6 +158,9 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /checks/{id}/cancel", w.as(hand, w.cancel))
 	m.HandleFunc("GET /checks/{id}/report", w.as(all, w.reportPage))
 	m.HandleFunc("GET /libraries", w.as(all, w.librariesPage))
+	m.HandleFunc("GET /people", w.as(all[:1], w.peoplePage))
+	m.HandleFunc("POST /people", w.as(all[:1], w.addPerson))
+	m.HandleFunc("POST /people/{name}", w.as(all[:1], w.changePerson))
 	m.HandleFunc("/", w.as(all, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
@@ -188,6 +193,9 @@ type frame struct {
 	Visitor  *visitor // nil: nobody has signed in
 	Page     any
 }
+
+// MayManage reports whether the visitor may say who signs in.
+func (f frame) MayManage() bool { return f.Visitor != nil && f.Visitor.Role == store.RoleAdministrator }
 
 // MayCheck reports whether the visitor may hand something in.
 func (f frame) MayCheck() bool { return f.Visitor != nil && f.Visitor.Role != store.RoleAuditor }

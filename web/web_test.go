@@ -441,6 +441,10 @@ func TestAccess(t *testing.T) {
 		{"GET", "/checks/none", [5]int{see, absent, absent, absent, absent}},
 		{"GET", "/checks/" + id + "/report", [5]int{see, absent, absent, absent, absent}}, // not done yet
 		{"GET", "/libraries", [5]int{see, ok, ok, ok, ok}},
+		{"GET", "/people", [5]int{see, ok, no, no, no}},
+		{"POST", "/people", [5]int{no, bad, no, no, no}},
+		{"POST", "/people/sue", [5]int{no, bad, no, no, no}},
+		{"GET", "/join", [5]int{absent, absent, absent, absent, absent}},
 		{"GET", "/nonsense", [5]int{see, absent, absent, absent, absent}},
 		{"POST", "/checks/" + id + "/cancel", [5]int{no, see, see, absent, no}},
 	} {
@@ -460,6 +464,34 @@ func TestAccess(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPeople adds a person, who chooses a password by the link, and disables them.
+func TestPeople(t *testing.T) {
+	d := newDesk(t, true)
+	admin := d.signedIn(t, "adam", store.RoleAdministrator)
+	page := admin.post("/people", http.StatusOK, url.Values{"name": {"bo <b>"}, "title": {"Bo"}, "role": {"submitter"}})
+	admin.post("/people", http.StatusConflict, url.Values{"name": {"bo <b>"}, "role": {"submitter"}})
+	admin.post("/people", http.StatusBadRequest, url.Values{"name": {"x"}, "role": {"queen"}})
+	link := regexp.MustCompile(`/join\?key=[A-Z2-7]+`).FindString(page)
+	if link == "" || strings.Contains(page, "<b>") {
+		t.Fatalf("no link, or markup, in\n%s", page)
+	}
+	bo := d.person(t)
+	if page := bo.get(link, http.StatusOK); !strings.Contains(page, "bo &lt;b&gt;") {
+		t.Errorf("the page does not say whose password it is:\n%s", page)
+	}
+	choice := url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {"long enough it is"}, "again": {"long enough it is"}}
+	if page := bo.post("/join", http.StatusOK, choice); !strings.Contains(page, "(submitter)") {
+		t.Errorf("not signed in:\n%s", page)
+	}
+	d.person(t).post("/join", http.StatusNotFound, choice)
+	admin.post("/people/bo%20%3Cb%3E", http.StatusOK, url.Values{"action": {"disable"}})
+	if page := bo.get("/checks", http.StatusOK); !strings.Contains(page, "Sign in") {
+		t.Error("disabled and still in")
+	}
+	bo.post("/login", http.StatusForbidden, url.Values{"name": {"bo <b>"}, "password": {"long enough it is"}})
+	admin.post("/people/adam", http.StatusBadRequest, url.Values{"action": {"disable"}})
 }
 
 // TestOtherPagesCannotAct: a request that another page makes a browser send changes nothing.

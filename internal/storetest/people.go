@@ -84,6 +84,40 @@ func testTokens(t *testing.T, p Place) {
 	must(t, db.DeleteToken(ctx, "one"))
 }
 
+func testJoinAccount(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	must(t, db.CreateAccount(ctx, account("ada", store.RoleOfficer)))
+	gone := account("bo", store.RoleOfficer)
+	gone.Disabled = true
+	must(t, db.CreateAccount(ctx, gone))
+	put := func(secret, name string, purpose store.Purpose) {
+		t.Helper()
+		must(t, db.PutToken(ctx, secret, store.Token{Purpose: purpose, Account: name, Made: start, Expires: start.Add(time.Hour)}))
+	}
+	put("session", "ada", store.PurposeSession)
+	put("link", "ada", store.PurposeJoin)
+	put("other", "ada", store.PurposeJoin)
+	put("disabled", "bo", store.PurposeJoin)
+	for _, secret := range []string{"guess", "session", "disabled"} {
+		_, err := db.JoinAccount(ctx, secret, "new")
+		wantErr(t, err, concordat.ErrNotFound)
+	}
+	got, err := db.JoinAccount(ctx, "link", "new")
+	must(t, err)
+	want := account("ada", store.RoleOfficer)
+	want.Password = "new"
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for _, secret := range []string{"link", "other"} {
+		_, err := db.JoinAccount(ctx, secret, "newer")
+		wantErr(t, err, concordat.ErrNotFound)
+	}
+	_, err = db.Token(ctx, "session", store.PurposeSession)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
 func testFirstAccount(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()

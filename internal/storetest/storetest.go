@@ -49,6 +49,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Accounts", testAccounts},
 		{"Tokens", testTokens},
 		{"FirstAccount", testFirstAccount},
+		{"JoinAccount", testJoinAccount},
 		{"Findings", testFindings},
 		{"Results", testResults},
 		{"Audit", testAudit},
