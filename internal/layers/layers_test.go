@@ -51,7 +51,7 @@ var outside = map[string][]string{
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
 	"net/http":                          {"web", "federation", "cluster", "cmd/concordat"},
-	"golang.org/x/crypto":               {"crypto"},
+	"golang.org/x/crypto":               {"crypto", "web"},
 	"github.com/spf13/cobra":            {"cmd/concordat"},
 	"github.com/clipperhouse/uax29":     {"segment"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
