@@ -39,6 +39,16 @@ const (
 // NewClient returns the partner of the roster with this identity. order is a secret of this site that
 // does not change while answers to its asks may come. Close ends idle connections.
 func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOptions) *Client {
+	o.defaults()
+	r := &remote{site: site, name: concordat.SiteID(site.String()), roster: roster, o: o}
+	r.http = httpClient(o.Dial, clientTLS(roster, o.Now, func(p crypto.Pin) bool {
+		m, ok := roster.Member(site)
+		return ok && m.Card.PinnedTLS(p)
+	}))
+	return &Client{site: r.name, order: order, link: r}
+}
+
+func (o *ClientOptions) defaults() {
 	if o.Timeout <= 0 || o.Timeout > crypto.MaxTTL {
 		o.Timeout = clientTimeout
 	}
@@ -54,12 +64,6 @@ func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOption
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
-	r := &remote{site: site, name: concordat.SiteID(site.String()), roster: roster, o: o}
-	r.http = httpClient(o.Dial, clientTLS(roster, o.Now, func(p crypto.Pin) bool {
-		m, ok := roster.Member(site)
-		return ok && m.Card.PinnedTLS(p)
-	}))
-	return &Client{site: r.name, order: order, link: r}
 }
 
 // remote is the link to a partner over HTTPS.
@@ -103,13 +107,10 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 		}
 	}
 	body, statement, err := r.ask(ctx, m.Card, t, payload)
-	if errors.Is(err, errKey) {
-		held := m.Card.Serial
-		if m.Card, err = r.renew(ctx); err == nil && m.Card.Serial == held {
-			err = r.failed(KindRejected, errKey)
-		}
-		if err == nil {
-			body, statement, err = r.ask(ctx, m.Card, t, payload)
+	if outdated(err) {
+		// A card that cannot be had, or is not newer, says nothing that err does not say.
+		if card, renewed := r.renew(ctx); renewed == nil && card.Serial > m.Card.Serial {
+			body, statement, err = r.ask(ctx, card, t, payload)
 		}
 	}
 	return body, statement, failure(ctx, r.name, KindDown, err)
@@ -117,6 +118,13 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 
 // errKey: the partner could not open the message.
 var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
+
+// outdated reports whether an error may come of a partner that has changed its keys: it shows another TLS
+// key, or cannot open the message. Either way the message did not run.
+func outdated(err error) bool {
+	var e *Error
+	return errors.Is(err, errKey) || errors.As(err, &e) && e.Kind == KindStranger
+}
 
 // ask is exchange with one card.
 func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
@@ -155,7 +163,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	case refusal == nil:
 		return reply.Payload, statement, nil
 	case refusal.Reason == wire.ReasonKey:
-		return nil, none, errKey
+		return nil, none, r.failed(KindRejected, errKey)
 	}
 	return nil, none, refusal
 }
@@ -327,30 +335,48 @@ func readReply(card *crypto.Card, site concordat.SiteID, t crypto.MessageType, o
 	}, refusal, nil
 }
 
-// renew fetches the partner's card and gives it to the roster if it is newer.
+// renew fetches the partner's card and gives it to the roster if it is newer. It takes any TLS key that
+// the new card names: the partner may have had to replace all of its keys.
 func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
+	defer cancel()
 	m, ok := r.roster.Member(r.site)
 	if !ok {
 		return nil, fmt.Errorf("site %s: %w", r.name, concordat.ErrNotFound)
 	}
-	var b []byte
-	err := error(r.failed(KindDown, errors.New("its card has no address")))
+	var last error
 	for _, url := range m.Card.URLs {
-		if b, err = r.call(ctx, http.MethodGet, address(url, pathCard), nil, crypto.MaxCard); err == nil {
-			break
+		card, err := r.fetch(ctx, url, m.Card)
+		if err == nil && card.Serial > m.Card.Serial {
+			err = r.roster.Renew(ctx, card)
 		}
+		if err == nil {
+			return card, nil
+		}
+		last = err
 	}
+	var e *Error
+	if errors.As(last, &e) {
+		e.Site = r.name
+	}
+	return nil, failure(ctx, r.name, KindDown, last)
+}
+
+func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*crypto.Card, error) {
+	s := newStranger(r.roster, r.o)
+	defer s.http.CloseIdleConnections()
+	b, err := s.fetch(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	card, err := crypto.Accept(r.site, m.Card, b, r.o.Now())
+	card, err := crypto.Accept(r.site, held, b, r.o.Now())
 	if err != nil {
-		return nil, r.failed(KindGarbage, err)
+		return nil, &Error{Kind: KindGarbage, Err: err}
 	}
-	if card == m.Card {
-		return card, nil
+	if err := s.trust(card); err != nil {
+		return nil, &Error{Kind: KindStranger, Err: err}
 	}
-	return card, r.roster.Renew(ctx, card)
+	return card, nil
 }
 
 // httpClient returns a client that speaks HTTP/1.1 over TLS as configured, directly, without cookies or
