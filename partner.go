@@ -99,6 +99,10 @@ type Statement struct {
 	Request   []byte    `json:"request"` // SHA-256 of the request's payload
 	Payload   []byte    `json:"payload"` // doc/format.md
 	Signature []byte    `json:"signature"`
+	// Asked is the request's payload, which the asker knows. With it the answer can be checked against
+	// what was asked: its sentences are in the order of Payload's hits, padding included. It holds
+	// fingerprints, or words, of the submission: leave it out where the statement is passed on.
+	Asked []byte `json:"asked,omitempty"`
 }
 
 // AskedSentence is one sentence of an Ask.

@@ -6,17 +6,18 @@ import (
 	"fmt"
 
 	"concordat"
+	"concordat/crypto"
 	"concordat/federation/wire"
 )
 
-// A Keeper says which scheme the fingerprints of an epoch have at this site, and gives the secrets of a
-// federation to its members. Its methods are safe for concurrent use.
+// A Keeper knows the epochs of the federations that the site is a member of. Its methods are safe for
+// concurrent use.
 type Keeper interface {
-	// Scheme returns the scheme of the epoch's fingerprints, or false if the site has none of it.
+	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not serve it now.
 	Scheme(e concordat.Epoch) (concordat.Scheme, bool)
-	// Secrets returns the secrets of the federation that the partner is to have, or a *concordat.Refusal
-	// if it is no member.
-	Secrets(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]wire.Secret, error)
+	// Grant returns the bytes of the crypto.FederationGrant for a member of a federation that the site
+	// leads, or a *concordat.Refusal.
+	Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error)
 }
 
 // answers turns the payloads of requests into payloads of replies.
@@ -24,13 +25,13 @@ type answers struct {
 	answerer concordat.Answerer
 	keeper   Keeper
 	order    [32]byte
-	card     func() []byte // the site's own card, signed
-	head     func() wire.Head
+	card     func() []byte    // the site's own card, signed
+	head     func() wire.Head // of its audit
 }
 
 // answer returns the payload that answers a request of type t. Every failure is a *concordat.Refusal
 // that tells nothing of its cause; the cause is the third result, for the log.
-func (s *answers) answer(ctx context.Context, from concordat.SiteID, t wire.Type, payload []byte) ([]byte, *concordat.Refusal, error) {
+func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) ([]byte, *concordat.Refusal, error) {
 	body, err := s.dispatch(ctx, from, t, payload)
 	if err == nil {
 		return body, nil, nil
@@ -48,11 +49,11 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t wire.Type
 	return nil, &concordat.Refusal{Reason: concordat.ReasonFault}, err
 }
 
-func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t wire.Type, payload []byte) ([]byte, error) {
+func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) ([]byte, error) {
 	switch t {
-	case wire.TypeAsk:
+	case crypto.TypeQuery:
 		return s.ask(ctx, from, payload)
-	case wire.TypeCatalogueAsk:
+	case crypto.TypeCatalogue:
 		if err := wire.ParseCatalogueAsk(payload); err != nil {
 			return nil, err
 		}
@@ -61,47 +62,47 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t wire.Ty
 			return nil, err
 		}
 		return wire.AppendCatalogue(nil, v)
-	case wire.TypeOutlineAsk:
-		return answered(ctx, s, from, payload, wire.ParseOutlineAsk, s.answerer.AnswerOutline, wire.AppendOutlines,
+	case crypto.TypeOutline:
+		return answerEpoch(ctx, s, from, payload, wire.ParseOutlineAsk, s.answerer.AnswerOutline, wire.AppendOutlines,
 			func(a *concordat.OutlineAsk) concordat.Epoch { return a.Epoch })
-	case wire.TypeEdgesAsk:
-		return answered(ctx, s, from, payload, wire.ParseEdgesAsk, s.answerer.AnswerEdges, wire.AppendEdges,
+	case crypto.TypeEdges:
+		return answerEpoch(ctx, s, from, payload, wire.ParseEdgesAsk, s.answerer.AnswerEdges, wire.AppendEdges,
 			func(a *concordat.EdgesAsk) concordat.Epoch { return a.Epoch })
-	case wire.TypeRevealAsk:
-		return answered(ctx, s, from, payload, wire.ParseRevealAsk, s.answerer.AnswerReveal, wire.AppendRevealed,
+	case crypto.TypeReveal:
+		return answerEpoch(ctx, s, from, payload, wire.ParseRevealAsk, s.answerer.AnswerReveal, wire.AppendRevealed,
 			func(a *concordat.RevealAsk) concordat.Epoch { return a.Epoch })
-	case wire.TypeShipAsk:
-		return answered(ctx, s, from, payload, wire.ParseShipAsk, s.answerer.AnswerShip, wire.AppendShipment,
+	case crypto.TypeShip:
+		return answerEpoch(ctx, s, from, payload, wire.ParseShipAsk, s.answerer.AnswerShip, wire.AppendShipment,
 			func(a *concordat.ShipAsk) concordat.Epoch { return a.Epoch })
-	case wire.TypeNotice:
+	case crypto.TypeNotice:
 		return s.notice(ctx, from, payload)
-	case wire.TypeSecretAsk:
-		a, err := wire.ParseSecretAsk(payload)
+	case crypto.TypeFederation:
+		a, err := wire.ParseGrantAsk(payload)
 		if err != nil {
 			return nil, err
 		}
-		secrets, err := s.keeper.Secrets(ctx, from, a.Federation)
+		grant, err := s.keeper.Grant(ctx, from, a.Federation)
 		if err != nil {
 			return nil, err
 		}
-		return wire.AppendSecrets(nil, secrets)
-	case wire.TypeCardAsk:
+		return wire.AppendGrant(nil, grant)
+	case crypto.TypeCard:
 		if err := wire.ParseCardAsk(payload); err != nil {
 			return nil, err
 		}
 		return wire.AppendCard(nil, s.card())
-	case wire.TypeHeadAsk:
+	case crypto.TypeAuditHead:
 		if err := wire.ParseHeadAsk(payload); err != nil {
 			return nil, err
 		}
 		h := s.head()
 		return wire.AppendHead(nil, &h)
 	}
-	return nil, fmt.Errorf("%s: %w", t, wire.ErrFormat)
+	return nil, fmt.Errorf("message of type %d: %w", t, wire.ErrFormat)
 }
 
-// answered is one request of an epoch: read, check the epoch, answer, write.
-func answered[A, R any](ctx context.Context, s *answers, from concordat.SiteID, payload []byte, read func([]byte) (*A, error),
+// answerEpoch is one request of an epoch: read, check the epoch, answer, write.
+func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteID, payload []byte, read func([]byte) (*A, error),
 	answer func(context.Context, concordat.SiteID, *A) (*R, error), write func([]byte, *R) ([]byte, error), epoch func(*A) concordat.Epoch) ([]byte, error) {
 	a, err := read(payload)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"concordat"
+	"concordat/crypto"
 	"concordat/federation/wire"
 )
 
@@ -24,7 +25,9 @@ var _ concordat.Partner = (*Client)(nil)
 // A link carries one payload to a partner and brings back the payload that answers it, with the
 // partner's statement. It fails with *concordat.Refusal or *Error.
 type link interface {
-	exchange(ctx context.Context, t wire.Type, payload []byte) ([]byte, concordat.Statement, error)
+	exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error)
+	renew(ctx context.Context) (*crypto.Card, error)
+	close()
 }
 
 // Site returns the partner's identity.
@@ -36,7 +39,7 @@ func (c *Client) garbage(what string, err error) error {
 }
 
 // exchange sends the payload that write gives and reads the answer with read.
-func exchange[T any](ctx context.Context, c *Client, t wire.Type, payload []byte, read func([]byte) (T, error)) (T, concordat.Statement, error) {
+func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte, read func([]byte) (T, error)) (T, concordat.Statement, error) {
 	var none T
 	body, statement, err := c.link.exchange(ctx, t, payload)
 	if err != nil {
@@ -44,7 +47,7 @@ func exchange[T any](ctx context.Context, c *Client, t wire.Type, payload []byte
 	}
 	v, err := read(body)
 	if err != nil {
-		return none, concordat.Statement{}, c.garbage(t.String(), err)
+		return none, concordat.Statement{}, c.garbage(kinds[t], err)
 	}
 	return v, statement, nil
 }
@@ -55,7 +58,7 @@ func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, wire.TypeCatalogueAsk, payload, wire.ParseCatalogue)
+	v, statement, err := exchange(ctx, c, crypto.TypeCatalogue, payload, wire.ParseCatalogue)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, er
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, wire.TypeAsk, payload, wire.ParseTold)
+	v, statement, err := exchange(ctx, c, crypto.TypeQuery, payload, wire.ParseTold)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +146,7 @@ func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concord
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, wire.TypeOutlineAsk, payload, wire.ParseOutlines)
+	v, statement, err := exchange(ctx, c, crypto.TypeOutline, payload, wire.ParseOutlines)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +183,7 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, wire.TypeEdgesAsk, payload, wire.ParseEdges)
+	v, statement, err := exchange(ctx, c, crypto.TypeEdges, payload, wire.ParseEdges)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +200,7 @@ func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, wire.TypeRevealAsk, payload, wire.ParseRevealed)
+	v, statement, err := exchange(ctx, c, crypto.TypeReveal, payload, wire.ParseRevealed)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +241,7 @@ func (c *Client) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shi
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, wire.TypeShipAsk, payload, wire.ParseShipment)
+	v, statement, err := exchange(ctx, c, crypto.TypeShip, payload, wire.ParseShipment)
 	if err != nil {
 		return nil, err
 	}
@@ -252,6 +255,46 @@ func (c *Client) Notify(ctx context.Context, n *concordat.Notice) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = exchange(ctx, c, wire.TypeNotice, payload, func(b []byte) (struct{}, error) { return struct{}{}, wire.ParseReceived(b) })
+	_, _, err = exchange(ctx, c, crypto.TypeNotice, payload, func(b []byte) (struct{}, error) { return struct{}{}, wire.ParseReceived(b) })
 	return err
 }
+
+// Grant fetches the secrets of a federation from the site that leads it.
+func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.FederationGrant, error) {
+	payload, err := wire.AppendGrantAsk(nil, &wire.GrantAsk{Federation: f})
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := exchange(ctx, c, crypto.TypeFederation, payload, wire.ParseGrant)
+	if err != nil {
+		return nil, err
+	}
+	g, err := crypto.ParseFederationGrant(b)
+	if err != nil {
+		return nil, c.garbage("grant", err)
+	}
+	if g.Federation.Name != string(f) || g.Leader.String() != string(c.site) {
+		return nil, c.garbage("grant", fmt.Errorf("it is of federation %s, led by %s", g.Federation.Name, g.Leader))
+	}
+	return g, nil
+}
+
+// Head asks for the end of the partner's audit alone; the journal of the client hears it.
+func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
+	payload, err := wire.AppendHeadAsk(nil)
+	if err != nil {
+		return nil, err
+	}
+	h, _, err := exchange(ctx, c, crypto.TypeAuditHead, payload, wire.ParseHead)
+	return h, err
+}
+
+// Refresh fetches the partner's card, once a day or so, and gives it to the roster if it is newer. It
+// fails if the partner shows a card that does not follow the one held.
+func (c *Client) Refresh(ctx context.Context) error {
+	_, err := c.link.renew(ctx)
+	return err
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.link.close() }

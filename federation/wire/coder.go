@@ -21,7 +21,6 @@ var ErrFormat = errors.New("bytes do not follow the format")
 type coder struct {
 	reading bool
 	b       []byte // written so far, or left to read
-	whole   int    // bytes to read in all
 	err     error
 }
 
@@ -44,7 +43,7 @@ func write(b []byte, what string, layout func(c *coder)) ([]byte, error) {
 
 // read applies layout to the whole of b; the error wraps ErrFormat.
 func read(b []byte, what string, layout func(c *coder)) error {
-	c := &coder{reading: true, b: b, whole: len(b)}
+	c := &coder{reading: true, b: b}
 	layout(c)
 	if c.err == nil && len(c.b) > 0 {
 		c.fail("%d bytes after the end", len(c.b))
@@ -92,6 +91,14 @@ func (c *coder) uint(v *uint64, width int) {
 	*v = 0
 	for _, x := range c.take(width) {
 		*v = *v<<8 | uint64(x)
+	}
+}
+
+func (c *coder) uint32(v *uint32) {
+	u := uint64(*v)
+	c.uint(&u, 4)
+	if c.reading {
+		*v = uint32(u)
 	}
 }
 
@@ -352,12 +359,8 @@ func (c *coder) fingerprint(f *concordat.Fingerprint) {
 
 func (c *coder) epoch(e *concordat.Epoch) {
 	name(c, &e.Federation, 1)
-	n := uint64(e.Number)
-	c.uint(&n, 4)
-	if c.reading {
-		e.Number = uint32(n)
-	}
-	if n == 0 {
+	c.uint32(&e.Number)
+	if e.Number == 0 {
 		c.fail("epoch 0")
 	}
 }
@@ -367,8 +370,12 @@ var reasons = []concordat.Reason{
 	"", concordat.ReasonLibrary, concordat.ReasonPurpose, concordat.ReasonLevel, concordat.ReasonBudget,
 	concordat.ReasonEmbargo, concordat.ReasonExpired, concordat.ReasonEpoch, concordat.ReasonScheme,
 	concordat.ReasonGate, concordat.ReasonUnknown, concordat.ReasonApproval, concordat.ReasonBusy,
-	concordat.ReasonFault,
+	concordat.ReasonFault, ReasonKey,
 }
+
+// ReasonKey refuses a message that is sealed to a key which is gone: it did not run, and the sender is to
+// fetch the card and seal it anew. It stays between the two ends of the transport.
+const ReasonKey concordat.Reason = "key"
 
 const (
 	maxWords   = 1000 // bytes of an explanation

@@ -7,6 +7,6 @@
 // is bounded by a fixed multiple of its input, whatever counts the input claims. All functions are pure;
 // randomness is passed in.
 //
-// [Pad] hides how many sentences a document has and in which order they stand; [Frame] and [Unframe] hide
-// the length of a payload.
+// [Pad] hides how many sentences a document has and in which order they stand. The length of a payload
+// is hidden by the envelope (package crypto).
 package wire

@@ -1,75 +1,72 @@
 package wire
 
 import (
-	"fmt"
 	"math"
 	"time"
 )
 
-// Bounds of whole messages, before they are sealed.
+// Version is the version of every payload, its first byte.
+const Version = 1
+
+// Modes of a request, its second byte.
 const (
-	leastFrame = 4 << 10
-	stepAbove  = 1 << 20
-	frameStep  = 256 << 10
-	// MaxRequest and MaxReply are the most bytes of a framed message.
-	MaxRequest = 4<<20 - 4<<10
-	MaxReply   = 16 << 20
-	// ReplyKeyBytes is the length of the public key that a reply is sealed to: ML-KEM-768 and X25519.
-	ReplyKeyBytes = 1216
-	// SignatureBytes is the length of a signature: Ed25519.
-	SignatureBytes = 64
+	ModeSealed = 1
+	ModeBlind  = 2 // reserved for the blind mode
 )
 
-// FrameSize returns the length of a framed message of n bytes: the next of 4, 8, 16 KiB and so on, above
-// 1 MiB the next multiple of 256 KiB.
-func FrameSize(n int) int {
-	size := leastFrame
-	for size < n && size < stepAbove {
-		size *= 2
-	}
-	if n > size {
-		size = (n + frameStep - 1) / frameStep * frameStep
-	}
-	return size
-}
+// SignatureBytes is the length of a signature: Ed25519.
+const SignatureBytes = 64
 
 // Head is the newest entry of a site's audit: partners keep it, so that a rewritten audit contradicts
-// what they hold. Zero: the site told none.
+// what they hold. Seq 0: the site told none.
 type Head struct {
 	Seq       uint64
 	Hash      [32]byte
 	At        time.Time
-	Signature [SignatureBytes]byte // by the site's signing key
+	KeyEpoch  uint32               // of the signing key
+	Signature [SignatureBytes]byte // by the site
 }
 
 func (c *coder) auditHead(h *Head) {
 	c.uint(&h.Seq, 8)
 	c.bytes(h.Hash[:])
 	c.time(&h.At)
+	c.uint32(&h.KeyEpoch)
 	c.bytes(h.Signature[:])
 }
 
-// Request is the content of a sealed request.
+// Request is the content of a sealed request: what the transport adds to each, and the payload.
 type Request struct {
-	ReplyKey [ReplyKeyBytes]byte // the reply is sealed to it; it serves once
-	Card     uint64              // serial of the sender's card
-	Known    uint64              // serial of the recipient's card as the sender holds it
-	Head     Head                // of the sender's audit
-	Payload  []byte
+	Card    uint64 // serial of the sender's card
+	Known   uint64 // serial of the recipient's card that the sender holds
+	Head    Head   // of the sender's audit
+	Payload []byte
 }
 
 func (c *coder) request(r *Request) {
-	c.constant(Version, "frame version")
-	c.bytes(r.ReplyKey[:])
+	c.constant(Version, "version of the request")
 	c.uint(&r.Card, 8)
 	c.uint(&r.Known, 8)
 	c.auditHead(&r.Head)
 	c.blob(&r.Payload, 4, math.MaxInt32)
-	c.padding()
+}
+
+// AppendRequest appends the content of r.
+func AppendRequest(b []byte, r *Request) ([]byte, error) {
+	return write(b, "request", func(c *coder) { c.request(r) })
+}
+
+// ParseRequest reads the content of a request.
+func ParseRequest(b []byte) (*Request, error) {
+	var r Request
+	if err := read(b, "request", func(c *coder) { c.request(&r) }); err != nil {
+		return nil, err
+	}
+	return &r, nil
 }
 
 // Reply is the content of a sealed reply. At, KeyEpoch and Signature are those of the statement that the
-// answering site makes of Payload; the kind is the message's type.
+// answering site makes of Payload.
 type Reply struct {
 	Card      uint64 // serial of the sender's card
 	Head      Head   // of the sender's audit
@@ -80,78 +77,25 @@ type Reply struct {
 }
 
 func (c *coder) reply(r *Reply) {
-	c.constant(Version, "frame version")
+	c.constant(Version, "version of the reply")
 	c.uint(&r.Card, 8)
 	c.auditHead(&r.Head)
 	c.time(&r.At)
-	epoch := uint64(r.KeyEpoch)
-	c.uint(&epoch, 4)
-	r.KeyEpoch = uint32(epoch)
+	c.uint32(&r.KeyEpoch)
 	c.bytes(r.Signature[:])
 	c.blob(&r.Payload, 4, math.MaxInt32)
-	c.padding()
 }
 
-// padding fills the message to its size with zero bytes.
-func (c *coder) padding() {
-	if !c.reading {
-		if c.err == nil {
-			c.b = append(c.b, make([]byte, FrameSize(len(c.b))-len(c.b))...)
-		}
-		return
-	}
-	if c.err == nil && FrameSize(c.whole-len(c.b)) != c.whole {
-		c.fail("%d bytes of content in %d", c.whole-len(c.b), c.whole)
-	}
-	for _, x := range c.b {
-		if x != 0 {
-			c.fail("padding is not zero")
-			return
-		}
-	}
-	c.b = nil
+// AppendReply appends the content of r.
+func AppendReply(b []byte, r *Reply) ([]byte, error) {
+	return write(b, "reply", func(c *coder) { c.reply(r) })
 }
 
-// FrameRequest returns r padded. It fails with concordat.ErrInvalid above MaxRequest.
-func FrameRequest(r *Request) ([]byte, error) {
-	return frame("request", MaxRequest, func(c *coder) { c.request(r) })
-}
-
-// ParseRequest reads a framed request and refuses padding that is not the least.
-func ParseRequest(b []byte) (*Request, error) {
-	var r Request
-	if err := unframe(b, "request", MaxRequest, func(c *coder) { c.request(&r) }); err != nil {
-		return nil, err
-	}
-	return &r, nil
-}
-
-// FrameReply returns r padded. It fails with concordat.ErrInvalid above MaxReply.
-func FrameReply(r *Reply) ([]byte, error) {
-	return frame("reply", MaxReply, func(c *coder) { c.reply(r) })
-}
-
-// ParseReply reads a framed reply and refuses padding that is not the least.
+// ParseReply reads the content of a reply.
 func ParseReply(b []byte) (*Reply, error) {
 	var r Reply
-	if err := unframe(b, "reply", MaxReply, func(c *coder) { c.reply(&r) }); err != nil {
+	if err := read(b, "reply", func(c *coder) { c.reply(&r) }); err != nil {
 		return nil, err
 	}
 	return &r, nil
-}
-
-func frame(what string, most int, layout func(c *coder)) ([]byte, error) {
-	return write(nil, what, func(c *coder) {
-		layout(c)
-		if len(c.b) > most {
-			c.fail("%d bytes, at most %d", len(c.b), most)
-		}
-	})
-}
-
-func unframe(b []byte, what string, most int, layout func(c *coder)) error {
-	if len(b) > most {
-		return fmt.Errorf("%s of %d bytes, at most %d: %w", what, len(b), most, ErrFormat)
-	}
-	return read(b, what, layout)
 }

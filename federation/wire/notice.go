@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"math"
-
 	"concordat"
 )
 
@@ -79,52 +77,46 @@ func (c *coder) errorReply(r **concordat.Refusal) {
 	}
 }
 
-// SecretAsk asks for the key secrets of a federation.
-type SecretAsk struct{ Federation concordat.FederationID }
+// MaxGrant is the most bytes of a grant of package crypto.
+const MaxGrant = 64 << 10
 
-// Secret is one epoch's secret of a federation.
-type Secret struct {
-	Epoch  concordat.Epoch
-	Secret [32]byte
-}
+// GrantAsk asks the site that leads a federation for the secrets of its epochs.
+type GrantAsk struct{ Federation concordat.FederationID }
 
-func (c *coder) secretAsk(a *SecretAsk) {
+func (c *coder) grantAsk(a *GrantAsk) {
 	c.head()
 	name(c, &a.Federation, 1)
 }
 
-// AppendSecretAsk appends the payload of a.
-func AppendSecretAsk(b []byte, a *SecretAsk) ([]byte, error) {
-	return write(b, "secret ask", func(c *coder) { v := *a; c.secretAsk(&v) })
+// AppendGrantAsk appends the payload of a.
+func AppendGrantAsk(b []byte, a *GrantAsk) ([]byte, error) {
+	return write(b, "grant ask", func(c *coder) { v := *a; c.grantAsk(&v) })
 }
 
-// ParseSecretAsk reads a payload.
-func ParseSecretAsk(b []byte) (*SecretAsk, error) {
-	var a SecretAsk
-	if err := read(b, "secret ask", func(c *coder) { c.secretAsk(&a) }); err != nil {
+// ParseGrantAsk reads a payload.
+func ParseGrantAsk(b []byte) (*GrantAsk, error) {
+	var a GrantAsk
+	if err := read(b, "grant ask", func(c *coder) { c.grantAsk(&a) }); err != nil {
 		return nil, err
 	}
 	return &a, nil
 }
 
-func (c *coder) secrets(s *[]Secret) {
+func (c *coder) grant(p *[]byte) {
 	c.constant(Version, "payload version")
-	list(c, s, 1, 0, math.MaxUint8, 38, func(s *Secret) {
-		c.epoch(&s.Epoch)
-		c.bytes(s.Secret[:])
-	})
+	c.blob(p, 4, MaxGrant)
 }
 
-// AppendSecrets appends the payload of s.
-func AppendSecrets(b []byte, s []Secret) ([]byte, error) {
-	return write(b, "secret", func(c *coder) { c.secrets(&s) })
+// AppendGrant appends the payload that holds a grant.
+func AppendGrant(b, grant []byte) ([]byte, error) {
+	return write(b, "grant", func(c *coder) { c.grant(&grant) })
 }
 
-// ParseSecrets reads a payload.
-func ParseSecrets(b []byte) ([]Secret, error) {
-	var s []Secret
-	if err := read(b, "secret", func(c *coder) { c.secrets(&s) }); err != nil {
+// ParseGrant reads a payload; what the grant says is not looked at.
+func ParseGrant(b []byte) ([]byte, error) {
+	var p []byte
+	if err := read(b, "grant", func(c *coder) { c.grant(&p) }); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return p, nil
 }

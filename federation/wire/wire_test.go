@@ -42,10 +42,6 @@ func bare(name string, write func([]byte) ([]byte, error), read func([]byte) err
 		func(b []byte) (*struct{}, error) { return &struct{}{}, read(b) })
 }
 
-func framed[T any](write func(*T) ([]byte, error)) func([]byte, *T) ([]byte, error) {
-	return func(_ []byte, v *T) ([]byte, error) { return write(v) }
-}
-
 var messages = []message{
 	of("ask", (*gen).ask, wire.AppendAsk, wire.ParseAsk),
 	of("tell", (*gen).told, wire.AppendTold, wire.ParseTold),
@@ -62,12 +58,12 @@ var messages = []message{
 	of("shipment", (*gen).shipment, wire.AppendShipment, wire.ParseShipment),
 	of("notice", (*gen).notice, wire.AppendNotice, wire.ParseNotice),
 	bare("received", wire.AppendReceived, wire.ParseReceived),
-	of("secret ask", (*gen).secretAsk, wire.AppendSecretAsk, wire.ParseSecretAsk),
-	of("secret", (*gen).secrets,
-		func(b []byte, s *[]wire.Secret) ([]byte, error) { return wire.AppendSecrets(b, *s) },
-		func(b []byte) (*[]wire.Secret, error) {
-			s, err := wire.ParseSecrets(b)
-			return &s, err
+	of("grant ask", (*gen).grantAsk, wire.AppendGrantAsk, wire.ParseGrantAsk),
+	of("grant", (*gen).card,
+		func(b []byte, p *[]byte) ([]byte, error) { return wire.AppendGrant(b, *p) },
+		func(b []byte) (*[]byte, error) {
+			p, err := wire.ParseGrant(b)
+			return &p, err
 		}),
 	bare("card ask", wire.AppendCardAsk, wire.ParseCardAsk),
 	of("card", (*gen).card,
@@ -78,10 +74,8 @@ var messages = []message{
 		}),
 	bare("head ask", wire.AppendHeadAsk, wire.ParseHeadAsk),
 	of("head", (*gen).head, wire.AppendHead, wire.ParseHead),
-	of("enrol", (*gen).enrol, wire.AppendEnrol, wire.ParseEnrol),
-	of("enrolled", (*gen).enrolled, wire.AppendEnrolled, wire.ParseEnrolled),
-	of("request", (*gen).request, framed(wire.FrameRequest), wire.ParseRequest),
-	of("reply", (*gen).reply, framed(wire.FrameReply), wire.ParseReply),
+	of("request", (*gen).request, wire.AppendRequest, wire.ParseRequest),
+	of("reply", (*gen).reply, wire.AppendReply, wire.ParseReply),
 }
 
 // TestRoundTrip: what is read is what was written, the same message always gives the same bytes, and
@@ -230,10 +224,9 @@ func FuzzRevealed(f *testing.F)   { fuzz(f, "revealed") }
 func FuzzShipAsk(f *testing.F)    { fuzz(f, "ship ask") }
 func FuzzShipment(f *testing.F)   { fuzz(f, "shipment") }
 func FuzzNotice(f *testing.F)     { fuzz(f, "notice") }
-func FuzzSecret(f *testing.F)     { fuzz(f, "secret") }
+func FuzzGrant(f *testing.F)      { fuzz(f, "grant") }
 func FuzzCard(f *testing.F)       { fuzz(f, "card") }
 func FuzzHead(f *testing.F)       { fuzz(f, "head") }
-func FuzzEnrol(f *testing.F)      { fuzz(f, "enrol") }
 func FuzzRequest(f *testing.F)    { fuzz(f, "request") }
 func FuzzReply(f *testing.F)      { fuzz(f, "reply") }
 
@@ -478,17 +471,8 @@ func (g *gen) notice() *concordat.Notice {
 	return n
 }
 
-func (g *gen) secretAsk() *wire.SecretAsk {
-	return &wire.SecretAsk{Federation: concordat.FederationID(g.id())}
-}
-
-func (g *gen) secrets() *[]wire.Secret {
-	s := some(g, 0, 3, func() wire.Secret {
-		s := wire.Secret{Epoch: g.epoch()}
-		g.fill(s.Secret[:])
-		return s
-	})
-	return &s
+func (g *gen) grantAsk() *wire.GrantAsk {
+	return &wire.GrantAsk{Federation: concordat.FederationID(g.id())}
 }
 
 func (g *gen) card() *[]byte {
@@ -498,27 +482,14 @@ func (g *gen) card() *[]byte {
 }
 
 func (g *gen) head() *wire.Head {
-	h := &wire.Head{Seq: g.Uint64(), At: g.time()}
+	h := &wire.Head{Seq: g.Uint64(), At: g.time(), KeyEpoch: g.Uint32()}
 	g.fill(h.Hash[:])
 	g.fill(h.Signature[:])
 	return h
 }
 
-func (g *gen) enrol() *wire.Enrol {
-	e := &wire.Enrol{Card: *g.card()}
-	g.fill(e.Proof[:])
-	return e
-}
-
-func (g *gen) enrolled() *wire.Enrolled {
-	e := &wire.Enrolled{}
-	g.fill(e.Proof[:])
-	return e
-}
-
 func (g *gen) request() *wire.Request {
 	r := &wire.Request{Card: g.Uint64(), Known: g.Uint64(), Head: *g.head(), Payload: make([]byte, 1+g.IntN(20000))}
-	g.fill(r.ReplyKey[:])
 	g.fill(r.Payload)
 	return r
 }
