@@ -38,6 +38,7 @@ type Store interface {
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	Findings(ctx context.Context, id concordat.TaskID) ([]byte, error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
+	askingStore
 }
 
 var _ Store = (*store.DB)(nil)
