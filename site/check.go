@@ -111,6 +111,11 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		f.Task, f.Made = task.ID, made
 		err = s.keep(ctx, task, f)
 	}
+	if err != nil && o.Standing {
+		if end := s.o.Store.EndStanding(context.WithoutCancel(ctx), task.ID); !errors.Is(end, concordat.ErrNotFound) {
+			err = errors.Join(err, end)
+		}
+	}
 	if err != nil {
 		// The cause is kept even if ctx is what ended the check.
 		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
@@ -150,6 +155,11 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 		return nil, err
 	}
 	progress(Progress{Stage: "fingerprint", Done: 1, Total: 1})
+	if o.Standing { // from here on, so that nothing added meanwhile is missed
+		if err := s.o.Store.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(), Sentences: p.Questions()}); err != nil {
+			return nil, err
+		}
+	}
 	q := s.query(p, o, libraries)
 	began := time.Now()
 	found, err := s.ask(ctx, p, q, o, progress)

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -56,7 +57,9 @@ type Options struct {
 
 // Site is one member of the federation.
 type Site struct {
-	o Options
+	o       Options
+	stands  standingCache
+	keeping sync.Mutex // guards reading, changing and keeping the findings of a task that is done
 }
 
 // New returns a Site over what the options hand in.
