@@ -145,6 +145,7 @@ func byPassage(p, q concordat.Passage) int {
 		slices.CompareFunc(p.Words, q.Words, func(v, w concordat.SpanPair) int {
 			return cmp.Or(bySpan(v.Span, w.Span), bySpan(v.Source, w.Source))
 		}),
+		slices.CompareFunc(p.Shared, q.Shared, bySpan),
 	)
 }
 

@@ -293,7 +293,7 @@ func TestNeverTwoSketches(t *testing.T) {
 			}
 		}
 	}
-	if words := report.ConsultedWords(c); !strings.Contains(words, "not sent") {
+	if words := report.ConsultedWords(c); !strings.Contains(words, "Not sent") {
 		t.Errorf("the line does not say so: %s", words)
 	}
 	other := newPartner(t, "south")
