@@ -22,9 +22,9 @@ const (
 	// closeDistance is the distance in bits within which one sentence alone is evidence: among a
 	// third of a billion pairs of unrelated sentences the nearest lay at 24 (doc/security.md).
 	closeDistance = 15
-	// mostOutlines is the most documents of one partner of which an outline is asked for; the
+	// mostOutlined is the most documents of one partner of which an outline is asked for; the
 	// matched sentences of others are shown as they are.
-	mostOutlines = 64
+	mostOutlined = 64
 	// mostEdges is the most documents of one partner whose edges are asked for at a time.
 	mostEdges = 8
 	// leastRest is the number of letters and digits from which the rest of a passage beside an exact
@@ -220,13 +220,13 @@ func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = align.Print{Span: s.Span, Chars: letters(text), Features: n, Fingerprint: s.Fingerprint}
+		out[i] = align.Print{Span: s.Span, Chars: weight(text), Features: n, Fingerprint: s.Fingerprint}
 	}
 	return out, nil
 }
 
-// letters counts letters and digits, one Han character as three.
-func letters(s string) int {
+// weight counts letters and digits, one Han character as three.
+func weight(s string) int {
 	n := 0
 	for _, r := range s {
 		switch {
@@ -255,7 +255,7 @@ func (r *round) outlines(ctx context.Context, cs []*candidate, docs map[concorda
 	for i, c := range cs {
 		n := docs[c.ref]
 		words := n.Outline == concordat.OutlineWords && r.p.SketchKey != nil
-		if !words && n.Outline != concordat.OutlineFingerprints || asked == mostOutlines || len(n.jobs[n.job]) == 0 {
+		if !words && n.Outline != concordat.OutlineFingerprints || asked == mostOutlined || len(n.jobs[n.job]) == 0 {
 			continue
 		}
 		if byJob[n.job] == nil {

@@ -65,7 +65,7 @@ func (s *Site) Reveal(ctx context.Context, task concordat.TaskID, o RevealReques
 			Reason: o.Reason, Contact: o.Contact, Asked: now, Changed: now, Passages: by[ref]})
 		made = append(made, len(f.Disclosures)-1)
 	}
-	return s.reveal(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
+	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
 // RefreshDisclosures asks again for what is pending, of the given partners, and returns those
@@ -90,11 +90,11 @@ func (s *Site) RefreshDisclosures(ctx context.Context, task concordat.TaskID, pa
 			again = append(again, i)
 		}
 	}
-	return s.reveal(ctx, task, f, again, of)
+	return s.askReveals(ctx, task, f, again, of)
 }
 
-// reveal asks for disclosures of f and keeps what came.
-func (s *Site) reveal(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int, of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
+// askReveals asks for disclosures of f and keeps what came.
+func (s *Site) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int, of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
 	var errs []error
 	var out []report.Disclosure
 	for _, i := range which {
@@ -164,7 +164,7 @@ func (s *Site) revealOne(ctx context.Context, f *report.Findings, d *report.Disc
 		return nil
 	}
 	for k, p := range d.Passages {
-		if open(f, d, p, got.Passages[k]) && line != nil {
+		if opened(f, d, p, got.Passages[k]) && line != nil {
 			if d.Level == concordat.ShowPassage {
 				line.Shown.Passages++
 			} else {
@@ -175,8 +175,8 @@ func (s *Site) revealOne(ctx context.Context, f *report.Findings, d *report.Disc
 	return nil
 }
 
-// open puts what was shown of one passage into the findings, and reports whether there was any.
-func open(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got concordat.RevealedPassage) bool {
+// opened puts what was shown of one passage into the findings, and reports whether there was any.
+func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got concordat.RevealedPassage) bool {
 	any := false
 	for i := range f.Passages {
 		p := &f.Passages[i]

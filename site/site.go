@@ -58,7 +58,7 @@ type Options struct {
 // Site is one member of the federation.
 type Site struct {
 	o       Options
-	stands  standingCache
+	stands  watchCache
 	keeping sync.Mutex // guards reading, changing and keeping the findings of a task that is done
 }
 

@@ -15,30 +15,30 @@ import (
 	"concordat/store"
 )
 
-// standingTable finds the sentences of standing checks near a new one: within their gates, as far as
+// watchTable finds the sentences of standing checks near a new one: within their gates, as far as
 // concordat.ProbeOne looks.
-type standingTable struct {
+type watchTable struct {
 	tasks     []concordat.TaskID
-	sentences []standingSentence
+	sentences []watchedSentence
 	bands     [concordat.Bands]map[uint32][]int32
 	// held has a bit for each value of a band that stands in bands: most look-ups end there.
 	held [concordat.Bands][1 << concordat.BandBits / 64]uint64
 }
 
-type standingSentence struct {
+type watchedSentence struct {
 	concordat.Sentence
 	task int32
 }
 
-func newStandingTable(all []store.Standing) *standingTable {
-	t := &standingTable{}
+func newWatchTable(all []store.Standing) *watchTable {
+	t := &watchTable{}
 	for i := range t.bands {
 		t.bands[i] = map[uint32][]int32{}
 	}
 	for _, s := range all {
 		for _, x := range s.Sentences {
 			n := int32(len(t.sentences))
-			t.sentences = append(t.sentences, standingSentence{x, int32(len(t.tasks))})
+			t.sentences = append(t.sentences, watchedSentence{x, int32(len(t.tasks))})
 			for b := range t.bands {
 				v := x.Fingerprint.Band(b)
 				t.bands[b][v] = append(t.bands[b][v], n)
@@ -51,7 +51,7 @@ func newStandingTable(all []store.Standing) *standingTable {
 }
 
 // near returns the indices of the sentences near f, each once.
-func (t *standingTable) near(f concordat.Fingerprint) []int32 {
+func (t *watchTable) near(f concordat.Fingerprint) []int32 {
 	var out []int32
 	try := func(b int, v uint32) {
 		if t.held[b][v/64]&(1<<(v%64)) == 0 {
@@ -76,15 +76,15 @@ func (t *standingTable) near(f concordat.Fingerprint) []int32 {
 	return slices.Compact(out)
 }
 
-// standingCache keeps the table while the standing checks stay the same.
-type standingCache struct {
+// watchCache keeps the table while the standing checks stay the same.
+type watchCache struct {
 	mu    sync.Mutex // guards the rest
 	tasks []concordat.TaskID
-	table *standingTable
+	table *watchTable
 }
 
-// standing returns the table of the standing checks of the site's scheme, nil where there are none.
-func (s *Site) standing(ctx context.Context) (*standingTable, error) {
+// watched returns the table of the standing checks of the site's scheme, nil where there are none.
+func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 	tasks, err := s.o.Store.StandingTasks(ctx)
 	if err != nil || len(tasks) == 0 {
 		return nil, err
@@ -109,13 +109,13 @@ func (s *Site) standing(ctx context.Context) (*standingTable, error) {
 			s.o.Logger.Warn("standing check is of another scheme and finds nothing", "task", id, "scheme", x.Scheme)
 		}
 	}
-	s.stands.tasks, s.stands.table = tasks, newStandingTable(all)
+	s.stands.tasks, s.stands.table = tasks, newWatchTable(all)
 	return s.stands.table, nil
 }
 
 // watch raises alerts for new documents that match standing checks.
 func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
-	t, err := s.standing(ctx)
+	t, err := s.watched(ctx)
 	if err != nil || t == nil {
 		return err
 	}
@@ -130,15 +130,15 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 			}
 		}
 		for task, hits := range by {
-			g.Go(func() error { return s.alert(ctx, t.tasks[task], p, hits) })
+			g.Go(func() error { return s.alertHere(ctx, t.tasks[task], p, hits) })
 		}
 	}
 	return g.Wait()
 }
 
-// alert compares a new document with the submission of a standing check, and raises an alert if they
+// alertHere compares a new document with the submission of a standing check, and raises an alert if they
 // share a passage that the check has not found before.
-func (s *Site) alert(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []hit) error {
+func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []hit) error {
 	f, err := s.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil // the check goes on, and reads the index itself
