@@ -328,6 +328,7 @@ type askingStore interface {
 	Ask(ctx context.Context, job concordat.JobID) (store.Ask, error)
 	Asks(ctx context.Context, task concordat.TaskID) ([]store.Ask, error)
 	Expose(ctx context.Context, site concordat.SiteID, form string, digests []store.Digest) ([]bool, error)
+	Show(ctx context.Context, xs ...store.Showing) error
 	PutStanding(ctx context.Context, s store.Standing) error
 	EndStanding(ctx context.Context, task concordat.TaskID) error
 	StandingTasks(ctx context.Context) ([]concordat.TaskID, error)

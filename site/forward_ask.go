@@ -77,6 +77,19 @@ func (r *round) prepare(ctx context.Context) error {
 	if r.fw.task == "" { // nothing is kept of this check, yet the partner will know
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.told.site)
 	}
+	// A text of which the partner has word sets, as a document of ours, is not sent at all.
+	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.told.site, Hash: hashOf(r.fw.sub.Text), Form: store.FormFingerprints,
+		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
+	if errors.Is(err, concordat.ErrRefused) {
+		for i := range r.told.consulted {
+			r.told.consulted[i].Withheld = len(r.chosen)
+		}
+		r.chosen = nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("record what %s is shown: %w", r.told.site, err)
+	}
 	withheld, err := r.fw.s.o.Store.Expose(ctx, r.told.site, exposedForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
 	if err != nil {
 		return fmt.Errorf("record what %s is shown: %w", r.told.site, err)

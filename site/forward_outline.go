@@ -216,27 +216,13 @@ func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 	out := make([]align.Print, len(of.Indexed))
 	for i, s := range of.Indexed {
 		text := s.Span.In(of.Document.Text)
-		n, err := p.Features(text)
+		chars, features, err := p.Size(text)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = align.Print{Span: s.Span, Chars: weight(text), Features: n, Fingerprint: s.Fingerprint}
+		out[i] = align.Print{Span: s.Span, Chars: chars, Features: features, Fingerprint: s.Fingerprint}
 	}
 	return out, nil
-}
-
-// weight counts letters and digits, one Han character as three.
-func weight(s string) int {
-	n := 0
-	for _, r := range s {
-		switch {
-		case unicode.Is(unicode.Han, r):
-			n += 3
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			n++
-		}
-	}
-	return n
 }
 
 // outlined is what the second round found of one document. form is empty where none was shown.

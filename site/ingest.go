@@ -18,6 +18,7 @@ import (
 type Incoming struct {
 	ID     concordat.DocumentID
 	Title  string
+	Author string // may be empty
 	Text   string
 	Source string // the file it came from; may be empty
 }
@@ -29,7 +30,7 @@ type Outcome string
 const (
 	Added     Outcome = "added"
 	Replaced  Outcome = "replaced"
-	Unchanged Outcome = "unchanged" // the same text and title were there under this scheme
+	Unchanged Outcome = "unchanged" // the same text, title and author were there under this scheme
 )
 
 // Ingested is a document that is in the library, durably.
@@ -49,7 +50,7 @@ const (
 
 // Ingest takes documents into a library, replacing those whose ID is there, and calls done, in
 // order, for each one that is in the library durably. It stops at the first error, of docs,
-// done or its own; everything told to done before stays. Documents with the same text, title and scheme as
+// done or its own; everything told to done before stays. Documents with the same text, title, author and scheme as
 // stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
 // it between two batches.
 //
@@ -186,7 +187,7 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
 		return fmt.Errorf("document %s: %w", d.ID, err)
-	case old.Hash == hash && old.Title == d.Title && old.Scheme == s.Scheme():
+	case old.Hash == hash && old.Title == d.Title && old.Author == d.Author && old.Scheme == s.Scheme():
 		in.Outcome, in.Sentences = Unchanged, old.Sentences
 		return nil
 	default:
@@ -202,7 +203,7 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	}
 	in.Sentences = len((*p).Indexed)
 	*row = store.DocumentRow{
-		Library: lib, ID: d.ID, Title: d.Title, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
+		Library: lib, ID: d.ID, Title: d.Title, Author: d.Author, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
 		Sentences: len((*p).Indexed), Characters: (*p).Characters, Scheme: s.Scheme(), Added: s.o.Now(),
 	}
 	return nil
@@ -228,5 +229,6 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := s.o.Store.PutDocuments(ctx, b.rows); err != nil {
 		return fmt.Errorf("catalogue %d documents: %w", len(b.rows), err)
 	}
+	s.pokeEpochs()
 	return nil
 }
