@@ -60,10 +60,12 @@ func (s *Site) Reveal(ctx context.Context, task concordat.TaskID, o RevealReques
 	}
 	var made []int
 	for _, ref := range sortedRefs(by) {
-		now := s.o.Now()
-		f.Disclosures = append(f.Disclosures, report.Disclosure{Source: ref, Level: o.Level, State: concordat.DisclosurePending,
-			Reason: o.Reason, Contact: o.Contact, Asked: now, Changed: now, Passages: by[ref]})
-		made = append(made, len(f.Disclosures)-1)
+		for some := range slices.Chunk(by[ref], mostPassages) {
+			now := s.o.Now()
+			f.Disclosures = append(f.Disclosures, report.Disclosure{Source: ref, Level: o.Level, State: concordat.DisclosurePending,
+				Reason: o.Reason, Contact: o.Contact, Asked: now, Changed: now, Passages: some})
+			made = append(made, len(f.Disclosures)-1)
+		}
 	}
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
@@ -160,6 +162,11 @@ func (s *Site) revealOne(ctx context.Context, f *report.Findings, d *report.Disc
 		d.Changed = s.o.Now()
 	}
 	d.State, d.Words, d.Until = got.State, plain(got.Words, mostName), got.Until
+	if d.Level == concordat.ShowPassage {
+		if err := s.Requested(ctx, d.Source.Site, a, got); err != nil {
+			return err
+		}
+	}
 	if got.State != concordat.DisclosureGranted {
 		return nil
 	}
