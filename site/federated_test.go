@@ -377,3 +377,137 @@ func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 	}
 	return all > 0 && 2*held < all
 }
+
+// TestTwoSites walks through a whole conversation of two sites: outlines and edges, common words, a
+// passage after a decision, a later document, a mirror and its end.
+func TestTwoSites(t *testing.T) {
+	for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
+		t.Run(form, func(t *testing.T) { twoSites(t, form) })
+	}
+}
+
+func twoSites(t *testing.T, form string) {
+	ctx := t.Context()
+	a, b := newMember(t, "a", "own"), newMember(t, "b", "theses")
+	secret := strings.Replace(essay, "argon", "strontium", 1)
+	const head = "An introduction that the copier left out, about guilds and their seals and their quarrels. "
+	b.ingest(t, "theses", site.Incoming{ID: "d", Title: "Essays", Author: "Writer, Anna", Text: head + secret})
+	rule := openRule
+	rule.Level, rule.Outline = concordat.ShowPassage, form
+	b.share(t, "a", rule, "theses")
+	there := b.seenBy("a", "theses")
+	there.Level = concordat.ShowPassage
+	f := a.check(t, mine+essay, site.CheckOptions{Partners: []site.PartnerLibraries{there}, Standing: true})
+	c := line(t, f, "b", "theses")
+	if c.Err != "" || c.Level != concordat.ShowPassage || !c.Standing || c.Shown.Outlines != 1 || c.Shown.Words == 0 {
+		t.Fatalf("line %+v", c)
+	}
+	if s := f.Partners[0]; s.Title != "Essays" || s.Author != "Writer, Anna" || s.Contact != "librarian" || s.Outline != form {
+		t.Errorf("source %+v", s)
+	}
+	verbatim := slices.IndexFunc(f.Passages, func(p concordat.Passage) bool { return p.Kind == concordat.KindVerbatim })
+	if verbatim < 0 {
+		t.Fatalf("passages %+v", f.Passages)
+	}
+	if got := f.Passages[verbatim]; got.Span.Start != len(mine) || got.SourceSpan.Start != len(head) {
+		t.Errorf("edges at %v and %v, want %d and %d", got.Span, got.SourceSpan, len(mine), len(head))
+	}
+
+	got, err := a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner}, verbatim)
+	if err != nil || got[0].State != concordat.DisclosureGranted {
+		t.Fatalf("common words: %+v, %v", got, err)
+	}
+	if f, err = a.Findings(ctx, f.Task); err != nil {
+		t.Fatal(err)
+	}
+	words := report.SharedWords(f.Submission.Text, f.Passages[verbatim])
+	if !strings.Contains(words, "Vostok plateau") || strings.Contains(words, "strontium") || strings.Contains(words, "argon") {
+		t.Errorf("common words %q", words)
+	}
+	got, err = a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner, Level: concordat.ShowPassage, Reason: "a case", Contact: "dean"}, verbatim)
+	if err != nil || got[0].State != concordat.DisclosurePending {
+		t.Fatalf("passage: %+v, %v", got, err)
+	}
+	requests, err := b.Disclosures(ctx, concordat.DisclosurePending, 0)
+	if err != nil || len(requests) != 1 {
+		t.Fatalf("requests %+v, %v", requests, err)
+	}
+	if _, err := b.Decide(ctx, requests[0].ID, "librarian", true, "agreed"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = a.RefreshDisclosures(ctx, f.Task, there.Partner); err != nil || got[0].State != concordat.DisclosureGranted {
+		t.Fatalf("decided: %+v, %v", got, err)
+	}
+	if f, err = a.Findings(ctx, f.Task); err != nil || !strings.Contains(f.Passages[verbatim].Text, "strontium") {
+		t.Errorf("passage %q, %v", f.Passages[verbatim].Text, err)
+	}
+
+	b.ingest(t, "theses", site.Incoming{ID: "late", Title: "A late one", Text: bakery + orchard + foundry})
+	if err := b.CatchUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, b, a)
+	alerts, err := a.Alerts(ctx, 0, 0)
+	if err != nil || len(alerts) != 1 || alerts[0].Title != "A late one" || alerts[0].Task != f.Task {
+		t.Errorf("alerts %+v, %v", alerts, err)
+	}
+	if err := a.EndStanding(ctx, f.Task, there.Partner); err != nil {
+		t.Error(err)
+	}
+	b.ingest(t, "theses", site.Incoming{ID: "later", Title: "A later one", Text: bakery + orchard + foundry + river})
+	if err := b.CatchUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, b, a)
+	if again, err := a.Alerts(ctx, 0, 0); err != nil || len(again) != 1 {
+		t.Errorf("after the end: %+v, %v", again, err)
+	}
+	mirrored(t, a, b, form)
+}
+
+// mirrored mirrors b's theses at a until b closes them.
+func mirrored(t *testing.T, a, b *member, form string) {
+	ctx := t.Context()
+	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: testEpoch, Profiler: a.profiler, Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
+	done, err := a.SyncMirror(ctx, link{"a", b.Site, "b"}, m, nil)
+	if form == concordat.OutlineWords {
+		// A document that was shown in words is not shipped in fingerprints, but the others are.
+		if err != nil || done.Documents != 2 {
+			t.Errorf("mirror: %+v, %v", done, err)
+		}
+	} else if err != nil || done.Documents != 3 || !done.Complete {
+		t.Errorf("mirror: %+v, %v", done, err)
+	}
+	f := a.check(t, "Nothing of mine is in this text at all. "+bakery+orchard, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
+	if got := from(f); !slices.Contains(got, "b/A late one") {
+		t.Errorf("sources %v", got)
+	}
+	if err := b.Unshare(ctx, "theses", "a"); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, b, a)
+	f = a.check(t, "Nothing of mine is in this text at all. "+bakery+orchard, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
+	if got := from(f); len(got) != 0 {
+		t.Errorf("after the library was closed: sources %v", got)
+	}
+	if err := a.DropMirror(ctx, m); err != nil {
+		t.Error(err)
+	}
+}
+
+// deliver brings the notices of one site to another.
+func deliver(t *testing.T, from, to *member) {
+	t.Helper()
+	out, err := from.Outbox(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range out {
+		if err := to.Receive(t.Context(), from.id, &o.Notice); err != nil {
+			t.Fatal(err)
+		}
+		if err := from.Delivered(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
