@@ -58,12 +58,13 @@ type CheckOptions struct {
 
 // Progress tells how far a check is.
 type Progress struct {
-	Stage       string // fingerprint, match, search, align, partner
-	Done, Total int
+	Stage string `json:"stage"` // fingerprint, match, search, align, partner
+	Done  int    `json:"done"`
+	Total int    `json:"total"`
 	// Partner and State are of stage partner: how far the partner is. Done counts the partners that
 	// have come to an end, of Total.
-	Partner concordat.SiteID
-	State   PartnerState
+	Partner concordat.SiteID `json:"partner,omitempty"`
+	State   PartnerState     `json:"state,omitempty"`
 }
 
 const (
@@ -111,11 +112,6 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		f.Task, f.Made = task.ID, made
 		err = s.keep(ctx, task, f)
 	}
-	if err != nil && o.Standing {
-		if end := s.o.Store.EndStanding(context.WithoutCancel(ctx), task.ID); !errors.Is(end, concordat.ErrNotFound) {
-			err = errors.Join(err, end)
-		}
-	}
 	if err != nil {
 		// The cause is kept even if ctx is what ended the check.
 		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
@@ -143,8 +139,22 @@ func (s *Site) libraries(ctx context.Context, ids []concordat.LibraryID) ([]stor
 	return out, nil
 }
 
-// find does the work of a check.
+// find does the work of a check. After an error the task does not stand.
 func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+	if err := o.checkForward(); err != nil {
+		return nil, err
+	}
+	f, err := s.compareAll(ctx, task, sub, o, libraries)
+	if err != nil && o.Standing {
+		if end := s.o.Store.EndStanding(context.WithoutCancel(ctx), task); !errors.Is(end, concordat.ErrNotFound) {
+			err = errors.Join(err, end)
+		}
+	}
+	return f, err
+}
+
+// compareAll compares a submission with the documents of this site, of mirrors and of partners.
+func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
 	progress := o.Progress
 	if progress == nil {
 		progress = func(Progress) {}
