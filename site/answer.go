@@ -441,6 +441,9 @@ func (q *question) name(sentence int) [8]byte {
 
 // order brings documents and hits into the order that a Tell promises.
 func order(t *concordat.Tell) {
+	if len(t.Documents) == 0 {
+		return
+	}
 	at := make([]int, len(t.Documents))
 	for i := range at {
 		at[i] = i

@@ -73,12 +73,12 @@ func (c conn) spend(ctx context.Context, now time.Time, x Spending) (int, error)
 		if err != nil {
 			return 0, err
 		}
-		if left < x.Amount {
+		if left = max(0, left); left < x.Amount { // a limit that was lowered may be passed already
 			retry, err := c.retry(ctx, now, x, w)
 			if err != nil {
 				return 0, err
 			}
-			return 0, &Overspent{Kind: x.Kind, Left: max(0, left), Retry: retry}
+			return 0, &Overspent{Kind: x.Kind, Left: left, Retry: retry}
 		}
 		if left -= x.Amount; least < 0 || left < least {
 			least = left
