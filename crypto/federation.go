@@ -106,6 +106,11 @@ func (id *Identity) HandleKey(asker SiteID, federation string, epoch uint32) []b
 	return expand(id.secret, labelSecret, info)
 }
 
+// LocalKey returns a key for a purpose within this site: the same as long as the site's secret is.
+func (id *Identity) LocalKey(of string) [32]byte {
+	return [32]byte(expand(id.secret, labelSecret, "local\x00"+of))
+}
+
 // Federations returns the federations whose secrets the identity holds.
 func (id *Identity) Federations() []Federation {
 	fs := make([]Federation, len(id.federations))

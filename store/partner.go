@@ -44,7 +44,7 @@ type Partner struct {
 // Grant is what an invitation opens of one library, once the partner is active.
 type Grant struct {
 	Library concordat.LibraryID `json:"library"`
-	Rule    json.RawMessage     `json:"rule"` // a ShareRule
+	Rule    ShareRule           `json:"rule"`
 }
 
 // SignedCard is a site card as it was signed.

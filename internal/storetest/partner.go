@@ -45,7 +45,7 @@ func testPartners(t *testing.T, p Place) {
 	ctx := t.Context()
 	one := partner("ONE")
 	one.Name, one.Policy = "north", json.RawMessage(`{"types":[1]}`)
-	one.Grants = []store.Grant{{Library: "theses", Rule: json.RawMessage(`{"level":"overlap"}`)}}
+	one.Grants = []store.Grant{{Library: "theses", Rule: store.ShareRule{Level: concordat.ShowOverlap}}}
 	must(t, db.AddPartner(ctx, one))
 	must(t, db.AddPartner(ctx, partner("TWO")))
 	taken := partner("THREE")
@@ -111,7 +111,7 @@ func testInvitations(t *testing.T, p Place) {
 	ctx := t.Context()
 	inv := func(n byte, life time.Duration) store.Invitation {
 		return store.Invitation{Hash: [32]byte{n}, Digest: [32]byte{n, 1}, Note: "the north", Expires: start.Add(life),
-			Grants: []store.Grant{{Library: "theses", Rule: json.RawMessage(`{"level":"counts"}`)}}}
+			Grants: []store.Grant{{Library: "theses", Rule: store.ShareRule{Level: concordat.ShowCounts}}}}
 	}
 	must(t, db.AddInvitation(ctx, inv(1, time.Hour)))
 	must(t, db.AddInvitation(ctx, inv(2, time.Minute)))
