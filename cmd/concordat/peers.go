@@ -394,7 +394,7 @@ func (a *app) showPartner(ctx context.Context, o *opened, p store.Partner) error
 	}
 	if a.json {
 		return a.line(map[string]any{"site": p.Site, "state": p.State, "name": p.Name, "title": c.Name, "urls": c.URLs, "contact": c.Contact,
-			"serial": p.Serial, "not_after": c.NotAfter, "words": p.Words, "invited": p.Invited, "grants": p.Grants, "shares": shares,
+			"serial": p.Serial, "not_after": c.NotAfter, "words": p.Words, "invited": p.Invited, "grants": append([]store.Grant{}, p.Grants...), "shares": append([]store.Share{}, shares...),
 			"made": p.Made, "confirmed": p.Confirmed, "revoked": p.Revoked, "heads": len(heads), "contradictions": forks})
 	}
 	a.say("site     %s", p.Site)
