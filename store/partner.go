@@ -105,6 +105,15 @@ func (db *DB) Cards(ctx context.Context, site concordat.SiteID) ([]SignedCard, e
 	return cs, db.fail(err, "cards of %s", site)
 }
 
+// CardSites returns the sites of which there are cards, this one included.
+func (db *DB) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
+	ss, err := collect(ctx, db.read(), func(s scanner) (concordat.SiteID, error) {
+		var site concordat.SiteID
+		return site, s.Scan(&site)
+	}, `SELECT DISTINCT site FROM card ORDER BY site`)
+	return ss, db.fail(err, "sites of cards")
+}
+
 const partnerColumns = `partner.site, state, name, invited, words, grants, policy, made, confirmed, revoked, card.serial, card.card`
 
 const partnerFrom = ` FROM partner JOIN card ON card.site = partner.site
