@@ -214,7 +214,7 @@ func TestE1Commands(t *testing.T) {
 		x.p.command(exitDone, "audit", "verify")
 	}
 
-	t.Run("L2", func(t *testing.T) { testRewrittenAudit(t, north, south) })
+	testWitnessed(t, north, south)
 
 	// E2: a site that is revoked is refused with its next message.
 	south.command(exitDone, "peer", "libraries", "north")
@@ -245,9 +245,10 @@ func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
 	return e.FingerprintKey("natural@0")
 }
 
-// testRewrittenAudit: the partner hands over its audit. As it is, it agrees with the heads that were kept; one
-// that was written anew, whole and consistent in itself, does not.
-func testRewrittenAudit(t *testing.T, north, south place) {
+// testWitnessed: the partner hands over its audit. As it is, it agrees with the heads that were kept. L1: one
+// with an entry changed, deleted or moved names it. L2: one that was written anew, whole and consistent in
+// itself, contradicts the heads.
+func testWitnessed(t *testing.T, north, south place) {
 	dir := t.TempDir()
 	honest := filepath.Join(dir, "honest.jsonl")
 	north.command(exitDone, "audit", "export", "--out", honest)
@@ -257,7 +258,7 @@ func testRewrittenAudit(t *testing.T, north, south place) {
 		t.Fatal(err)
 	}
 	lines := bytes.SplitAfter(bytes.TrimSpace(b), []byte("\n"))
-	verify := func(name string, lines [][]byte, want string) {
+	verify := func(t *testing.T, name string, lines [][]byte, want string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
@@ -267,19 +268,30 @@ func testRewrittenAudit(t *testing.T, north, south place) {
 			t.Errorf("%s: got %s, want %q", name, out, want)
 		}
 	}
-	// L1 on the export: changed, deleted, moved.
-	changed := bytes.ReplaceAll(lines[1], []byte(`"administrator"`), []byte(`"somebody"`))
-	verify("changed", [][]byte{lines[0], changed, bytes.Join(lines[2:], nil)}, "entry 2")
-	verify("deleted", [][]byte{lines[0], bytes.Join(lines[2:], nil)}, "entry 3")
-	verify("moved", [][]byte{lines[0], lines[2], lines[1], bytes.Join(lines[3:], nil)}, "entry 3")
+	t.Run("L1", func(t *testing.T) {
+		changed := bytes.ReplaceAll(lines[1], []byte(`"administrator"`), []byte(`"somebody"`))
+		verify(t, "changed", [][]byte{lines[0], changed, bytes.Join(lines[2:], nil)}, "entry 2")
+		verify(t, "deleted", [][]byte{lines[0], bytes.Join(lines[2:], nil)}, "entry 3")
+		verify(t, "moved", [][]byte{lines[0], lines[2], lines[1], bytes.Join(lines[3:], nil)}, "entry 3")
+	})
+	t.Run("L2", func(t *testing.T) {
+		forged, foreign := rewritten(t, north, filepath.Join(dir, "fake.db"), lines[:len(lines)-1])
+		verify(t, "rewritten", [][]byte{forged}, "another entry was known here")
+		// A head that somebody else signed.
+		verify(t, "foreign", [][]byte{foreign}, "site card refused")
+	})
+	south.command(exitUsage, "audit", "verify", "--export", honest)
+}
 
-	// L2: the partner's administrator rewrites everything, with its own key and program.
-	fake, err := store.Open(t.Context(), filepath.Join(dir, "fake.db"))
+// rewritten returns the export of an audit that says something else, made with the site's own keys, and the
+// same signed by another site.
+func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged, foreign []byte) {
+	fake, err := store.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer fake.Close()
-	for _, l := range lines[:len(lines)-1] {
+	for _, l := range entries {
 		var e store.AuditEntry
 		if err := json.Unmarshal(l, &e); err != nil {
 			t.Fatal(err)
@@ -299,20 +311,16 @@ func testRewrittenAudit(t *testing.T, north, south place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var forged bytes.Buffer
-	if err := exportAudit(t.Context(), &forged, fake, id); err != nil {
-		t.Fatal(err)
-	}
-	verify("rewritten", [][]byte{forged.Bytes()}, "another entry was known here")
-	// Somebody else's audit, or a head that nobody signed.
-	south.command(exitUsage, "audit", "verify", "--export", honest)
-	var foreign bytes.Buffer
 	other, err := crypto.New(time.Now(), strings.NewReader(strings.Repeat("x", 1<<16)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := exportAudit(t.Context(), &foreign, fake, other); err != nil {
-		t.Fatal(err)
+	export := func(id *crypto.Identity) []byte {
+		var b bytes.Buffer
+		if err := exportAudit(t.Context(), &b, fake, id); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
 	}
-	verify("foreign", [][]byte{foreign.Bytes()}, "site card refused")
+	return export(id), export(other)
 }
