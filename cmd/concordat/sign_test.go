@@ -47,11 +47,11 @@ func (s signing) statement(t *testing.T, payload string) concordat.Statement {
 	t.Helper()
 	at := time.Now().UTC()
 	request := crypto.DigestOf([]byte("the request"))
-	epoch, sig, err := s.id.SignStatement("tell", at, request, []byte(payload))
+	epoch, sig, err := s.id.SignStatement("outlines", at, request, []byte(payload))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return concordat.Statement{Site: s.site, Kind: "tell", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload), Signature: sig}
+	return concordat.Statement{Site: s.site, Kind: "outlines", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload), Signature: sig}
 }
 
 // TestVerifyReport signs a report that holds answers of two partners, and changes it everywhere.
@@ -106,7 +106,7 @@ func TestVerifyReport(t *testing.T) {
 		"flag":                   {`"code": "hidden"`, `"code": "shown!"`, all, "flag 1: code changed"},
 		"line of what was asked": {`"answered": 2`, `"answered": 3`, all, "consulted 1: answered changed"},
 		"a partner's answer":     {b64([]byte("one hit")), b64([]byte("no hits")), all, "statement 1: payload changed"},
-		"its signature too":      {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (tell) of site " + string(north.site) + " at "},
+		"its signature too":      {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (outlines) of site " + string(north.site) + " at "},
 		"the signature of it":    {b64(rep.Statements[0].Signature), b64(forged.Signature), all, "signature does not match its card"},
 		"whose answer it is":     {string(north.site), string(south.site), all, "signature does not match its card"},
 		"moment of signing":      {`"key_epoch": 1`, `"key_epoch": 2`, all, "no such key for that time"},
