@@ -48,6 +48,7 @@ var outside = map[string][]string{
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
 	"net/http":                          {"web", "federation", "cluster", "cmd/concordat"},
 	"github.com/spf13/cobra":            {"cmd/concordat"},
+	"github.com/danielgtaylor/huma/v2":  {"web"},
 	"github.com/clipperhouse/uax29":     {"segment"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
 }
