@@ -22,6 +22,8 @@ type Error struct {
 	Code   string `json:"code"`             // one of the constants
 	Detail string `json:"detail,omitempty"` // what was found in this file
 	Advice string `json:"advice,omitempty"` // what to do; empty: the code's general advice
+	// NoEngine says that the file is a PDF and Options.PDF is nil.
+	NoEngine bool `json:"-"`
 }
 
 // Error says what happened and what to do about it.

@@ -21,7 +21,7 @@ const mostPageChars = 2_000_000
 // readPDF reads the text layer page by page. Pages without one are named, and make the result partial.
 func readPDF(b *builder, data []byte) error {
 	if b.opt.PDF == nil {
-		return &Error{Code: Unsupported, Detail: "PDF without an engine (Options.PDF)"}
+		return &Error{Code: Unsupported, NoEngine: true, Detail: "PDF without an engine (Options.PDF)"}
 	}
 	f, err := b.opt.PDF.open()
 	if err != nil {

@@ -28,7 +28,7 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 			if err != nil {
 				return err
 			}
-			r := a.reader(extraction(c))
+			r := a.reader(extraction(c), 1)
 			items, err := r.read(cmd.Context(), input{path: args[0]})
 			if err = errors.Join(err, r.close()); err != nil {
 				return err
@@ -95,7 +95,7 @@ every member of an archive: path, format, encoding, status (text, partial or err
 			if err != nil {
 				return err
 			}
-			r := a.reader(extraction(c))
+			r := a.reader(extraction(c), len(files))
 			fails := failures{a: a}
 			for _, f := range files {
 				items, err := r.read(cmd.Context(), f)
