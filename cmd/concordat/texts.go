@@ -147,9 +147,21 @@ func (a *app) printText(fails *failures, item extract.Member) error {
 		_, err := fmt.Fprintln(a.stdout, r.Text)
 		return err
 	}
-	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: append([]concordat.Flag{}, flags(r.Flags)...)}
+	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: inPoints(r.Text, flags(r.Flags))}
 	if r.Partial {
 		line.Status = "partial"
 	}
 	return a.line(line)
+}
+
+// inPoints gives flags whose spans count Unicode code points of text instead of bytes; never nil.
+func inPoints(text string, in []concordat.Flag) []concordat.Flag {
+	out := append([]concordat.Flag{}, in...)
+	for i := range out {
+		if sp := out[i].Span; sp != nil {
+			start := utf8.RuneCountInString(text[:sp.Start])
+			out[i].Span = &concordat.Span{Start: start, End: start + utf8.RuneCountInString(text[sp.Start:sp.End])}
+		}
+	}
+	return out
 }
