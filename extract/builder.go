@@ -25,6 +25,8 @@ type builder struct {
 	places  []paraPlace // places that begin inside para
 	saved   []interrupted
 	scans   []Scan
+	// attached are files inside the file that Members reads after it.
+	attached []attachedFile
 }
 
 // paraPlace is a place that begins inside the paragraph being written.

@@ -43,6 +43,7 @@ func readDOCX(b *builder, data []byte) error {
 		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
 	}
 	p.countPictures(dir + "/media/")
+	p.countEmbedded(dir + "/embeddings/")
 	return nil
 }
 
@@ -111,15 +112,16 @@ func (p *parts) pageHeaders(dir string, body func([]byte) error) {
 	}
 }
 
+// countEmbedded flags objects below dir.
+func (p *parts) countEmbedded(dir string) {
+	if n := p.countBelow(dir); n > 0 {
+		p.b.flag(Flag{Code: FlagAttachment, Detail: "embedded objects: documents are read as members, others are not read", Count: n})
+	}
+}
+
 // countPictures flags pictures below dir: they may hold text that is not read.
 func (p *parts) countPictures(dir string) {
-	n := 0
-	for name := range p.byName {
-		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
-			n++
-		}
-	}
-	if n > 0 {
+	if n := p.countBelow(dir); n > 0 {
 		p.b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: n})
 	}
 }
@@ -131,6 +133,16 @@ func isOn(a attrs) bool {
 		return false
 	}
 	return true
+}
+
+func (p *parts) countBelow(dir string) int {
+	n := 0
+	for name := range p.byName {
+		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
+			n++
+		}
+	}
+	return n
 }
 
 // docxReader reads one part of running text.

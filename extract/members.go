@@ -16,6 +16,8 @@ type Member struct {
 	Result *Result `json:"result,omitempty"`
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
+
+	attached []attachedFile
 }
 
 // Members gives every file inside an archive or message, in the archive's order, each with its text
@@ -81,7 +83,15 @@ func (w *walker) walk(path, name string, data []byte, depth int) {
 	if w.open(f, path, name, data, depth) {
 		return
 	}
-	w.give(path, read(f, data, w.o, w.lim))
+	m := read(f, data, w.o, w.lim)
+	attached := m.attached
+	m.attached = nil
+	w.give(path, m)
+	for i, a := range attached {
+		if !w.done {
+			w.attachment(path, a.name, i, a.data, depth)
+		}
+	}
 	w.attachments(f, path, data, depth)
 }
 

@@ -106,12 +106,15 @@ func TestTypedErrors(t *testing.T) {
 func TestPDFInside(t *testing.T) {
 	r := newRunner(t, sandbox.Options{Files: 10})
 	pdf := mixedPDF()
-	zipped := func(name, content string) string {
+	zipped := func(name, content string) string { // twice: a second PDF needs the engine as the first did
 		var buf bytes.Buffer
 		w := zip.NewWriter(&buf)
-		f, err := w.Create(name)
-		if err == nil {
-			_, err = f.Write([]byte(content))
+		var err error
+		for _, n := range []string{"1/" + name, "2/" + name} {
+			f, cerr := w.Create(n)
+			if err = errors.Join(err, cerr); err == nil {
+				_, err = f.Write([]byte(content))
+			}
 		}
 		if err = errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)
@@ -120,12 +123,15 @@ func TestPDFInside(t *testing.T) {
 	}
 	mail := "From: a@example.org\r\nSubject: s\r\nMIME-Version: 1.0\r\nContent-Type: application/pdf; name=a.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
 		base64.StdEncoding.EncodeToString([]byte(pdf))
-	for _, c := range []struct{ name, content string }{
-		{"a.zip", zipped("a.pdf", pdf)},
-		{"b.zip", zipped("no-extension", pdf)},
-		{"c.zip", zipped("inner.zip", zipped("no-extension", pdf))},
-		{"d.eml", mail},
-		{"e.pdf", pdf},
+	for _, c := range []struct {
+		name, content string
+		want          int
+	}{
+		{"a.zip", zipped("a.pdf", pdf), 2},
+		{"b.zip", zipped("no-extension", pdf), 2},
+		{"c.zip", zipped("inner.zip", zipped("no-extension", pdf)), 4},
+		{"d.eml", mail, 1},
+		{"e.pdf", pdf, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := write(t, c.name, c.content)
@@ -137,12 +143,14 @@ func TestPDFInside(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				found := false
+				found := 0
 				for _, it := range items {
-					found = found || it.Result != nil && strings.Contains(it.Result.Text, "The third page ends here.")
+					if it.Result != nil && strings.Contains(it.Result.Text, "The third page ends here.") {
+						found++
+					}
 				}
-				if !found {
-					t.Errorf("way %d: no text of the PDF in %+v", i, items)
+				if found != c.want {
+					t.Errorf("way %d: the text of %d PDFs, want %d, in %+v", i, found, c.want, items)
 				}
 			}
 		})

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -122,8 +121,5 @@ func preparePDF(s setup) (*extract.PDF, error) {
 	if err == nil {
 		err = pdf.Warm()
 	}
-	if cache != nil {
-		_ = cache.Close(context.Background()) // closing does not end what was compiled
-	}
-	return pdf, err
+	return pdf, err // the cache stays open: closing it takes the compiled module from later documents
 }
