@@ -158,7 +158,7 @@ func (b *builder) raw(sep, s string) {
 		if s == "" {
 			sep = ""
 		}
-		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes (MaxText)", b.opt.MaxText))
+		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText")))
 	}
 	b.out.WriteString(sep)
 	if b.label != "" {

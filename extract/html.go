@@ -207,7 +207,7 @@ func (st *htmlState) start(t html.Token) {
 	if len(st.stack) >= st.b.opt.MaxDepth*16 {
 		if !st.tooDeep {
 			st.tooDeep = true
-			st.b.flag(Flag{Code: Limit, Detail: "elements nested deeper than MaxDepth: hidden text below is not told apart"})
+			st.b.flag(Flag{Code: Limit, Detail: "elements nested too deep: hidden text below is not told apart; raise " + SettingOf("MaxDepth")})
 		}
 		return
 	}

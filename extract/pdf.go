@@ -51,7 +51,7 @@ func readPDF(b *builder, data []byte) error {
 func (f *pdfium) load(data []byte) (uint64, error) {
 	at := f.malloc(len(data))
 	if f.err != nil {
-		return 0, &Error{Code: Limit, Detail: "the PDF does not fit the reader's memory", Advice: "raise PDFOptions.MemoryPages"}
+		return 0, &Error{Code: Limit, Detail: "the PDF does not fit the reader's memory", Advice: "raise " + SettingOf("Memory") + " to allow it"}
 	}
 	f.write(at, data)
 	doc := f.call("FPDF_LoadMemDocument", uint64(at), uint64(len(data)), 0)
@@ -115,7 +115,7 @@ type pdfDoc struct {
 
 func (d *pdfDoc) readPages(n int) {
 	if n > d.b.opt.MaxPages {
-		d.b.partial(FlagPageLimit, fmt.Sprintf("pages %d to %d were not read (MaxPages)", d.b.opt.MaxPages+1, n))
+		d.b.partial(FlagPageLimit, fmt.Sprintf("pages %d to %d were not read; raise %s to read them", d.b.opt.MaxPages+1, n, SettingOf("MaxPages")))
 		n = d.b.opt.MaxPages
 	}
 	total := 0
@@ -126,7 +126,7 @@ func (d *pdfDoc) readPages(n int) {
 			d.fileNotes = append(d.fileNotes, i)
 		}
 		if total += p.chars; int64(total) > d.b.opt.MaxText {
-			d.b.partial(FlagTextLimit, fmt.Sprintf("text ends on page %d (MaxText)", i+1))
+			d.b.partial(FlagTextLimit, fmt.Sprintf("text ends on page %d; raise %s to read on", i+1, SettingOf("MaxText")))
 			return
 		}
 		if d.f.err != nil {

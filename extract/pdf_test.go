@@ -219,7 +219,9 @@ func BenchmarkPDF(b *testing.B) {
 // attachedPDF is a page with text, a file in the document's list and one in an annotation, and a third
 // file that the list names and the document lacks.
 func attachedPDF() []byte {
-	file := func(s string) string { return fmt.Sprintf("<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream", len(s), s) }
+	file := func(s string) string {
+		return fmt.Sprintf("<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream", len(s), s)
+	}
 	text := "BT /F 12 Tf 1 0 0 1 72 700 Tm (The page itself.) Tj ET"
 	return pdfOf("<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(a)6 0 R(c)10 0 R]>>>>>>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R/Annots[8 0 R]>>", fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(text), text),

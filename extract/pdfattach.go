@@ -82,7 +82,7 @@ func (d *pdfDoc) attach(file uint64) bool {
 		return missing(FlagPart, "it is not in the document")
 	}
 	if b.lim.entries--; b.lim.entries < 0 {
-		return missing(Limit, fmt.Sprintf("more than %d entries (raise extract.max_entries)", b.opt.MaxEntries))
+		return missing(Limit, fmt.Sprintf("more than %d entries; raise %s", b.opt.MaxEntries, SettingOf("MaxEntries")))
 	}
 	size, ok := f.fileSize(file)
 	switch {
@@ -93,7 +93,7 @@ func (d *pdfDoc) attach(file uint64) bool {
 		return true
 	}
 	if b.lim.unpacked -= int64(size); b.lim.unpacked < 0 {
-		return missing(Limit, fmt.Sprintf("more than %d bytes unpacked (raise extract.max_unpacked)", b.opt.MaxUnpacked))
+		return missing(Limit, fmt.Sprintf("more than %d bytes unpacked; raise %s", b.opt.MaxUnpacked, SettingOf("MaxUnpacked")))
 	}
 	at := f.malloc(int(size))
 	defer f.call("free", uint64(at))

@@ -28,6 +28,7 @@ func flagsOf(t *testing.T, text string) map[string]int {
 
 func TestManipulationIsFlagged(t *testing.T) {
 	english := "The quick brown fox jumps over the lazy dog and runs away from the cold river. "
+	the := "It was said that the owner of the house and of the land was known to the people of this town. "
 	for _, c := range []struct {
 		name, text, code string
 		count            int
@@ -42,6 +43,8 @@ func TestManipulationIsFlagged(t *testing.T) {
 		{"spaced cyrillic", "к о м и т е т  у с т а н о в и л  ч т о  к у п ц ы", extract.FlagSpaced, 1},
 		{"spaced greek, thin", "η\u2009ε\u2009π\u2009ι\u2009τ\u2009ρ\u2009ο\u2009π\u2009ή δ\u2009ι\u2009α\u2009π\u2009ί\u2009σ\u2009τ\u2009ω\u2009σ\u2009ε ό\u2009τ\u2009ι ο\u2009ι έ\u2009μ\u2009π\u2009ο\u2009ρ\u2009ο\u2009ι", extract.FlagSpaced, 1},
 		{"spaced", "t h i s s e n t e n c e i s n o t r e a d a b l e b y m a c h i n e s t h a t l o o k f o r w o r d s", extract.FlagSpaced, 1},
+		{"quotes of Japanese", "「" + strings.Repeat(english, 6) + "」", extract.FlagQuoted, 1},
+		{"quotes of French", strings.Repeat(the, 4) + "«" + strings.Repeat(the, 6) + "»", extract.FlagQuoted, 1},
 		{"quotes", "❝" + strings.Repeat(english, 6) + "❞", extract.FlagQuoted, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,6 +85,9 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 		"Пусть всегда будет солнце, пусть всегда будет небо, пусть всегда будет мама.",
 		"Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι στην αξιοπρέπεια και τα δικαιώματα.",
 		"كل الناس يولدون أحرارا ومتساوين\u200f (ABC) في الكرامة\u200c والحقوق.",
+		"「" + strings.Repeat("人人生而自由，在尊严和权利上一律平等。", 20) + "」",
+		"«" + strings.Repeat("Tous les êtres humains naissent libres et égaux en dignité et en droits. ", 8) + "»",
+		"„" + strings.Repeat("Alle Menschen sind frei und gleich an Würde und Rechten geboren. ", 8) + "“",
 		"کتاب\u200cها و می\u200cخواهم",
 		"כל בני אדם נולדו בני חורין ושווים\u200e 12 בערכם ובזכויותיהם.",
 		"For all α, β in Γ we have maxαi ≤ Δt and f(λx) = μ(σ) with ρAB and λ-calculus; x y z a b c.",

@@ -42,34 +42,3 @@ func shortened(s string) string {
 	}
 	return s
 }
-
-// longQuotation is the length in bytes from which a quotation in rare marks is flagged.
-const longQuotation = 300
-
-// scanQuotes flags long passages between quotation marks that no typesetting tradition uses, by which
-// a copied passage passes for quoted with a program and not with a reader.
-func scanQuotes(b *builder, s string) {
-	open := -1
-	for i, r := range s {
-		switch r {
-		case '❝', '❛', '〝', '‟', '‛', '＂', '⹂':
-			if r == '＂' && open >= 0 {
-				closeQuote(b, open, i+3)
-				open = -1
-				continue
-			}
-			open = i
-		case '❞', '❜', '〞', '〟':
-			if open >= 0 {
-				closeQuote(b, open, i+3)
-			}
-			open = -1
-		}
-	}
-}
-
-func closeQuote(b *builder, from, to int) {
-	if to-from >= longQuotation {
-		b.flag(Flag{Code: FlagQuoted, Start: from, End: to, Detail: "a long passage between unusual quotation marks"})
-	}
-}

@@ -157,11 +157,11 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	}
 	switch {
 	case late:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall)}
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall), Advice: "split the file, or raise " + extract.SettingOf("Wall")}
 	case strings.Contains(e.stderr, "SIGXCPU"), used >= o.CPU:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU)}
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU), Advice: "split the file, or raise " + extract.SettingOf("CPU")}
 	case strings.Contains(e.stderr, "out of memory"), strings.Contains(e.stderr, "cannot allocate memory"):
-		return &extract.Error{Code: extract.Limit, Detail: fmt.Sprintf("memory: needs more than %d MiB", o.Memory>>20), Advice: "raise the child's Memory to allow it"}
+		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB", o.Memory>>20))
 	}
 	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader ended without an answer: %v%s", err, e.note())}
 }

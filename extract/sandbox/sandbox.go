@@ -281,8 +281,7 @@ func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size in
 	case size == 0:
 		return fail(&extract.Error{Code: extract.Empty, Detail: "the file has no bytes"})
 	case size > r.opt.Extract.MaxInput:
-		return fail(&extract.Error{Code: extract.Limit, Advice: "raise MaxInput to allow it",
-			Detail: fmt.Sprintf("input size: %d bytes, limit %d", size, r.opt.Extract.MaxInput)})
+		return fail(extract.LimitError("input size", "MaxInput", fmt.Sprintf("%d bytes, limit %d", size, r.opt.Extract.MaxInput)))
 	}
 	items, err := r.extract(ctx, name, src, size)
 	for i := range items {
