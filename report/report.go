@@ -162,6 +162,7 @@ type Report struct {
 	Forward    string
 	Threshold  float64
 	Rules      Rules
+	Language   Language // of the words in which it is written; set it before writing
 	Scores     Scores
 	Evidence   []concordat.Evidence // in text order, disjoint
 	Sources    []RankedSource       // largest share first, those excluded by a rule last

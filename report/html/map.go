@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/report"
 )
 
 // patterns are the textures of kinds, so that colour is never the only sign. They are used by the
@@ -74,9 +73,11 @@ func (d *doc) x(at int) float64 {
 
 // mapStrip draws the whole text as a strip with every passage in its place.
 func (d *doc) mapStrip() {
-	d.raw(`<section class="map" aria-label="Map of the document"><svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group" aria-label="`)
-	d.text(fmt.Sprintf("The document from beginning to end with %s", report.Plural(len(d.r.Evidence), "passage", "passages")))
-	d.raw(`"><rect class="ground" x="0" y="0" width="1000" height="30"/>`)
+	d.raw(`<section class="map"`)
+	d.attr("aria-label", d.in.Say("Map of the document"))
+	d.raw(`><svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group"`)
+	d.attr("aria-label", d.in.Say("The document from beginning to end with %s", d.in.Plural(len(d.r.Evidence), "passage", "passages")))
+	d.raw(`><rect class="ground" x="0" y="0" width="1000" height="30"/>`)
 	d.skipStrip()
 	covered := d.r.Covered
 	for i, e := range d.r.Evidence {
@@ -91,7 +92,11 @@ func (d *doc) mapStrip() {
 		}
 		d.raw("</a>")
 	}
-	d.raw(`</svg><p class="axis" aria-hidden="true"><span>beginning</span><span>end</span></p>`)
+	d.raw(`</svg><p class="axis" aria-hidden="true"><span>`)
+	d.say("beginning")
+	d.raw("</span><span>")
+	d.say("end")
+	d.raw("</span></p>")
 	d.raw("</section>\n")
 }
 
@@ -115,12 +120,16 @@ func (d *doc) skipStrip() {
 		last = x + w
 	}
 	if b.Len() > 0 {
-		d.raw(`<path class="f-skip" d="`, b.String(), `"><title>not compared</title></path>`)
+		d.raw(`<path class="f-skip" d="`, b.String(), `"><title>`)
+		d.say("not compared")
+		d.raw("</title></path>")
 	}
 }
 
 func (d *doc) legend() {
-	d.raw(`<ul class="legend" aria-label="Signs">`)
+	d.raw(`<ul class="legend"`)
+	d.attr("aria-label", d.in.Say("Signs"))
+	d.raw(">")
 	for _, k := range []struct{ class, words string }{
 		{"verbatim", "word for word: the same words in the same order"},
 		{"near", "lightly edited: mostly the same words"},
@@ -129,17 +138,21 @@ func (d *doc) legend() {
 		{"common", "common wording: many documents share it; not counted"},
 		{"out", "found, but taken out by a rule"},
 	} {
-		d.raw(`<li><span class="key k-`, k.class, `">`, sign(k.class), `</span> `, k.words, `</li>`)
+		d.raw(`<li><span class="key k-`, k.class, `">`, sign(k.class), `</span> `)
+		d.say(k.words)
+		d.raw(`</li>`)
 	}
-	d.raw(`<li><span class="key k-skip"></span> not compared</li></ul>`)
+	d.raw(`<li><span class="key k-skip"></span> `)
+	d.say("not compared")
+	d.raw(`</li></ul>`)
 }
 
 // label says a passage in words, for those who do not see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
-	s := fmt.Sprintf("Passage %d, %s, %s", i+1, report.KindWords(e.Kind), report.Plural(len(e.Sources), "source", "sources"))
+	s := d.in.Say("Passage %d, %s, %s", i+1, d.in.Kind(e.Kind), d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
-		s += ", not counted: " + report.ExclusionWords(e.Excluded)
+		s += d.in.Say(", not counted: %s", d.in.Exclusion(e.Excluded))
 	}
 	return s
 }
