@@ -34,6 +34,11 @@ func WriteText(w io.Writer, r *Report) error {
 	if len(r.Evidence) == 0 {
 		t.wrap("", t.Say("No passage was found."))
 	}
+	t.short(r, count)
+	t.heading(t.Say("What the words mean"))
+	for _, k := range append(t.Kinds(), t.Steps()...) {
+		t.wrap("- ", t.Say("%s: %s", k.Name, k.Words))
+	}
 	t.heading(t.Say("What was checked, and what was not"))
 	for _, s := range r.Statement() {
 		t.wrap("- ", s)
@@ -104,6 +109,9 @@ func (t textWriter) summary(r *Report, n int) {
 		}
 		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(s.Checked), Thousands(s.Characters), Percent(r.Threshold), reached))
 	}
+	for _, x := range append(r.shownWithout(), r.shortStatement()...) {
+		t.wrap("  ", x)
+	}
 	for i, x := range r.Sources[:min(n, len(r.Sources))] {
 		if i == 0 {
 			t.WriteString("\n")
@@ -143,7 +151,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 	if e.Excluded != "" {
 		note = t.notCounted(e.Excluded)
 	}
-	t.wrap(fmt.Sprintf("[%d] ", i+1), t.Say("%s, characters %d to %d%s", t.Kind(e.Kind), at.Start, at.End, note))
+	t.wrap(fmt.Sprintf("[%d] ", i+1), t.Say("%s, characters %d to %d%s", t.evidenceKind(e), at.Start, at.End, note))
 	t.wrap("    ", e.Span.In(r.Submission.Text))
 	for _, s := range e.Sources {
 		note := ""
@@ -151,6 +159,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 			note = t.notCounted(s.Excluded)
 		}
 		t.wrap("    <- ", t.Say("%s (%s): %s, %s%s", s.Title, s.Ref, t.Kind(s.Kind), t.Closeness(s.Similarity), note))
+		t.wrap("       ", t.DateWords(s.Age))
 		for _, p := range s.Parts {
 			if p.Text != "" {
 				t.wrap("       ", p.Text)
@@ -160,6 +169,32 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 		}
 	}
 	t.WriteString("\n")
+}
+
+// short writes the short texts that were found.
+func (t textWriter) short(r *Report, count *Counter) {
+	if r.Short == nil {
+		return
+	}
+	t.heading(t.Say("Short texts"))
+	for _, p := range r.Short.Pieces {
+		note := ""
+		if p.Excluded != "" {
+			note = t.notCounted(p.Excluded)
+		}
+		place := t.Say("title")
+		if p.Span.Len() > 0 {
+			at := count.Points(clip(r.Submission.Text, p.Span))
+			place = t.Say("characters %d to %d", at.Start, at.End)
+		}
+		t.wrap("- ", t.Say("“%s” (%s)%s", strings.TrimSpace(p.Text), place, note))
+		for _, s := range p.Sources {
+			t.wrap("    <- ", t.Say("“%s”, %s (%s): %s, %s", s.Text, s.Title, s.Source, t.ShortCloseness(s.Similarity), t.DateWords(s.Age)))
+		}
+	}
+	if len(r.Short.Pieces) == 0 {
+		t.wrap("", t.Say("No short text was found."))
+	}
 }
 
 // wrap writes s in lines of textWidth columns; the first begins with lead, the others with as much

@@ -48,6 +48,10 @@ func kindWords(k concordat.Kind) string {
 		return "condensed"
 	case concordat.KindCommon:
 		return "common wording"
+	case concordat.KindTemplate:
+		return "template wording"
+	case concordat.KindQuotation:
+		return "quotation"
 	}
 	return "similar"
 }
@@ -66,6 +70,8 @@ func exclusionWords(e concordat.Exclusion) string {
 		return "stands in a quotation"
 	case concordat.ExcludedBibliography:
 		return "stands in the list of references"
+	case concordat.ExcludedCitation:
+		return "is the mark of a citation"
 	case concordat.ExcludedSection:
 		return "its section is left out"
 	case concordat.ExcludedTemplate:
@@ -140,6 +146,65 @@ func Plural(n int, one, many string) string {
 	return Thousands(n) + " " + many
 }
 
+// KindMeaning is what a kind, or a step of similarity, means.
+type KindMeaning struct {
+	Code  string `json:"code"`  // as in the JSON form
+	Name  string `json:"name"`  // in plain words
+	Words string `json:"words"` // what it means
+}
+
+// Kinds returns what the kinds of evidence mean, strongest first.
+func (l Language) Kinds() []KindMeaning {
+	var out []KindMeaning
+	for _, k := range []struct {
+		kind  concordat.Kind
+		words string
+	}{
+		{concordat.KindVerbatim, "the same words in the same order"},
+		{concordat.KindNear, "mostly the same words"},
+		{concordat.KindParaphrase, "the same content in other words"},
+		{concordat.KindSummary, "a longer source in short"},
+		{concordat.KindQuotation, "it stands in quotation marks or a block quotation; counted unless a rule takes quotations out"},
+		{concordat.KindCommon, "many documents share it; not counted"},
+		{concordat.KindTemplate, "a form that was handed out holds it; not counted"},
+	} {
+		out = append(out, KindMeaning{string(k.kind), l.Kind(k.kind), l.Say(k.words)})
+	}
+	return out
+}
+
+// Steps returns what the steps of similarity mean, closest first.
+func (l Language) Steps() []KindMeaning {
+	var out []KindMeaning
+	for _, s := range []struct{ name, words string }{
+		{"identical", "all words in common"},
+		{"nearly identical", "about nine tenths of the words in common or more"},
+		{"strongly similar", "about three quarters to nine tenths"},
+		{"similar", "less than about three quarters"},
+	} {
+		out = append(out, KindMeaning{s.name, l.Say(s.name), l.Say(s.words)})
+	}
+	return out
+}
+
+// shownWithout says how many passages are shown without score because many documents share them, or a
+// template holds them; "" for none.
+func (r *Report) shownWithout() []string {
+	count := map[concordat.Exclusion]int{}
+	for _, e := range r.Evidence {
+		count[e.Excluded]++
+	}
+	var out []string
+	l := r.Language
+	if n := count[concordat.ExcludedCommon]; n > 0 {
+		out = append(out, l.Say("Common wording: %s, shown without score.", l.Plural(n, "passage", "passages")))
+	}
+	if n := count[concordat.ExcludedTemplate]; n > 0 {
+		out = append(out, l.Say("Template wording: %s, shown without score.", l.Plural(n, "passage", "passages")))
+	}
+	return out
+}
+
 // Headline says the result in one or two sentences, no more than was measured.
 func (r *Report) Headline() string {
 	s, l := r.Scores, r.Language
@@ -194,6 +259,8 @@ func (r *Report) Statement() []string {
 		out = append(out, l.Say("Compared: nothing. Every share of this report is blank, not zero."))
 	}
 	out = append(out, r.skippedWords()...)
+	out = append(out, r.shownWithout()...)
+	out = append(out, r.shortStatement()...)
 	if len(r.Consulted) == 0 {
 		out = append(out, l.Say("No library is on record as asked."))
 	}
@@ -274,6 +341,10 @@ func (r *Report) RuleWords() []string {
 	out := []string{
 		l.Say("Quotations: %s.", yes(u.ExcludeQuotes)),
 		l.Say("List of references: %s.", yes(u.ExcludeBibliography)),
+		l.Say("Marks of citations: %s.", yes(u.ExcludeCitations)),
+	}
+	if n := len(r.Templates); n > 0 {
+		out = append(out, l.Say("Wording of %s: %s.", l.Plural(n, "registered template", "registered templates"), yes(!u.CountTemplates)))
 	}
 	if u.MinCharacters > 0 {
 		out = append(out, l.Say("Least length of a match: %s.", l.Plural(u.MinCharacters, "letter or digit", "letters and digits")))
@@ -302,4 +373,12 @@ func (r *Report) RuleWords() []string {
 		out = append(out, l.Say("Left out: wording of %s.", l.Plural(n, "given template", "given templates")))
 	}
 	return out
+}
+
+// evidenceKind says the kind of a passage, and whether a citation stands with it.
+func (l Language) evidenceKind(e concordat.Evidence) string {
+	if e.Cited {
+		return l.Say("%s, with a citation", l.Kind(e.Kind))
+	}
+	return l.Kind(e.Kind)
 }

@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
 	"screen":          {"", "segment", "minhash", "simhash"},
-	"site":            {"", "profile", "segment", "align", "report", "store"},
+	"site":            {"", "profile", "segment", "align", "report", "store", "screen"}, // screen: the grams of short texts
 	// eval and bench may use everything below cmd; cmd joins all.
 }
 

@@ -37,6 +37,7 @@ func Write(w io.Writer, r *report.Report) error {
 	d.sources()
 	d.raw("</div>")
 	d.passages()
+	d.short()
 	d.coverage()
 	d.method()
 	d.foot()
@@ -89,6 +90,9 @@ func (d *doc) head() {
 		made = d.r.Made.UTC().Format("2 January 2006, 15:04 UTC")
 	}
 	d.fact(d.in.Say("Made"), made)
+	if d.r.Dated != "" {
+		d.fact(d.in.Say("Document dated"), string(d.r.Dated))
+	}
 	d.fact(d.in.Say("Length"), d.in.Plural(d.r.Scores.Characters, "letter or digit", "letters and digits"))
 	d.fact(d.in.Say("Passages"), report.Thousands(len(d.r.Evidence)))
 	d.fact(d.in.Say("Sources"), report.Thousands(len(d.r.Sources)))
@@ -96,7 +100,10 @@ func (d *doc) head() {
 	d.attr("aria-label", d.in.Say("Parts of this report"))
 	d.raw(">")
 	for _, part := range [][2]string{{"result", d.in.Say("Result")}, {"text", d.in.Say("Text")}, {"sources", d.in.Say("Sources")},
-		{"passages", d.in.Say("Passages")}, {"coverage", d.in.Say("What was checked")}, {"method", d.in.Say("Method and rules")}} {
+		{"passages", d.in.Say("Passages")}, {"short", d.in.Say("Short texts")}, {"coverage", d.in.Say("What was checked")}, {"method", d.in.Say("Method and rules")}} {
+		if part[0] == "short" && d.r.Short == nil {
+			continue
+		}
 		d.raw(`<a href="#`, part[0], `">`)
 		d.text(part[1])
 		d.raw("</a>")
@@ -210,9 +217,26 @@ func (d *doc) scoreTable() {
 		row("", "How close the wording is", d.in.Closeness(s.Literalness), "mean over what was found; says how, not how much")
 	}
 	row("", "Found within quotations", report.Percent(s.Quoted), map[bool]string{true: "not counted", false: "counted"}[d.r.Rules.ExcludeQuotes])
-	row("common", "Common wording", report.Percent(s.Common), "shared by many documents, not counted")
+	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon, "shared by many documents, not counted"))
+	if s.Template > 0 || len(d.r.Templates) > 0 {
+		row("template", "Template wording", report.Percent(s.Template), d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
+	}
 	row("out", "Taken out by rules", report.Percent(s.Excluded), "found, not counted")
 	d.raw("</tbody></table>")
+}
+
+// withoutScore says how many passages an exclusion takes out, and why.
+func (d *doc) withoutScore(e concordat.Exclusion, why string) string {
+	n := 0
+	for _, x := range d.r.Evidence {
+		if x.Excluded == e {
+			n++
+		}
+	}
+	if n == 0 {
+		return d.in.Say(why)
+	}
+	return d.in.Say("%s; %s", d.in.Plural(n, "passage", "passages"), d.in.Say(why))
 }
 
 func (d *doc) sections() {

@@ -21,11 +21,13 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 	switch {
 	case e == concordat.ExcludedCommon:
 		return "common"
+	case e == concordat.ExcludedTemplate:
+		return "template"
 	case e != "":
 		return "out"
 	}
 	switch k {
-	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon:
+	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon, concordat.KindTemplate, concordat.KindQuotation:
 		return string(k)
 	}
 	return "paraphrase"
@@ -44,6 +46,10 @@ func sign(class string) string {
 		return "⊂"
 	case "common":
 		return "∘"
+	case "quotation":
+		return "❞"
+	case "template":
+		return "▭"
 	}
 	return "×"
 }
@@ -59,6 +65,8 @@ func level(class string) int {
 		return 20
 	case "summary":
 		return 16
+	case "quotation":
+		return 13
 	}
 	return 9
 }
@@ -130,21 +138,26 @@ func (d *doc) legend() {
 	d.raw(`<ul class="legend"`)
 	d.attr("aria-label", d.in.Say("Signs"))
 	d.raw(">")
-	for _, k := range []struct{ class, words string }{
-		{"verbatim", "word for word: the same words in the same order"},
-		{"near", "lightly edited: mostly the same words"},
-		{"paraphrase", "reworded: the same content in other words"},
-		{"summary", "condensed: a longer source in short"},
-		{"common", "common wording: many documents share it; not counted"},
-		{"out", "found, but taken out by a rule"},
-	} {
-		d.raw(`<li><span class="key k-`, k.class, `">`, sign(k.class), `</span> `)
-		d.say(k.words)
+	for _, k := range d.in.Kinds() {
+		d.raw(`<li><span class="key k-`, k.Code, `">`, sign(k.Code), `</span> `)
+		d.say("%s: %s", k.Name, k.Words)
 		d.raw(`</li>`)
 	}
+	d.raw(`<li><span class="key k-out">`, sign("out"), `</span> `)
+	d.say("found, but taken out by a rule")
+	d.raw("</li>")
 	d.raw(`<li><span class="key k-skip"></span> `)
 	d.say("not compared")
-	d.raw(`</li></ul>`)
+	d.raw(`</li></ul><p class="note">`)
+	d.say("How close the wording is, in four steps: ")
+	for i, k := range d.in.Steps() {
+		if i > 0 {
+			d.say("; ")
+		}
+		d.say("%s: %s", k.Name, k.Words)
+	}
+	d.say(". One sentence's similarity is known to about a tenth only, so no percentage is given.")
+	d.raw("</p>")
 }
 
 // label says a passage in words, for those who do not see the marks.

@@ -80,6 +80,9 @@ func (d *doc) about(e concordat.Evidence) string {
 	if e.Section >= 0 && e.Section < len(d.r.Sections) {
 		s += d.in.Say(", section “%s”", d.r.Sections[e.Section].Name)
 	}
+	if e.Cited {
+		s += d.in.Say(", with a citation")
+	}
 	s += d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
 		return s + d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.in.Exclusion(e.Excluded), "it "))
@@ -114,7 +117,13 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	if s.Excluded != "" && e.Excluded == "" {
 		d.say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}
-	d.raw(`</span></summary><p class="place"><bdi>`)
+	d.raw(`</span>`)
+	if s.Oldest {
+		d.raw(` <strong class="oldest">`)
+		d.say("oldest known")
+		d.raw(`</strong>`)
+	}
+	d.raw(`</summary><p class="place"><bdi>`)
 	d.text(s.Ref.String())
 	d.raw("</bdi>, ")
 	if s.Points.Len() > 0 {
@@ -130,10 +139,18 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 		d.text(d.in.Say("; a sentence of it stands in %s documents", report.Thousands(n)))
 	}
 	d.raw("</p>")
+	d.age(s.Age)
 	for _, p := range s.Parts {
 		d.part(s, p)
 	}
 	d.raw("</details>")
+}
+
+// age says what is known of when a source is from.
+func (d *doc) age(a concordat.Age) {
+	d.raw(`<p class="place age">`)
+	d.text(d.in.DateWords(a))
+	d.raw("</p>")
 }
 
 // part sets one piece of the submission beside the same of the source.
