@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"align":           {"", "segment"},
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
+	"cluster":         {"", "index"},
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"site":            {"", "profile", "segment", "align", "report", "store", "screen"}, // screen: the grams of short texts
 	// eval and bench may use everything below cmd; cmd joins all.
