@@ -51,7 +51,7 @@ func WriteText(w io.Writer, r *Report) error {
 		at := count.Points(clip(r.Submission.Text, p.Span))
 		t.wrap("- ", t.Say("Taken out by hand: characters %d to %d. %s %s", at.Start, at.End, p.Comment, by(p)))
 	}
-	t.wrap("- ", t.Say("Scheme: %s. Look-ups: %s. Threshold: %s.", r.Scheme, r.Probe, Percent(r.Threshold)))
+	t.wrap("- ", t.Say("Scheme: %s. Look-ups: %s. Threshold: %s.", r.Scheme, t.Say(r.Probe), Percent(r.Threshold)))
 	t.wrap("- ", t.Say("SHA-256 of the text: %s", r.Digest))
 	t.wrap("- ", t.Say("Positions are Unicode code points of the text, from 0."))
 	for _, s := range r.Signatures {

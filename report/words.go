@@ -110,10 +110,29 @@ func skipWords(r concordat.SkipReason) string {
 	return "not asked"
 }
 
-// Flag says a flag with its code and detail. Details of known flags are said in the language,
-// others stay as they came.
+// Flag says a flag: its name and what it means.
 func (l Language) Flag(f concordat.Flag) string {
-	return l.Say(f.Code) + ": " + l.Say(f.Detail)
+	return l.Say("%s: %s", l.FlagName(f), l.FlagDetail(f))
+}
+
+// FlagName says the code of a flag. A code that the language does not know stays as it is.
+func (l Language) FlagName(f concordat.Flag) string {
+	if known := chineseFlags[f.Code]; l == Chinese && known[0] != "" {
+		return known[0]
+	}
+	return f.Code
+}
+
+// FlagDetail says what a flag means: its own sentence, or where the language has none of it, that of
+// its code.
+func (l Language) FlagDetail(f concordat.Flag) string {
+	if t, ok := messages[l][f.Detail]; ok {
+		return t
+	}
+	if known := chineseFlags[f.Code]; l == Chinese && known[1] != "" {
+		return known[1]
+	}
+	return f.Detail
 }
 
 // Percent prints a share in whole percent. What is little but not nothing is "< 1 %", and what is

@@ -87,7 +87,7 @@ func (d *doc) head() {
 	d.fact(d.in.Say("Document"), string(d.r.Submission.ID))
 	made := ""
 	if !d.r.Made.IsZero() {
-		made = d.r.Made.UTC().Format("2 January 2006, 15:04 UTC")
+		made = d.r.Made.UTC().Format(map[bool]string{true: "2006-01-02 15:04 UTC", false: "2 January 2006, 15:04 UTC"}[d.in == report.Chinese])
 	}
 	d.fact(d.in.Say("Made"), made)
 	if d.r.Dated != "" {
@@ -273,14 +273,14 @@ func (d *doc) flags() {
 	d.raw(`</h3><ul>`)
 	for i, f := range d.r.Flags {
 		d.raw("<li><strong>")
-		d.text(strings.ReplaceAll(d.in.Say(f.Code), "_", " "))
+		d.text(strings.ReplaceAll(d.in.FlagName(f), "_", " "))
 		d.raw("</strong>")
 		if f.Count > 1 {
 			d.say(" (%s times)", report.Thousands(f.Count))
 		}
 		if f.Detail != "" {
 			d.raw(": ")
-			d.say(f.Detail)
+			d.text(d.in.FlagDetail(f))
 		}
 		if s := d.flagSpan(f); s.Len() > 0 {
 			d.raw(fmt.Sprintf(` <a href="#f%d">`, i+1))
