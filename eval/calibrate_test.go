@@ -1,0 +1,272 @@
+package eval
+
+import (
+	"encoding/csv"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+
+	"concordat/internal/corpora"
+	"concordat/profile"
+)
+
+func TestWilson(t *testing.T) {
+	for _, c := range []struct {
+		k, n      int
+		low, high float64
+	}{{0, 10, 0, 0.2775}, {10, 10, 0.7225, 1}, {5, 10, 0.2366, 0.7634}, {0, 0, 0, 1}, {1, 1000, 0.0002, 0.0056}} {
+		low, high := Wilson(c.k, c.n)
+		if low < c.low-5e-4 || low > c.low+5e-4 || high < c.high-5e-4 || high > c.high+5e-4 {
+			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.k, c.n, low, high, c.low, c.high)
+		}
+	}
+}
+
+// calibration is one run over the development corpora.
+type calibration struct {
+	t   *testing.T
+	nth int // of the large corpora every nth document
+	all []Scored
+}
+
+func (c *calibration) bench(library []Doc) *Bench {
+	c.t.Helper()
+	b, err := NewBench(c.t.Context(), c.t.TempDir(), profile.Natural)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { b.Close() })
+	if err := b.Add(c.t.Context(), library); err != nil {
+		c.t.Fatal(err)
+	}
+	return b
+}
+
+func (c *calibration) score(b *Bench, group, class string, reused bool, d Doc) {
+	c.t.Helper()
+	score, measured, err := b.ScoreOf(c.t.Context(), d)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if !reused && score >= 0.1 {
+		c.t.Logf("%s, %s: %s has %.2f", group, class, d.ID, score)
+	}
+	c.all = append(c.all, Scored{group, class, reused, score, measured})
+}
+
+// answers scores the short answers of Clough and Stevenson by their classes.
+func (c *calibration) answers() {
+	files := map[string]string{}
+	for _, d := range corpora.Tar(c.t, "clough-stevenson/clough-stevenson-ace.tar.gz", "") {
+		files[path.Base(d.Name)] = strings.ToValidUTF8(d.Text, "\ufffd")
+	}
+	rows, err := csv.NewReader(strings.NewReader(files["file_information.csv"])).ReadAll()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var library []Doc
+	for _, r := range rows[1:] {
+		if r[2] == "orig" {
+			library = append(library, Doc{r[0], files[r[0]]})
+		}
+	}
+	b := c.bench(library)
+	for _, r := range rows[1:] {
+		if r[2] != "orig" {
+			c.score(b, "clough-stevenson", map[string]string{"non": "own answer", "cut": "near copy", "light": "light revision", "heavy": "heavy revision"}[r[2]], r[2] != "non", Doc{r[0], files[r[0]]})
+		}
+	}
+}
+
+// pan scores suspicious documents of PAN 2013 among all sources, by how much of them is annotated, and
+// academic texts against the same sources, with which they have nothing to do.
+func (c *calibration) pan() {
+	var library, susp []Doc
+	copied := map[string][]Annotation{}
+	kinds, dealt := map[string]string{}, map[string]string{}
+	doubtful := map[string]bool{}
+	for _, d := range corpora.Tar(c.t, "pan13-train/pan13-train.tar.zst", "") {
+		dir, name := path.Split(d.Name)
+		switch {
+		case dir == "src/":
+			library = append(library, Doc{name, d.Text})
+		case dir == "susp/":
+			susp = append(susp, Doc{name, d.Text})
+		case strings.HasSuffix(name, ".xml"):
+			found, err := ReadPAN(strings.NewReader(d.Text), truthFeature)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			if susp, _, ok := strings.Cut(name, "-source-"); ok && path.Clean(dir) != "01-no-plagiarism" {
+				dealt[susp+".txt"] = dir
+			}
+			for _, a := range found {
+				copied[a.Susp] = append(copied[a.Susp], a)
+				kinds[a.Susp] = path.Clean(dir)
+			}
+		}
+	}
+	corpora.Lines(c.t, "pan13-train/retrieval-ignore-pairs.txt", func(line string) bool {
+		doubtful[strings.Fields(line)[0]] = true // its reuse is annotated elsewhere
+		return true
+	})
+	b := c.bench(library)
+	for i, d := range susp {
+		if i%c.nth != 0 {
+			continue
+		}
+		share := annotatedShare(d.Text, copied[d.ID])
+		switch {
+		case share == 0 && (doubtful[d.ID] || dealt[d.ID] != ""):
+			continue // it was made with reuse, and the annotation is elsewhere
+		case share == 0:
+			c.score(b, "pan13-train", "made without reuse", false, d)
+			continue
+		}
+		class := map[string]string{"02-no-obfuscation": "verbatim", "03-random-obfuscation": "random edits", "04-translation-obfuscation": "machine translation and back", "05-summary-obfuscation": "summary"}[kinds[d.ID]]
+		size := "under 0.1"
+		if share >= 0.3 {
+			size = "0.3 or more"
+		} else if share >= 0.1 {
+			size = "0.1 to 0.3"
+		}
+		c.score(b, "pan13-train", class+", "+size+" of it", true, d)
+	}
+	n := 0
+	for _, d := range corpora.Tar(c.t, "academic/academic.tar.zst", ".txt") {
+		if len(d.Text) < 2000 {
+			continue
+		}
+		if n++; n%c.nth == 0 {
+			c.score(b, "academic", "papers and theses, against unrelated pages", false, Doc{d.Name, strings.ToValidUTF8(d.Text, "\ufffd")})
+		}
+	}
+}
+
+// annotatedShare returns the share of a text's code points that lie in an annotation.
+func annotatedShare(text string, all []Annotation) float64 {
+	points := []rune(text)
+	in := make([]bool, len(points))
+	n := 0
+	for _, a := range all {
+		for i := max(0, a.Offset); i < min(a.Offset+a.Length, len(in)); i++ {
+			if !in[i] {
+				in[i] = true
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(max(len(points), 1))
+}
+
+// reviews scores reviews against the reviews of others: the same genre and subjects, no reuse known.
+func (c *calibration) reviews() {
+	var library, others []Doc
+	for i, d := range corpora.Reviews(c.t, 12_000) {
+		if i < 10_000 {
+			library = append(library, Doc{d.Name, d.Text})
+		} else {
+			others = append(others, Doc{d.Name, d.Text})
+		}
+	}
+	b := c.bench(library)
+	for i, d := range others {
+		if i%(2*c.nth) == 0 {
+			c.score(b, "bulk-en-reviews", "reviews, against reviews of others", false, d)
+		}
+	}
+}
+
+// chinese scores dated versions of laws, chapters that take over another history, and modern histories
+// against laws, with which they have nothing to do.
+func (c *calibration) chinese() {
+	texts := map[string]string{}
+	var laws []Doc
+	for _, d := range corpora.Tar(c.t, "zh-laws/zh-laws.tar.zst", ".md") {
+		texts[d.Name] = d.Text
+		laws = append(laws, Doc{d.Name, d.Text})
+	}
+	b := c.bench(laws)
+	for _, d := range corpora.Tar(c.t, "zh-laws/zh-laws.tar.zst", "revision-pairs.tsv") {
+		for i, line := range strings.Split(strings.TrimSpace(d.Text), "\n") {
+			if f := strings.Split(line, "\t"); len(f) == 2 && i%c.nth == 0 {
+				c.score(b, "zh-laws", "new version of a law", true, Doc{f[1], texts[f[1]]})
+			}
+		}
+	}
+	for i, d := range corpora.Histories(c.t, 1200) {
+		if i%(3*c.nth) == 0 && len(d.Text) >= 2000 {
+			c.score(b, "bulk-zh-histories-modern", "histories, against laws", false, Doc{d.Name, d.Text})
+		}
+	}
+	c.histories()
+}
+
+func (c *calibration) histories() {
+	var library, later []Doc
+	for _, d := range corpora.Tar(c.t, "zh-histories/zh-histories.tar.zst", ".txt") {
+		if strings.HasPrefix(d.Name, "史记/") {
+			library = append(library, Doc{d.Name, d.Text})
+		} else {
+			later = append(later, Doc{d.Name, d.Text})
+		}
+	}
+	most := map[string]float64{}
+	for _, d := range corpora.Tar(c.t, "zh-histories/zh-histories.tar.zst", "shared-shingles.tsv") {
+		for i, line := range strings.Split(strings.TrimSpace(d.Text), "\n") {
+			if f := strings.Split(line, "\t"); i > 0 {
+				share, err := strconv.ParseFloat(f[5], 64)
+				if err != nil {
+					c.t.Fatal(err)
+				}
+				most[f[0]] = max(most[f[0]], share)
+				most[f[1]] = max(most[f[1]], share)
+			}
+		}
+	}
+	b := c.bench(library)
+	for _, d := range later {
+		switch share := most[d.ID]; {
+		case share >= 0.1:
+			c.score(b, "zh-histories", "a tenth or more in common with a chapter", true, d)
+		case share > 0:
+			c.score(b, "zh-histories", "less in common with a chapter", true, d)
+		}
+	}
+}
+
+// TestCalibration measures what a document score means: its distribution over documents with and
+// without reuse (doc/evaluation-score.md). CONCORDAT_EVAL=all takes all documents, some minutes of
+// processor time; otherwise one of forty is taken.
+func TestCalibration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("evaluation on whole corpora is not short")
+	}
+	c := &calibration{t: t, nth: 40}
+	if os.Getenv("CONCORDAT_EVAL") == "all" {
+		c.nth = 1
+	}
+	c.answers()
+	c.pan()
+	if c.nth == 1 {
+		c.reviews()
+		c.chinese()
+	}
+	rows := Distribution(c.all)
+	var b strings.Builder
+	if err := WriteDistribution(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + b.String())
+	clean, high := 0, 0
+	for _, r := range rows {
+		if !r.Reused {
+			clean, high = clean+r.N, high+r.Above[3]
+		}
+	}
+	if low, _ := Wilson(high, clean); low > 0.02 {
+		t.Errorf("%d of %d documents without reuse have 0.3 or more", high, clean)
+	}
+}
