@@ -2,11 +2,13 @@ package eval
 
 import (
 	"encoding/csv"
+	"hash/fnv"
 	"os"
 	"path"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"concordat/internal/corpora"
 	"concordat/profile"
@@ -42,6 +44,66 @@ func (c *calibration) bench(library []Doc) *Bench {
 		c.t.Fatal(err)
 	}
 	return b
+}
+
+// shared is what the library's texts have in long runs: a definition of "no reuse" that owes nothing to
+// what is measured. A text without a run of twelve words, or of 24 Chinese characters, in common with the library
+// is clean; one with such a run is set aside, since a template or a real copy may be behind it.
+type shared map[uint64]bool
+
+const runWords, runHan = 12, 24
+
+// runs calls each with a hash of every run of a text.
+func runs(text string, each func(uint64)) {
+	var words []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		start := 0
+		for i, r := range w { // a Chinese character is a word
+			if unicode.Is(unicode.Han, r) {
+				words = append(words, w[i:i+len(string(r))])
+				start = i + len(string(r))
+			}
+		}
+		if start < len(w) {
+			words = append(words, w[start:])
+		}
+	}
+	n := runWords
+	if len(words) > 0 && len(strings.Join(words, ""))/len(words) <= 3 && strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		n = runHan
+	}
+	for i := 0; i+n <= len(words); i++ {
+		h := fnv.New64a()
+		for _, w := range words[i : i+n] {
+			h.Write([]byte(w))
+			h.Write([]byte{0})
+		}
+		each(h.Sum64())
+	}
+}
+
+func sharedOf(library []Doc) shared {
+	s := shared{}
+	for _, d := range library {
+		runs(d.Text, func(h uint64) { s[h] = true })
+	}
+	return s
+}
+
+func (s shared) has(text string) (found bool) {
+	runs(text, func(h uint64) { found = found || s[h] })
+	return found
+}
+
+// clean scores a document that was made without reuse, unless it shares a run with the library: then it
+// is a class of its own.
+func (c *calibration) clean(b *Bench, s shared, group, class string, d Doc) {
+	c.t.Helper()
+	if s.has(d.Text) {
+		c.score(b, group, class+"; a long run in common, set aside", true, d)
+		return
+	}
+	c.score(b, group, class, false, d)
 }
 
 func (c *calibration) score(b *Bench, group, class string, reused bool, d Doc) {
@@ -112,7 +174,7 @@ func (c *calibration) pan() {
 		doubtful[strings.Fields(line)[0]] = true // its reuse is annotated elsewhere
 		return true
 	})
-	b := c.bench(library)
+	b, s := c.bench(library), sharedOf(library)
 	for i, d := range susp {
 		if i%c.nth != 0 {
 			continue
@@ -122,7 +184,7 @@ func (c *calibration) pan() {
 		case share == 0 && (doubtful[d.ID] || dealt[d.ID] != ""):
 			continue // it was made with reuse, and the annotation is elsewhere
 		case share == 0:
-			c.score(b, "pan13-train", "made without reuse", false, d)
+			c.clean(b, s, "pan13-train", "made without reuse", d)
 			continue
 		}
 		class := map[string]string{"02-no-obfuscation": "verbatim", "03-random-obfuscation": "random edits", "04-translation-obfuscation": "machine translation and back", "05-summary-obfuscation": "summary"}[kinds[d.ID]]
@@ -140,7 +202,7 @@ func (c *calibration) pan() {
 			continue
 		}
 		if n++; n%c.nth == 0 {
-			c.score(b, "academic", "papers and theses, against unrelated pages", false, Doc{d.Name, strings.ToValidUTF8(d.Text, "\ufffd")})
+			c.clean(b, s, "academic", "papers and theses, against unrelated pages", Doc{d.Name, strings.ToValidUTF8(d.Text, "\ufffd")})
 		}
 	}
 }
@@ -171,10 +233,10 @@ func (c *calibration) reviews() {
 			others = append(others, Doc{d.Name, d.Text})
 		}
 	}
-	b := c.bench(library)
+	b, s := c.bench(library), sharedOf(library)
 	for i, d := range others {
 		if i%(2*c.nth) == 0 {
-			c.score(b, "bulk-en-reviews", "reviews, against reviews of others", false, d)
+			c.clean(b, s, "bulk-en-reviews", "reviews, against reviews of others", d)
 		}
 	}
 }
@@ -188,7 +250,7 @@ func (c *calibration) chinese() {
 		texts[d.Name] = d.Text
 		laws = append(laws, Doc{d.Name, d.Text})
 	}
-	b := c.bench(laws)
+	b, s := c.bench(laws), sharedOf(laws)
 	for _, d := range corpora.Tar(c.t, "zh-laws/zh-laws.tar.zst", "revision-pairs.tsv") {
 		for i, line := range strings.Split(strings.TrimSpace(d.Text), "\n") {
 			if f := strings.Split(line, "\t"); len(f) == 2 && i%c.nth == 0 {
@@ -198,7 +260,7 @@ func (c *calibration) chinese() {
 	}
 	for i, d := range corpora.Histories(c.t, 1200) {
 		if i%(3*c.nth) == 0 && len(d.Text) >= 2000 {
-			c.score(b, "bulk-zh-histories-modern", "histories, against laws", false, Doc{d.Name, d.Text})
+			c.clean(b, s, "bulk-zh-histories-modern", "histories, against laws", Doc{d.Name, d.Text})
 		}
 	}
 	c.histories()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"concordat"
@@ -73,5 +74,5 @@ func (l Language) DateWords(d concordat.Age) string {
 	if d.Oldest {
 		parts = append(parts, l.Say("oldest known"))
 	}
-	return l.List(parts)
+	return strings.Join(parts, l.Say(", "))
 }

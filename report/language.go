@@ -60,14 +60,6 @@ func (l Language) Plural(n int, one, many string) string {
 	return Plural(n, one, many)
 }
 
-// List joins words as the language separates them.
-func (l Language) List(words []string) string {
-	if l == Chinese {
-		return strings.Join(words, "、")
-	}
-	return strings.Join(words, ", ")
-}
-
 // Messages returns a copy of the table of language l, English text to translation; nil for English,
 // which needs none.
 func Messages(l Language) map[string]string {

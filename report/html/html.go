@@ -218,10 +218,10 @@ func (d *doc) scoreTable() {
 	}
 	row("", "Found within quotations", report.Percent(s.Quoted), map[bool]string{true: "not counted", false: "counted"}[d.r.Rules.ExcludeQuotes])
 	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon, "shared by many documents, not counted"))
-	if s.Template > 0 || len(d.r.Templates) > 0 {
-		row("template", "Template wording", report.Percent(s.Template), d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
-	}
 	row("out", "Taken out by rules", report.Percent(s.Excluded), "found, not counted")
+	if s.Template > 0 || len(d.r.Templates) > 0 {
+		row("template", "of it template wording", report.Percent(s.Template), d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
+	}
 	d.raw("</tbody></table>")
 }
 

@@ -117,6 +117,9 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	if s.Excluded != "" && e.Excluded == "" {
 		d.say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}
+	if s.Date != "" {
+		d.text(" · " + string(s.Date))
+	}
 	d.raw(`</span>`)
 	if s.Oldest {
 		d.raw(` <strong class="oldest">`)
@@ -125,7 +128,8 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 	d.raw(`</summary><p class="place"><bdi>`)
 	d.text(s.Ref.String())
-	d.raw("</bdi>, ")
+	d.raw("</bdi>")
+	d.say(", ")
 	if s.Points.Len() > 0 {
 		d.text(d.in.Say("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End)))
 	} else {
