@@ -2,23 +2,34 @@ package eval
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"concordat"
+	"concordat/report"
 )
 
-// Scored is the document score of one document of which is known whether it reuses the library.
+// Reuse says what is known of a document.
+type Reuse string
+
+// What may be known of a document.
+const (
+	Clean   Reuse = "no"      // it was made without the library
+	Reused  Reuse = "yes"     // part of it comes from the library
+	Unknown Reuse = "unknown" // it shares long runs with the library, and nobody says why
+)
+
+// Scored is the document score of one document.
 type Scored struct {
 	Group, Class string // corpus, and what kind of document of it
-	Reused       bool
+	Reuse        Reuse
 	Score        float64 // covered share, 0 to 1
 	Measured     bool    // something was compared; else Score says nothing
 }
@@ -26,7 +37,7 @@ type Scored struct {
 // ScoreRow is the distribution of the document score over the documents of one class.
 type ScoreRow struct {
 	Group, Class string
-	Reused       bool
+	Reuse        Reuse
 	N            int // documents measured
 	Unmeasured   int
 	Median       float64
@@ -36,25 +47,12 @@ type ScoreRow struct {
 // ScoreThresholds are the document scores at which rates are given.
 var ScoreThresholds = []float64{0.05, 0.1, 0.2, 0.3, 0.5}
 
-// Wilson returns the 95 % interval of a rate of k in n by the score of Wilson (1927): honest also
-// for rates at or near 0 and 1. Without documents it is 0 to 1.
-func Wilson(k, n int) (low, high float64) {
-	if n == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	p, m := float64(k)/float64(n), float64(n)
-	middle := p + z*z/(2*m)
-	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return max(0, (middle-half)/(1+z*z/m)), min(1, (middle+half)/(1+z*z/m))
-}
-
 // Distribution sums up scores by group, kind and class, documents without reuse first.
 func Distribution(all []Scored) []ScoreRow {
 	of := map[ScoreKey][]float64{}
 	unmeasured := map[ScoreKey]int{}
 	for _, s := range all {
-		k := ScoreKey{s.Reused, s.Group, s.Class}
+		k := ScoreKey{s.Reuse, s.Group, s.Class}
 		if _, ok := of[k]; !ok {
 			of[k] = nil
 		}
@@ -67,7 +65,7 @@ func Distribution(all []Scored) []ScoreRow {
 	var out []ScoreRow
 	for k, scores := range of {
 		slices.Sort(scores)
-		r := ScoreRow{Group: k.Group, Class: k.Class, Reused: k.Reused, N: len(scores), Unmeasured: unmeasured[k]}
+		r := ScoreRow{Group: k.Group, Class: k.Class, Reuse: k.Reuse, N: len(scores), Unmeasured: unmeasured[k]}
 		if len(scores) > 0 {
 			r.Median = scores[len(scores)/2]
 		}
@@ -78,23 +76,14 @@ func Distribution(all []Scored) []ScoreRow {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b ScoreRow) int {
-		if a.Reused != b.Reused {
-			if b.Reused {
-				return -1
-			}
-			return 1
-		}
-		if c := strings.Compare(a.Group, b.Group); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Class, b.Class)
+		return cmp.Or(cmp.Compare(a.Reuse, b.Reuse), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Class, b.Class))
 	})
 	return out
 }
 
 // ScoreKey names a row of a Distribution.
 type ScoreKey struct {
-	Reused       bool
+	Reuse        Reuse
 	Group, Class string
 }
 
@@ -108,14 +97,13 @@ func WriteDistribution(w io.Writer, rows []ScoreRow) error {
 	}
 	b.WriteString("\n|---|---|---|---|---|" + strings.Repeat("---|", len(ScoreThresholds)) + "\n")
 	for _, r := range rows {
-		reused := map[bool]string{true: "yes", false: "no"}[r.Reused]
 		n := fmt.Sprint(r.N)
 		if r.Unmeasured > 0 {
 			n += fmt.Sprintf(" (+%d not measured)", r.Unmeasured)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f |", r.Group, r.Class, reused, n, r.Median)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f |", r.Group, r.Class, r.Reuse, n, r.Median)
 		for _, k := range r.Above {
-			low, high := Wilson(k, r.N)
+			low, high := report.Wilson(k, r.N)
 			fmt.Fprintf(&b, " %d [%.1f–%.1f] |", k, 100*low, 100*high)
 		}
 		b.WriteString("\n")
@@ -177,7 +165,7 @@ func Calibrate(ctx context.Context, library, labels, recipe string) (rows []Scor
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Scored{Group: filepath.Base(labels), Class: field[1], Reused: field[2] == "reused", Score: score, Measured: measured})
+		all = append(all, Scored{Group: filepath.Base(labels), Class: field[1], Reuse: map[string]Reuse{"reused": Reused, "clean": Clean}[field[2]], Score: score, Measured: measured})
 	}
 	return Distribution(all), lines.Err()
 }

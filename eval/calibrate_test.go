@@ -12,6 +12,7 @@ import (
 
 	"concordat/internal/corpora"
 	"concordat/profile"
+	"concordat/report"
 )
 
 func TestWilson(t *testing.T) {
@@ -19,7 +20,7 @@ func TestWilson(t *testing.T) {
 		k, n      int
 		low, high float64
 	}{{0, 10, 0, 0.2775}, {10, 10, 0.7225, 1}, {5, 10, 0.2366, 0.7634}, {0, 0, 0, 1}, {1, 1000, 0.0002, 0.0056}} {
-		low, high := Wilson(c.k, c.n)
+		low, high := report.Wilson(c.k, c.n)
 		if low < c.low-5e-4 || low > c.low+5e-4 || high < c.high-5e-4 || high > c.high+5e-4 {
 			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.k, c.n, low, high, c.low, c.high)
 		}
@@ -100,22 +101,22 @@ func (s shared) has(text string) (found bool) {
 func (c *calibration) clean(b *Bench, s shared, group, class string, d Doc) {
 	c.t.Helper()
 	if s.has(d.Text) {
-		c.score(b, group, class+"; a long run in common, set aside", true, d)
+		c.score(b, group, class+"; a long run in common, set aside", Unknown, d)
 		return
 	}
-	c.score(b, group, class, false, d)
+	c.score(b, group, class, Clean, d)
 }
 
-func (c *calibration) score(b *Bench, group, class string, reused bool, d Doc) {
+func (c *calibration) score(b *Bench, group, class string, reuse Reuse, d Doc) {
 	c.t.Helper()
 	score, measured, err := b.ScoreOf(c.t.Context(), d)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if !reused && score >= 0.1 {
+	if reuse == Clean && score >= 0.1 {
 		c.t.Logf("%s, %s: %s has %.2f", group, class, d.ID, score)
 	}
-	c.all = append(c.all, Scored{group, class, reused, score, measured})
+	c.all = append(c.all, Scored{group, class, reuse, score, measured})
 }
 
 // answers scores the short answers of Clough and Stevenson by their classes.
@@ -137,7 +138,7 @@ func (c *calibration) answers() {
 	b := c.bench(library)
 	for _, r := range rows[1:] {
 		if r[2] != "orig" {
-			c.score(b, "clough-stevenson", map[string]string{"non": "own answer", "cut": "near copy", "light": "light revision", "heavy": "heavy revision"}[r[2]], r[2] != "non", Doc{r[0], files[r[0]]})
+			c.score(b, "clough-stevenson", map[string]string{"non": "own answer", "cut": "near copy", "light": "light revision", "heavy": "heavy revision"}[r[2]], map[bool]Reuse{true: Reused, false: Clean}[r[2] != "non"], Doc{r[0], files[r[0]]})
 		}
 	}
 }
@@ -194,7 +195,7 @@ func (c *calibration) pan() {
 		} else if share >= 0.1 {
 			size = "0.1 to 0.3"
 		}
-		c.score(b, "pan13-train", class+", "+size+" of it", true, d)
+		c.score(b, "pan13-train", class+", "+size+" of it", Reused, d)
 	}
 	n := 0
 	for _, d := range corpora.Tar(c.t, "academic/academic.tar.zst", ".txt") {
@@ -254,7 +255,7 @@ func (c *calibration) chinese() {
 	for _, d := range corpora.Tar(c.t, "zh-laws/zh-laws.tar.zst", "revision-pairs.tsv") {
 		for i, line := range strings.Split(strings.TrimSpace(d.Text), "\n") {
 			if f := strings.Split(line, "\t"); len(f) == 2 && i%c.nth == 0 {
-				c.score(b, "zh-laws", "new version of a law", true, Doc{f[1], texts[f[1]]})
+				c.score(b, "zh-laws", "new version of a law", Reused, Doc{f[1], texts[f[1]]})
 			}
 		}
 	}
@@ -292,9 +293,9 @@ func (c *calibration) histories() {
 	for _, d := range later {
 		switch share := most[d.ID]; {
 		case share >= 0.1:
-			c.score(b, "zh-histories", "a tenth or more in common with a chapter", true, d)
+			c.score(b, "zh-histories", "a tenth or more in common with a chapter", Reused, d)
 		case share > 0:
-			c.score(b, "zh-histories", "less in common with a chapter", true, d)
+			c.score(b, "zh-histories", "less in common with a chapter", Reused, d)
 		}
 	}
 }
@@ -322,13 +323,49 @@ func TestCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log("\n" + b.String())
+	if c.nth == 1 {
+		agrees(t, rows)
+	}
 	clean, high := 0, 0
 	for _, r := range rows {
-		if !r.Reused {
+		if r.Reuse == Clean {
 			clean, high = clean+r.N, high+r.Above[3]
 		}
 	}
-	if low, _ := Wilson(high, clean); low > 0.02 {
+	if low, _ := report.Wilson(high, clean); low > 0.02 {
 		t.Errorf("%d of %d documents without reuse have 0.3 or more", high, clean)
+	}
+}
+
+// agrees fails where what reports say of the document score is not what was measured, within two
+// documents of a hundred.
+func agrees(t *testing.T, rows []ScoreRow) {
+	t.Helper()
+	of := map[string]report.Rate{}
+	for _, r := range rows {
+		k := report.Rate{Language: "en"}
+		if strings.Contains(r.Group, "zh-") {
+			k.Language = "zh"
+		}
+		switch {
+		case r.Reuse == Clean:
+			k.Class = "clean"
+		case r.Reuse == Unknown, strings.Contains(r.Class, "under 0.1"), strings.HasPrefix(r.Class, "less"):
+			continue
+		case strings.HasPrefix(r.Class, "summary"):
+			k.Class = "condensed"
+		default:
+			k.Class = "reworded"
+		}
+		x := of[k.Language+k.Class]
+		of[k.Language+k.Class] = report.Rate{Language: k.Language, Class: k.Class, Documents: x.Documents + r.N, Tenth: x.Tenth + r.Above[1], Third: x.Third + r.Above[3]}
+	}
+	for _, want := range report.Calibration() {
+		got := of[want.Language+want.Class]
+		t.Logf("measured %+v", got)
+		near := func(a, b int) bool { return 50*max(a-b, b-a) <= want.Documents }
+		if !near(got.Documents, want.Documents) || !near(got.Tenth, want.Tenth) || !near(got.Third, want.Third) {
+			t.Errorf("measured %+v, reports say %+v", got, want)
+		}
 	}
 }

@@ -33,6 +33,7 @@ type (
 		Scores     jsonScores       `json:"scores"`
 		Language   string           `json:"language"`
 		Headline   string           `json:"headline"`
+		Conclusion string           `json:"conclusion"`
 		Statement  []string         `json:"statement"`
 		Forward    string           `json:"forward"`
 		Probe      string           `json:"probe"`
@@ -61,6 +62,18 @@ type (
 	jsonLegend struct {
 		Kinds []KindMeaning `json:"kinds"`
 		Steps []KindMeaning `json:"closeness"`
+		Share []string      `json:"share"`
+		Rates []jsonRate    `json:"rates"`
+	}
+	// jsonRate is a row of Calibration.
+	jsonRate struct {
+		Language  string     `json:"language"`
+		Class     string     `json:"class"`
+		Documents int        `json:"documents"`
+		Tenth     int        `json:"at_0_1"`
+		TenthIn   [2]float64 `json:"interval_0_1"`
+		Third     int        `json:"at_0_3"`
+		ThirdIn   [2]float64 `json:"interval_0_3"`
 	}
 	jsonTemplate struct {
 		Site    concordat.SiteID    `json:"site,omitempty"`
@@ -237,7 +250,7 @@ func asJSON(r *Report) *jsonReport {
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
-		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Legend: jsonLegend{r.Language.Kinds(), r.Language.Steps()},
+		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
 	}
 	j.Coverage = j.Scores.Covered
 	for _, e := range r.Evidence {
@@ -382,6 +395,19 @@ func (r *Report) jsonShort(count *Counter) *jsonShort {
 				round(m.Similarity), r.Language.ShortCloseness(m.Similarity), m.Documents, m.Excluded, ageJSON(m.Age)})
 		}
 		j.Pieces = append(j.Pieces, x)
+	}
+	return j
+}
+
+func (r *Report) jsonLegend() jsonLegend {
+	j := jsonLegend{Kinds: r.Language.Kinds(), Steps: r.Language.Steps(), Share: r.Language.Meaning()}
+	for _, c := range Calibration() {
+		x := jsonRate{Language: c.Language, Class: c.Class, Documents: c.Documents, Tenth: c.Tenth, Third: c.Third}
+		a, b := Wilson(c.Tenth, c.Documents)
+		x.TenthIn = [2]float64{round(a), round(b)}
+		a, b = Wilson(c.Third, c.Documents)
+		x.ThirdIn = [2]float64{round(a), round(b)}
+		j.Rates = append(j.Rates, x)
 	}
 	return j
 }

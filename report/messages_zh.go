@@ -94,6 +94,21 @@ var chinese = map[string]string{
 	"in the text:":       "见正文：",
 	"Much of what was found stands in quotation marks and is not counted. See whether these are quotations: marks can be set to escape a check.": "所发现内容的相当一部分位于引号内，未计入。请核实它们是否真是引文：引号可能被用来逃避检查。",
 
+	// What the share means.
+	"What the share means":                "该比例说明什么",
+	"%s or more is reached by: ":          "达到 %s 或以上的有：",
+	"%s of %s %s (%s; between %s and %s)": "%[2]s 篇%[3]s中的 %[1]s 篇（%[4]s；区间 %[5]s 至 %[6]s）",
+	".":                                   "。",
+	"English documents without reuse":     "没有复用的英文文献",
+	"English documents with copied or reworded parts": "含有复制或改写内容的英文文献",
+	"English documents with a condensed source":       "缩写了某一来源的英文文献",
+	"Chinese documents without reuse":                 "没有复用的中文文献",
+	"Chinese documents with copied or reworded parts": "含有复制或改写内容的中文文献",
+	"The figures are those of the development texts, with 95 % intervals. How many of your documents with such a share reuse text depends on how common reuse is among them, so no probability is given.":                                                                                                 "以上为开发用文本的测量结果，附 95 % 置信区间。在您的文献中，达到该比例者有多少确有复用，取决于复用在其中有多常见，因此不给出概率。",
+	"A share below 10 % does not show that a text is free of reuse: condensed sources and sources outside the libraries are missed.":                                                                                                                                                                      "低于 10 % 并不表明文本没有复用：缩写的来源和各库之外的来源会被遗漏。",
+	"In measurements %s of the documents with at least a tenth copied or reworded had more than this, and most of those with a condensed source had as little: little was found, and that is no proof of originality.":                                                                                    "测量中，至少十分之一内容为复制或改写的文献有 %s 高于此值，而缩写来源的文献多半也只有这么低：所发现的很少，但这并不证明其为原创。",
+	"In measurements %s of %s documents without reuse reached %s (at most %s of such documents, with 95 %% certainty), and %s of %s with copied or reworded parts did: such a share is at least %s times as frequent with reuse as without. Read the passages before concluding anything about a person.": "测量中，%[2]s 篇没有复用的文献中有 %[1]s 篇达到 %[3]s（以 95 %% 的把握，此类文献中至多 %[4]s 会如此），%[6]s 篇含有复制或改写内容的文献中有 %[5]s 篇达到：这样的比例在有复用时出现的频率至少是没有复用时的 %[7]s 倍。在对任何人下结论之前，请先阅读各段落。",
+
 	// The page.
 	"similarity report": "文本相似性报告", "Go to the text": "跳到正文", "Parts of this report": "报告各部分", "Result": "结果", "Text": "正文", "Sources": "来源",
 	"Passages": "段落", "Passages: ": "段落：", "Short texts": "短文本", "What was checked": "检查范围", "Method and rules": "方法与规则", "Document": "文献", "Made": "生成时间",

@@ -39,6 +39,10 @@ func WriteText(w io.Writer, r *Report) error {
 	for _, k := range append(t.Kinds(), t.Steps()...) {
 		t.wrap("- ", t.Say("%s: %s", k.Name, k.Words))
 	}
+	t.heading(t.Say("What the share means"))
+	for _, s := range t.Meaning() {
+		t.wrap("- ", s)
+	}
 	t.heading(t.Say("What was checked, and what was not"))
 	for _, s := range r.Statement() {
 		t.wrap("- ", s)
@@ -98,6 +102,10 @@ func (t textWriter) summary(r *Report, n int) {
 	}
 	t.wrap("", title)
 	t.wrap("", r.Headline())
+	if c := r.Conclusion(); c != "" {
+		t.WriteString("\n")
+		t.wrap("", c)
+	}
 	s := r.Scores
 	if s.Measured() {
 		t.WriteString("\n")

@@ -40,7 +40,25 @@ func gramKeys(grams screen.Grams) []uint32 {
 	for i, g := range grams {
 		out[i] = uint32(g ^ g>>32)
 	}
+	slices.Sort(out)
 	return out
+}
+
+// atMost returns a bound, never too low and mostly exact, of the Jaccard similarity of two texts by the
+// keys of their grams.
+func atMost(a, b []uint32) float64 {
+	common := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			common, i, j = common+1, i+1, j+1
+		}
+	}
+	return float64(common) / float64(max(len(a)+len(b)-common, 1))
 }
 
 // findShort compares the short pieces of a submission with those of the libraries.
@@ -79,29 +97,35 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 // first, at most shortSources; capped says that not all that are alike were measured.
 func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query, threshold float64) (out []report.ShortMatch, capped bool, err error) {
 	type hit struct {
-		store.ShortText
+		text       int64
 		similarity float64
 	}
 	var hits []hit
 	grams := screen.GramsOf(letters)
 	least, low, high := grams.Bounds(threshold)
+	keys := gramKeys(grams)
 	measured := 0
-	err = s.o.Store.ShortCandidates(ctx, gramKeys(grams), least, low, high, func(t store.ShortText) bool {
+	err = s.o.Store.ShortCandidates(ctx, keys, least, low, high, func(t store.ShortText) bool {
 		if measured++; measured > shortMeasured {
 			capped = true
 			return false
 		}
+		if atMost(keys, t.Grams) < threshold-1e-9 {
+			return true
+		}
 		if v := grams.Jaccard(screen.GramsOf(t.Letters)); v >= threshold {
-			hits = append(hits, hit{t, v})
+			hits = append(hits, hit{t.ID, v})
 		}
 		return true
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.text, b.text))
+	})
 	for _, h := range hits {
-		places, documents, err := s.o.Store.ShortPlaces(ctx, h.ID, q.Libraries, shortSources+len(q.Exclude))
+		places, documents, err := s.o.Store.ShortPlaces(ctx, h.text, q.Libraries, shortSources+len(q.Exclude))
 		if err != nil {
 			return nil, false, err
 		}

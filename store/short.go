@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 // it is found.
 type ShortPiece struct {
 	concordat.ShortPiece
-	// Grams are hashes of the piece's grams, one for each: what ShortCandidates looks for. Two grams
-	// may have one hash.
+	// Grams are hashes of the piece's grams, one for each, ascending: what ShortCandidates looks for.
+	// Two grams may have one hash.
 	Grams []uint32
 }
 
@@ -49,17 +50,12 @@ func (c conn) shortText(ctx context.Context, p ShortPiece) (int64, error) {
 	if err := c.row(ctx, `SELECT id FROM short_text WHERE letters = ?`, prose(p.Letters)).Scan(&id); err != nil || n == 0 {
 		return id, err
 	}
-	put, err := c.prepare(ctx, `INSERT INTO short_gram (gram, size, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
-	if err != nil {
-		return 0, err
-	}
-	defer put.Close()
+	args := make([]any, 0, 3*len(p.Grams))
 	for _, g := range p.Grams {
-		if _, err := put.ExecContext(ctx, int64(int32(g)), len(p.Grams), id); err != nil {
-			return 0, err
-		}
+		args = append(args, int64(int32(g)), len(p.Grams), id)
 	}
-	return id, nil
+	_, err = c.exec(ctx, `INSERT INTO short_gram (gram, size, text) VALUES (?, ?, ?)`+strings.Repeat(", (?, ?, ?)", len(p.Grams)-1)+` ON CONFLICT DO NOTHING`, args...)
+	return id, err
 }
 
 // dropShort forgets the short pieces of a document, and the texts that no other document holds.
@@ -84,7 +80,7 @@ func (c conn) dropShort(ctx context.Context, lib concordat.LibraryID, id concord
 		if held {
 			continue
 		}
-		for _, g := range unpackGrams(grams) {
+		for _, g := range unpackGrams(grams, nil) {
 			if _, err := c.exec(ctx, `DELETE FROM short_gram WHERE gram = ? AND size = ? AND text = ?`, int64(int32(g)), len(grams)/4, text); err != nil {
 				return err
 			}
@@ -104,8 +100,7 @@ func packGrams(grams []uint32) []byte {
 	return out
 }
 
-func unpackGrams(b []byte) []uint32 {
-	out := make([]uint32, 0, len(b)/4)
+func unpackGrams(b []byte, out []uint32) []uint32 {
 	for ; len(b) >= 4; b = b[4:] {
 		out = append(out, binary.LittleEndian.Uint32(b))
 	}
@@ -116,6 +111,7 @@ func unpackGrams(b []byte) []uint32 {
 type ShortText struct {
 	ID      int64
 	Letters string
+	Grams   []uint32 // ascending; overwritten by the next
 }
 
 // longestList is the length to which the lists of grams are counted: beyond it they are equally
@@ -141,17 +137,21 @@ func (db *DB) ShortCandidates(ctx context.Context, grams []uint32, least, low, h
 			args = append(args, int64(int32(g)))
 		}
 		args = append(args, low, high)
-		rows, err := c.q.QueryContext(ctx, c.d.rebind(`SELECT id, letters FROM short_text WHERE id IN
+		rows, err := c.q.QueryContext(ctx, c.d.rebind(`SELECT id, letters, grams FROM short_text WHERE id IN
 			(SELECT text FROM short_gram WHERE gram IN (?`+strings.Repeat(", ?", len(rare)-1)+`) AND size BETWEEN ? AND ?)`), args...)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
+		var grams []uint32
 		for rows.Next() {
 			var t ShortText
-			if err := rows.Scan(&t.ID, &t.Letters); err != nil {
+			var packed sql.RawBytes
+			if err := rows.Scan(&t.ID, &t.Letters, &packed); err != nil {
 				return err
 			}
+			grams = unpackGrams(packed, grams[:0])
+			t.Grams = grams
 			if !each(t) {
 				return nil
 			}

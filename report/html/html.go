@@ -150,6 +150,13 @@ func (d *doc) result() {
 	d.raw(`</p><p class="note">`)
 	d.text(d.verdict())
 	d.raw("</p></div></div>")
+	if c := d.r.Conclusion(); c != "" {
+		d.raw(`<p class="conclusion">`)
+		d.text(c)
+		d.raw(` <a href="#meaning">`)
+		d.say("What the share means")
+		d.raw("</a></p>")
+	}
 	if s.Measured() {
 		d.bar()
 		d.scoreTable()

@@ -67,6 +67,15 @@ func (d *doc) method() {
 	}
 	d.raw("</ul>")
 	d.excluded()
+	d.raw(`<h3 id="meaning">`)
+	d.say("What the share means")
+	d.raw(`</h3><ul class="plain">`)
+	for _, s := range d.in.Meaning() {
+		d.raw("<li>")
+		d.text(s)
+		d.raw("</li>")
+	}
+	d.raw("</ul>")
 	d.paragraph("How the shares are counted", "A share is a number of letters, marks and digits over all of them that were compared.",
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
 		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
