@@ -91,14 +91,17 @@ func (o Options) WithDefaults() Options {
 
 // Result is the text of one file.
 type Result struct {
-	Text     string  `json:"text"`
-	Format   string  `json:"format"`             // such as docx; see Format
-	Encoding string  `json:"encoding,omitempty"` // of text formats, IANA name in lower case
-	Title    string  `json:"title,omitempty"`
-	Author   string  `json:"author,omitempty"`
-	Places   []Place `json:"places,omitempty"` // in order of Offset
-	Flags    []Flag  `json:"flags,omitempty"`
-	Partial  bool    `json:"partial,omitempty"` // some part is missing; a flag says which
+	Text     string `json:"text"`
+	Format   string `json:"format"`             // such as docx; see Format
+	Encoding string `json:"encoding,omitempty"` // of text formats, IANA name in lower case
+	Title    string `json:"title,omitempty"`
+	Author   string `json:"author,omitempty"`
+	// Date is when the document is from by the metadata of its file, which nobody has verified: YYYY,
+	// YYYY-MM or YYYY-MM-DD; empty: the file does not say.
+	Date    string  `json:"date,omitempty"`
+	Places  []Place `json:"places,omitempty"` // in order of Offset
+	Flags   []Flag  `json:"flags,omitempty"`
+	Partial bool    `json:"partial,omitempty"` // some part is missing; a flag says which
 }
 
 // Place names where the text from Offset on stands in the file.

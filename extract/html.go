@@ -280,7 +280,7 @@ func (st *htmlState) meta(t html.Token) {
 	var name, content string
 	for _, a := range t.Attr {
 		switch strings.ToLower(a.Key) {
-		case "name":
+		case "name", "property":
 			name = strings.ToLower(a.Val)
 		case "content":
 			content = a.Val
@@ -288,6 +288,11 @@ func (st *htmlState) meta(t html.Token) {
 	}
 	if (name == "author" || name == "dc.creator" || name == "citation_author") && st.b.res.Author == "" {
 		st.b.res.Author = content
+	}
+	switch name {
+	case "date", "dc.date", "dc.date.issued", "dcterms.date", "dcterms.issued", "dcterms.created", "citation_date",
+		"citation_publication_date", "article:published_time":
+		st.b.dated(content)
 	}
 }
 
