@@ -218,6 +218,9 @@ func (d *Design) Candidates(n int) float64 {
 // with their numbers; of WideTables, for designs of more than 64 bits, 12 and 24.
 func (d *Design) Bytes(n int) int64 { return bytesOf(d.F, len(d.Tables), n) }
 
+// LeastBytes returns the memory of one print in the fewest tables for prints of f bits and distance k.
+func LeastBytes(f, k int) int64 { return bytesOf(f, k+1, 1) }
+
 func bytesOf(f, tables, n int) int64 {
 	if f > 64 {
 		return int64(n) * int64(12*tables+24)

@@ -26,23 +26,29 @@ type SketchJoin struct {
 	Sketch func(i int) (minhash.MinSketch, error)
 }
 
+// SketchStats are what a SketchJoin went through.
+type SketchStats struct {
+	Common   int // values that were too common
+	Noted    int // pairs with a value in common
+	Measured int // of them, those that were not passed over for having too few
+}
+
 // Run calls emit with every pair of sketches that has a value in common (or a super-shingle, by the
-// options) and reaches the threshold, by A, then B, and returns how many values were too common. The
-// pairs are those of SketchPairs. It ends with the first error of Sketch, Space or emit, or the cause of
-// a cancelled ctx.
-func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (common int, err error) {
+// options) and reaches the threshold, by A, then B. The pairs are those of SketchPairs. It ends with
+// the first error of Sketch, Space or emit, or the cause of a cancelled ctx.
+func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stats SketchStats, err error) {
 	if j.Documents < 0 || int64(j.Documents) > math.MaxUint32 || j.Options.Threshold < 0 || j.Options.Threshold > 1 {
-		return 0, fmt.Errorf("sketch join of %d documents at threshold %v: out of range", j.Documents, j.Options.Threshold)
+		return stats, fmt.Errorf("sketch join of %d documents at threshold %v: out of range", j.Documents, j.Options.Threshold)
 	}
 	if j.Options.Common == 0 {
 		j.Options.Common = mostSharing
 	}
 	pairs := newSorter(j.Space, j.Bytes/2, true)
-	common, err = j.share(ctx, pairs)
+	stats.Common, err = j.share(ctx, pairs)
 	if err == nil {
-		err = j.measure(ctx, pairs, common == 0, emit)
+		err = j.measure(ctx, pairs, &stats, emit)
 	}
-	return common, errors.Join(err, pairs.close())
+	return stats, errors.Join(err, pairs.close())
 }
 
 // share notes in pairs how many values each two documents share.
@@ -88,16 +94,17 @@ func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err 
 	return common, nil
 }
 
-// measure estimates the pairs. Where every value is counted, all is true, a pair whose count is
-// too small is passed over without a look at its sketches.
-func (j *SketchJoin) measure(ctx context.Context, pairs *sorter, all bool, emit func(SketchPair) error) error {
-	prune := all && !j.Options.Contained && j.Options.Super == 0
+// measure estimates the pairs. Where every value is counted, none being too common, a pair whose count
+// is too small is passed over without a look at its sketches.
+func (j *SketchJoin) measure(ctx context.Context, pairs *sorter, stats *SketchStats, emit func(SketchPair) error) error {
+	prune := stats.Common == 0 && !j.Options.Contained && j.Options.Super == 0
 	var a minhash.MinSketch
 	at := -1
 	for r, err := range pairs.all() {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return err
 		}
+		stats.Noted++
 		p := SketchPair{A: int(r.key >> 32), B: int(uint32(r.key))}
 		if p.A != at {
 			if a, err = j.Sketch(p.A); err != nil {
@@ -110,6 +117,7 @@ func (j *SketchJoin) measure(ctx context.Context, pairs *sorter, all bool, emit 
 		if prune && float64(r.value) < j.Options.Threshold*float64(len(a.Values)) {
 			continue
 		}
+		stats.Measured++
 		b, err := j.Sketch(p.B)
 		if err != nil {
 			return err

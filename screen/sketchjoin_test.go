@@ -70,8 +70,8 @@ func TestSketchJoinIsSketchPairs(t *testing.T) {
 		space := &memory{left: 1 << 30}
 		join := screen.SketchJoin{Options: o, Space: space, Documents: len(sketches), Sketch: func(i int) (minhash.MinSketch, error) { return sketches[i], nil }}
 		n, err := join.Run(t.Context(), func(p screen.SketchPair) error { got = append(got, p); return nil })
-		if err != nil || n != common || !slices.Equal(got, want) || len(want) < 100 || space.open != 0 || space.created < 2 {
-			t.Errorf("%+v: %d pairs, %d common, want %d, %d; %d of %d spills left: %v", o, len(got), n, len(want), common, space.open, space.created, err)
+		if err != nil || n.Common != common || n.Measured < len(got) || n.Noted < n.Measured || !slices.Equal(got, want) || len(want) < 100 || space.open != 0 || space.created < 2 {
+			t.Errorf("%+v: %d pairs, %d common, want %d, %d; %d of %d spills left: %v", o, len(got), n.Common, len(want), common, space.open, space.created, err)
 		}
 		space.left = 100_000
 		if _, err := join.Run(t.Context(), func(screen.SketchPair) error { return nil }); !errors.Is(err, errFull) || space.open != 0 {

@@ -120,15 +120,23 @@ type Hot struct {
 }
 
 // Hot returns the prints stored more than most times, most frequent first.
-func (t *Tables) Hot(most int) []Hot {
+func (t *Tables) Hot(most int) []Hot { return hot(t.prints, most) }
+
+// HotPrints returns the prints that occur more than most times, most frequent first. It sorts prints.
+func HotPrints(prints []uint64, most int) []Hot {
+	slices.Sort(prints)
+	return hot(prints, most)
+}
+
+func hot(sorted []uint64, most int) []Hot {
 	var out []Hot
-	for i := 0; i < len(t.prints); {
+	for i := 0; i < len(sorted); {
 		j := i + 1
-		for j < len(t.prints) && t.prints[j] == t.prints[i] {
+		for j < len(sorted) && sorted[j] == sorted[i] {
 			j++
 		}
 		if j-i > most {
-			out = append(out, Hot{t.prints[i], j - i})
+			out = append(out, Hot{sorted[i], j - i})
 		}
 		i = j
 	}

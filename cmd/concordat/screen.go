@@ -40,7 +40,7 @@ type screenFlags struct {
 	Template  string  `json:"template,omitempty"`
 	MemoryMiB int     `json:"memory_mib"` // it decides how the work is divided
 
-	Print   printOptions   `json:"print,omitzero"`
+	Print   printOptions `json:"print,omitzero"`
 	Shingle shingleFlags `json:"shingle,omitzero"`
 	Short   shortFlags   `json:"short,omitzero"`
 
@@ -97,7 +97,7 @@ the list of what could be removed.`,
 		},
 	}
 	f.define(c)
-	c.AddCommand(a.screenPrintsCommand())
+	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(), a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand())
 	return c
 }
 

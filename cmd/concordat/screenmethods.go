@@ -218,8 +218,7 @@ func (s *screening) bySketch(ctx context.Context, u *units) error {
 		},
 	}
 	current := unit{}
-	var err error
-	s.sum.Common, err = join.Run(ctx, func(p screen.SketchPair) error {
+	stats, err := join.Run(ctx, func(p screen.SketchPair) error {
 		if n := p.A / texts; n != current.Unit {
 			if err := u.finish(current); err != nil {
 				return err
@@ -230,7 +229,6 @@ func (s *screening) bySketch(ctx context.Context, u *units) error {
 		if u.done[current.Unit] || !s.across(p.A, p.B) {
 			return nil
 		}
-		current.Candidates++
 		low, high := p.Resemblance.Interval(0.95)
 		current.Pairs = append(current.Pairs, foundPair{A: p.A, B: p.B, Resemblance: p.Resemblance.Value(),
 			Contained: &[2]float64{p.ContainedA.Value(), p.ContainedB.Value()}, Interval: &[2]float64{low, high}})
@@ -239,6 +237,7 @@ func (s *screening) bySketch(ctx context.Context, u *units) error {
 	if err != nil {
 		return err
 	}
+	s.sum.Common, s.sum.Candidates = stats.Common, stats.Measured
 	return u.finish(current)
 }
 
