@@ -28,6 +28,24 @@ type SelfJoin struct {
 	Hot int
 	// Stop holds prints that are left out from the start, such as those found hot before.
 	Stop map[uint64]bool
+	// Watch, if not nil, is told what begins, over and over: for those who take the time.
+	Watch func(Stage)
+}
+
+// Stage is what a SelfJoin is at.
+type Stage string
+
+// The stages of each part of each table.
+const (
+	StageRead    Stage = "read" // and permute
+	StageSort    Stage = "sort"
+	StageCompare Stage = "compare" // and emit
+)
+
+func (s *SelfJoin) watch(stage Stage) {
+	if s.Watch != nil {
+		s.Watch(stage)
+	}
 }
 
 // Twin is a pair of stored prints, A < B by number, within the distance of the design.
@@ -93,6 +111,7 @@ type selfWork struct {
 // part joins the stored prints whose permuted value lies from low to high.
 func (w *selfWork) part(ctx context.Context, table int, low, high uint64, n int64) error {
 	l := &w.join.Design.Tables[table]
+	w.join.watch(StageRead)
 	fits, err := w.read(ctx, l, low, high, n)
 	if err != nil {
 		return err
@@ -107,8 +126,10 @@ func (w *selfWork) part(ctx context.Context, table int, low, high uint64, n int6
 		}
 		return w.part(ctx, table, middle+1, high, n)
 	}
+	w.join.watch(StageSort)
 	w.more, w.idsTo = slices.Grow(w.more[:0], len(w.keys))[:len(w.keys)], slices.Grow(w.idsTo[:0], len(w.ids))[:len(w.ids)]
 	radix(w.keys, w.more, w.ids, w.idsTo)
+	w.join.watch(StageCompare)
 	w.fold()
 	return w.merge(table)
 }

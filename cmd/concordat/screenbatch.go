@@ -452,6 +452,11 @@ func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err err
 	}
 	defer func() { err = end(err) }()
 	j := screen.SelfJoin{Design: d, Stored: file.narrow, Bytes: int64(f.memory) << 20, Hot: f.hot, Stop: stopped}
+	spent, stage, since := map[screen.Stage]time.Duration{}, screen.Stage(""), time.Now()
+	j.Watch = func(next screen.Stage) {
+		spent[stage] += time.Since(since)
+		stage, since = next, time.Now()
+	}
 	start := 0
 	for done[start] {
 		start++
@@ -474,6 +479,8 @@ func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err err
 	if err != nil {
 		return err
 	}
+	j.Watch("")
+	delete(spent, "")
 	name, err := namer(file)
 	if err != nil {
 		return err
@@ -487,8 +494,9 @@ func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err err
 		return err
 	}
 	took := time.Since(began)
-	return a.report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took},
-		"%d pairs among %d prints, %d tables, in %.1f s", n, file.prints(), len(d.Tables), took.Seconds())
+	return a.report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took, "stages_ns": spent},
+		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.prints(), len(d.Tables), took.Seconds(),
+		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
 }
 
 func readStop(path string) (map[uint64]bool, error) {

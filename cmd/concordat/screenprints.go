@@ -204,7 +204,7 @@ func (a *app) countFeatures(ctx context.Context, o *opened, m *printMaker, memor
 func (a *app) screenPrintsCommand() *cobra.Command {
 	var f printOptions
 	var library, out string
-	var random int
+	var random, plant int
 	var seed uint64
 	var memory int
 	c := &cobra.Command{
@@ -213,13 +213,17 @@ func (a *app) screenPrintsCommand() *cobra.Command {
 big-endian, and beside it FILE.ids with the document of each on a line. A print says nothing of the
 text but how alike it is to another: files of prints may go where texts must not.
 
-With --random N it writes N pseudo-random prints of 64 bits instead, the same for the same --seed.`,
+With --random N it writes N pseudo-random prints of 64 bits instead, the same for the same --seed; the last --plant of them are copies of the first in reverse order, in which 0 to
+5 bits differ by turns.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || (library == "") == (random <= 0) {
 				return usagef("want --out, and --library or --random")
 			}
 			if random > 0 {
-				return a.randomPrints(cmd.Context(), out, random, seed)
+				if plant < 0 || plant > random/2 {
+					return usagef("--plant %d: want at most half of the %d prints", plant, random)
+				}
+				return a.randomPrints(cmd.Context(), out, random, plant, seed)
 			}
 			if err := f.check(); err != nil {
 				return err
@@ -233,6 +237,7 @@ With --random N it writes N pseudo-random prints of 64 bits instead, the same fo
 	c.Flags().StringVar(&library, "library", "", "library whose documents are printed")
 	c.Flags().StringVar(&out, "out", "", "file to write")
 	c.Flags().IntVar(&random, "random", 0, "write so many pseudo-random prints instead")
+	c.Flags().IntVar(&plant, "plant", 0, "plant so many near copies among the --random prints")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of --random")
 	c.Flags().IntVar(&memory, "memory", 1024, "memory for --idf in MiB")
 	return c
@@ -305,19 +310,29 @@ func (a *app) report(v any, format string, args ...any) error {
 	return nil
 }
 
-func (a *app) randomPrints(ctx context.Context, out string, n int, seed uint64) error {
+// randomPrint is print i of a seed: SplitMix64 (Steele, Lea and Flood 2014).
+func randomPrint(seed uint64, i int) uint64 {
+	x := seed + uint64(i+1)*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func (a *app) randomPrints(ctx context.Context, out string, n, plant int, seed uint64) error {
 	err := writeFiles(func(w []*bufio.Writer) error {
-		state := seed
 		for i := range n {
 			if i&0xffff == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			// SplitMix64 (Steele, Lea and Flood 2014).
-			state += 0x9e3779b97f4a7c15
-			x := (state ^ state>>30) * 0xbf58476d1ce4e5b9
-			x = (x ^ x>>27) * 0x94d049bb133111eb
+			p := randomPrint(seed, i)
+			if of := n - 1 - i; of < plant {
+				p = randomPrint(seed, of)
+				for b := range of % 6 {
+					p ^= 1 << ((of/6 + 11*b) % 64)
+				}
+			}
 			var b [8]byte
-			binary.BigEndian.PutUint64(b[:], x^x>>31)
+			binary.BigEndian.PutUint64(b[:], p)
 			if _, err := w[0].Write(b[:]); err != nil {
 				return err
 			}
