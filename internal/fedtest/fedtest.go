@@ -221,6 +221,13 @@ func (r *Roster) Use(t testing.TB, id *crypto.Identity, url string) {
 	r.self, r.card = id, card
 }
 
+// Back shows an older card of the site again.
+func (r *Roster) Back(c *crypto.Card) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.card = c
+}
+
 // Self implements federation.Roster.
 func (r *Roster) Self() (*crypto.Identity, *crypto.Card) {
 	r.mu.Lock()
