@@ -458,7 +458,7 @@ func TestFlood(t *testing.T) {
 	free := func() { once.Do(func() { close(release) }) }
 	defer free()
 	flooder := f.ID(1)
-	answers.before = func(ctx context.Context) error {
+	answers.setBefore(func(ctx context.Context) error {
 		answers.mu.Lock()
 		from := answers.from[len(answers.from)-1]
 		answers.mu.Unlock()
@@ -470,7 +470,7 @@ func TestFlood(t *testing.T) {
 		case <-ctx.Done():
 		}
 		return nil
-	}
+	})
 	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: 20 * time.Second})
 	var flood sync.WaitGroup
 	const requests = 12

@@ -133,6 +133,13 @@ func (s *scan) Receive(_ context.Context, _ concordat.SiteID, n *concordat.Notic
 	return nil
 }
 
+// setBefore lets f run before each answer from now on; nil: nothing does.
+func (s *scan) setBefore(f func(ctx context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = f
+}
+
 func (s *scan) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -126,13 +126,14 @@ func TestPartition(t *testing.T) {
 	}
 
 	// The cable is out before the answer leaves, and stays out.
-	answers.before = func(context.Context) error { n.cut(); return nil }
-	_, err = client(3*time.Second).Ask(t.Context(), submission(r, answers, 10))
+	answers.setBefore(func(context.Context) error { n.cut(); return nil })
+	_, err = client(2*time.Second).Ask(t.Context(), submission(r, answers, 10))
 	var e *federation.Error
 	if !errors.As(err, &e) || e.Kind != federation.KindSilent && e.Kind != federation.KindDown || !errors.Is(err, concordat.ErrUnavailable) {
 		t.Errorf("parted: error %v, want kind %s or %s", err, federation.KindSilent, federation.KindDown)
 	}
-	answers.before = nil
+	answers.setBefore(nil)
+	n.cut()
 	if _, err := client(2 * time.Second).Catalogue(t.Context()); !errors.Is(err, concordat.ErrUnavailable) {
 		t.Errorf("still parted: error %v, want ErrUnavailable", err)
 	}
@@ -140,11 +141,11 @@ func TestPartition(t *testing.T) {
 	// The cable is out for a while, and back before the deadline.
 	n.join()
 	ran := answers.asked()
-	answers.before = func(context.Context) error {
+	answers.setBefore(func(context.Context) error {
 		n.cut()
 		time.AfterFunc(time.Second, n.join)
 		return nil
-	}
+	})
 	tell, err := client(time.Minute).Ask(t.Context(), submission(r, answers, 10))
 	if err != nil || len(tell.Hits) == 0 {
 		t.Errorf("back in time: %v", err)
