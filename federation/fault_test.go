@@ -544,3 +544,39 @@ func TestBigBody(t *testing.T) {
 		}
 	}
 }
+
+// TestDrippingRequest: a request that does not arrive in time is not waited for.
+func TestDrippingRequest(t *testing.T) {
+	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.ReadFor = 300 * time.Millisecond })
+	f.Answer(1, &scan{level: concordat.ShowMetadata})
+	id, _ := f.Sites[0].Roster.Self()
+	der, key, err := id.TLS(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := tls.Dial("tcp", strings.TrimPrefix(f.Sites[1].URL, "https://"), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	if err != nil {
+		t.Skipf("this machine is too busy for a handshake in 300 ms: %v", err)
+	}
+	defer func() { _ = c.Close() }()
+	_, _ = io.WriteString(c, "POST /concordat/1/message HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\nCC")
+	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+	answer, err := io.ReadAll(c)
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		t.Errorf("the connection is still open after a minute; read %q", answer)
+	}
+}
+
+// FuzzMessage: whatever is posted, the answer is 400 unless the bytes are a partner's message.
+func FuzzMessage(f *testing.F) {
+	w := newWorkbench(f, time.Now)
+	env, _ := w.seal(f, crypto.TypeQuery, w.query(f, 3), time.Minute)
+	f.Add(env)
+	f.Add(env[:200])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if code, _ := w.post(b); code != http.StatusBadRequest && !bytes.Equal(b, env) {
+			t.Errorf("answered %d", code)
+		}
+	})
+}

@@ -108,87 +108,117 @@ func verified(from byte, now time.Time) *crypto.Verified {
 	return v
 }
 
-// TestReplaysBounded: expired entries leave the file, one partner cannot fill it for the others, and the
-// replies survive all that, in this process and in the next one.
+// TestReplaysBounded: one partner's replies do not take the place of others', the file stays within its
+// bounds, and what is remembered survives all that, in this process and in the next one.
 func TestReplaysBounded(t *testing.T) {
 	now := time.Now()
 	r := openReplays(t, now)
 	r.most = 1 << 20
 	reply := func(i int) []byte { return bytes.Repeat([]byte{byte(i + 1)}, 10_000) }
-	run := func(from byte, i int) (*crypto.Verified, begun) {
+	run := func(from byte, i int) *crypto.Verified {
 		t.Helper()
 		v := verified(from, now)
 		e, found := r.begin(v, now)
 		if found != beginFresh {
-			return v, found
+			t.Fatalf("message %d of partner %d: found %d, want fresh", i, from, found)
 		}
 		if err := errors.Join(r.commit(e), r.finish(e, reply(i))); err != nil {
 			t.Fatal(err)
 		}
-		return v, found
+		return v
 	}
-	for i := range 300 {
-		if _, found := run(1, i); found == beginFull {
-			if i < 20 || i > 30 {
-				t.Fatalf("full after %d replies of 10,000 bytes, want a quarter of 1 MiB", i)
-			}
-			break
-		}
-	}
-	kept, found := run(2, 7)
-	if found != beginFresh {
-		t.Fatalf("another partner: found %d, want fresh", found)
-	}
-	now = now.Add(30 * time.Second)
-	later := map[*crypto.Verified]int{}
-	for i := range 10 {
-		v, _ := run(2, i)
-		later[v] = i
-	}
-	now = now.Add(45 * time.Second) // the first ones are over
-	grown := int64(0)
-	for i := range 200 {
-		if _, found := run(3, i); found == beginFull {
-			now = now.Add(2 * time.Minute)
-			later = map[*crypto.Verified]int{}
-		}
-		grown = max(grown, r.size)
-	}
-	if grown > r.most {
-		t.Errorf("the file grew to %d bytes, at most %d", grown, r.most)
-	}
-	if _, found := r.begin(kept, now); found == beginStored {
-		t.Error("an entry that is over is still there")
-	}
-	last := map[*crypto.Verified]int{}
-	for i := range 5 {
-		v, found := run(4, i)
-		if found != beginFresh {
-			t.Fatalf("found %d", found)
-		}
-		last[v] = i
-	}
-	check := func(r *Replays) {
+	check := func(r *Replays, v *crypto.Verified, i int, want begun) {
 		t.Helper()
-		for v, i := range last {
-			e, found := r.begin(v, now)
-			if found != beginStored {
-				t.Fatalf("found %d, want stored", found)
-			}
-			if got, err := r.reply(e); err != nil || !bytes.Equal(got, reply(i)) {
-				t.Errorf("another reply than was kept, error %v", err)
-			}
+		e, found := r.begin(v, now)
+		if found != want {
+			t.Fatalf("message %d: found %d, want %d", i, found, want)
+		}
+		if found != beginStored {
+			return
+		}
+		if got, err := r.reply(e); err != nil || !bytes.Equal(got, reply(i)) {
+			t.Errorf("message %d: another reply than was kept, error %v", i, err)
 		}
 	}
-	check(r)
+	other := run(2, 7)
+	var flood []*crypto.Verified
+	for i := range 300 { // three times the bound
+		flood = append(flood, run(1, i))
+		if r.size > 2*r.most+20_000 {
+			t.Fatalf("the file grew to %d bytes, at most %d", r.size, 2*r.most)
+		}
+	}
 	next, err := OpenReplays(r.path, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = next.Close() }()
-	check(next)
+	for _, r := range []*Replays{r, next} {
+		check(r, other, 7, beginStored)
+		check(r, flood[0], 0, beginLost)
+		for i := 290; i < 300; i++ {
+			check(r, flood[i], i, beginStored)
+		}
+	}
+	now = now.Add(2 * time.Minute) // all that is over
+	fresh := run(3, 1)
+	if len(r.entries) != 1 || len(r.replies) != 1 || r.live != sizeOf(r) {
+		t.Errorf("%d entries, replies of %d partners, %d bytes are left", len(r.entries), len(r.replies), r.live)
+	}
+	check(r, fresh, 1, beginStored)
 	files, err := os.ReadDir(filepath.Dir(r.path))
 	if err != nil || len(files) != 1 {
 		t.Errorf("%d files beside each other, error %v", len(files), err)
+	}
+}
+
+// sizeOf returns the bytes of the entries.
+func sizeOf(r *Replays) (n int64) {
+	for _, e := range r.entries {
+		n += e.cost
+	}
+	return n
+}
+
+// TestBounded: connections of an address are bounded in number and rate, and what it may do comes back
+// with time.
+func TestBounded(t *testing.T) {
+	now := time.Now()
+	b := newBounded(nil, 5, 3, 2)
+	b.now = func() time.Time { return now }
+	enter := func(peer string, want bool) {
+		t.Helper()
+		if got := b.enter(peer); got != want {
+			t.Errorf("%s entered: %v, want %v", peer, got, want)
+		}
+	}
+	for range 3 {
+		enter("a", true)
+	}
+	enter("a", false) // three at once
+	enter("b", true)
+	enter("b", true)
+	enter("b", false) // five in all
+	b.leave("b")
+	for range 17 { // a has opened three of its twenty
+		b.leave("a")
+		enter("a", true)
+	}
+	b.leave("a")
+	enter("a", false)
+	enter("c", true)
+	now = now.Add(500 * time.Millisecond)
+	enter("a", true)
+	b.leave("a")
+	enter("a", false)
+	for i := range 2 * callersKept {
+		if peer := string(rune('d' + i)); b.enter(peer) {
+			b.leave(peer)
+		}
+	}
+	now = now.Add(time.Minute)
+	enter("a", true)
+	if len(b.peers) > 10 {
+		t.Errorf("%d addresses are remembered", len(b.peers))
 	}
 }

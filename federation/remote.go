@@ -406,7 +406,7 @@ func httpClient(dial func(context.Context, string, string) (net.Conn, error), c 
 			TLSHandshakeTimeout:    dialTimeout,
 			Protocols:              &protocols,
 			DisableCompression:     true,
-			MaxIdleConnsPerHost:    2,
+			MaxIdleConnsPerHost:    8,
 			IdleConnTimeout:        time.Minute,
 			MaxResponseHeaderBytes: 16 << 10,
 		},
