@@ -23,13 +23,12 @@ type scan struct {
 	title     string
 	level     concordat.Show
 
-	mu       sync.Mutex
-	asks     []*concordat.Ask
-	from     []concordat.SiteID
-	notices  []*concordat.Notice
-	reveals  []*concordat.RevealAsk
-	before   func(ctx context.Context) error // run with each Answer
-	refusals map[string]error
+	mu      sync.Mutex
+	asks    []*concordat.Ask
+	from    []concordat.SiteID
+	notices []*concordat.Notice
+	reveals []*concordat.RevealAsk
+	before  func(ctx context.Context) error // run with each Answer
 }
 
 var _ concordat.Answerer = (*scan)(nil)
