@@ -27,6 +27,7 @@ type Config struct {
 	Report    Report
 	Templates []Template // by name, each name once
 	Extract   Extract
+	Serve     Serve
 	Log       Log
 
 	origins map[string]Origin // of keys that are not at their default
@@ -70,6 +71,11 @@ type Extract struct {
 	CPU         time.Duration
 	Memory      int64  // bytes
 	OCR         string // languages of character recognition, joined by +; empty: none
+}
+
+// Serve says where the serving process listens.
+type Serve struct {
+	Listen string // host and port of /healthz
 }
 
 // Log says what is logged.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -105,8 +106,28 @@ var keys = []Key{
 	text("extract.ocr", "", live, func(c *Config) *string { return &c.Extract.OCR },
 		"Languages, such as eng+chi_sim, in which Tesseract, if it is installed, reads pages without a text layer; the text is marked as recognised. Empty: it does not."),
 
+	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
+		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
+
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages that are logged."),
+}
+
+// address is a host and a port to listen at.
+func address(name, def string, field func(*Config) *string, doc string) Key {
+	return Key{Name: name, Type: "host:port", Default: def, Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			_, port, err := net.SplitHostPort(s)
+			if err != nil {
+				return fmt.Errorf("want host:port, such as %s: %w", def, err)
+			}
+			if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+				return fmt.Errorf("port %q: want a number, 0 to 65535", port)
+			}
+			*field(c) = s
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
 }
 
 func text(name, def string, live bool, field func(*Config) *string, doc string) Key {

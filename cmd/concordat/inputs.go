@@ -173,6 +173,15 @@ func (r *reader) read(ctx context.Context, f input) ([]sandbox.Item, error) {
 	return r.runner.File(ctx, f.path)
 }
 
+// open returns the texts of an open file of the given name and size, as read does, in a child.
+func (r *reader) open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
+	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
+	if r.err != nil {
+		return nil, fmt.Errorf("start extraction: %w", r.err)
+	}
+	return r.runner.Stream(ctx, name, f, size)
+}
+
 // mostPlain bounds the plain text that is read in this process, in bytes.
 const mostPlain = 8 << 20
 

@@ -30,7 +30,9 @@ var allowed = map[string][]string{
 	"align":           {"", "segment"},
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
+	"cluster":         {"", "index"},
 	"screen":          {"", "segment", "minhash", "simhash"},
+	"web":             {"", "report", "report/html", "site", "store"},
 	"site":            {"", "profile", "segment", "align", "report", "store"},
 	// eval and bench may use everything below cmd; cmd joins all.
 }
