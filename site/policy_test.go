@@ -44,7 +44,11 @@ func TestPolicyProperty(t *testing.T) {
 		o.add(t, lib, in...)
 	}
 	levels := concordat.Levels()
-	for round := range 60 {
+	rounds := 60
+	if testing.Short() {
+		rounds = 20
+	}
+	for round := range rounds {
 		rule := store.ShareRule{Level: levels[rng.IntN(len(levels))], Matches: 1 + rng.IntN(3), ExcludeAuthors: rng.IntN(2) == 0,
 			Closeness: []int{0, 0, 1, 12}[rng.IntN(4)], Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
 		if rng.IntN(3) == 0 {
