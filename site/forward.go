@@ -260,7 +260,7 @@ func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 		return r.Reason, words
 	case errors.Is(err, context.DeadlineExceeded):
 		return concordat.ReasonBusy, fmt.Sprintf("no answer within %s", deadline)
-	case errors.Is(err, errGarbage):
+	case errors.Is(err, errGarbage), errors.Is(err, concordat.ErrInvalid):
 		return concordat.ReasonFault, "its answer could not be read"
 	case errors.Is(err, concordat.ErrScheme):
 		return concordat.ReasonScheme, reasonWords(concordat.ReasonScheme)
