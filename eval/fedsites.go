@@ -270,3 +270,6 @@ func (k fedKeeper) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 func (k fedKeeper) Grant(context.Context, concordat.SiteID, concordat.FederationID) ([]byte, error) {
 	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown}
 }
+
+// Bytes returns how much has gone between the sites so far, in both directions.
+func (f *FedSites) Bytes() int64 { return f.bytes.Load() }
