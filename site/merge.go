@@ -191,6 +191,7 @@ func (s *Site) Matches(ctx context.Context, sub Submission, o CheckOptions) (*Ma
 	if err != nil {
 		return nil, err
 	}
+	fw.matchesOnly = true
 	if len(q.Libraries) > 0 && len(q.Fingerprints) > 0 {
 		a, err := s.o.Index.Match(ctx, q)
 		if err != nil {
