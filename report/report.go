@@ -46,6 +46,12 @@ type Findings struct {
 	Probe     string                `json:"probe"`     // how far around each band the index looked: exact or one
 	// Signatures of those who answered, as the federation made them.
 	Signatures []Signature `json:"signatures,omitempty"`
+	// Partners are the documents of partners that are sources of passages, in order of Ref.
+	Partners []PartnerSource `json:"partners,omitempty"`
+	// Disclosures are the requests to open passages of partners, in the order in which they were made.
+	Disclosures []Disclosure `json:"disclosures,omitempty"`
+	// Statements are the signed words of partners, in the bytes they signed.
+	Statements []concordat.Statement `json:"statements,omitempty"`
 }
 
 // Signature is one site's signature under what it answered. The package carries it and does not
@@ -153,27 +159,30 @@ type ExcludedPassage struct {
 // Report is findings seen through rules. Slices belong to the report; Parts and texts are shared
 // with the findings and must not be changed.
 type Report struct {
-	Task       concordat.TaskID
-	Submission concordat.Document
-	Digest     string // SHA-256 of Submission.Text, hexadecimal
-	Scheme     concordat.Scheme
-	Made       time.Time
-	Probe      string
-	Forward    string
-	Threshold  float64
-	Rules      Rules
-	Scores     Scores
-	Evidence   []concordat.Evidence // in text order, disjoint
-	Sources    []RankedSource       // largest share first, those excluded by a rule last
-	Sections   []SectionScore
-	Covered    []Stretch           // what gives the covered share, in text order, disjoint
-	Checked    []concordat.Span    // what was compared, in text order, disjoint
-	Skipped    []concordat.Skipped // what was not, in text order, disjoint
-	Quotes     []concordat.Span    // quotations, in text order, disjoint
-	References []concordat.Span    // lists of references, in text order, disjoint
-	Consulted  []concordat.Consulted
-	Flags      []concordat.Flag
-	Signatures []Signature
+	Task        concordat.TaskID
+	Submission  concordat.Document
+	Digest      string // SHA-256 of Submission.Text, hexadecimal
+	Scheme      concordat.Scheme
+	Made        time.Time
+	Probe       string
+	Forward     string
+	Threshold   float64
+	Rules       Rules
+	Scores      Scores
+	Evidence    []concordat.Evidence // in text order, disjoint
+	Sources     []RankedSource       // largest share first, those excluded by a rule last
+	Sections    []SectionScore
+	Covered     []Stretch           // what gives the covered share, in text order, disjoint
+	Checked     []concordat.Span    // what was compared, in text order, disjoint
+	Skipped     []concordat.Skipped // what was not, in text order, disjoint
+	Quotes      []concordat.Span    // quotations, in text order, disjoint
+	References  []concordat.Span    // lists of references, in text order, disjoint
+	Consulted   []concordat.Consulted
+	Flags       []concordat.Flag
+	Signatures  []Signature
+	Partners    []PartnerSource // of Findings
+	Disclosures []Disclosure
+	Statements  []concordat.Statement
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
 }

@@ -52,6 +52,9 @@ func WriteText(w io.Writer, r *Report) error {
 	for _, s := range r.Signatures {
 		t.wrap("- ", fmt.Sprintf("Signed by %s over %s with key %s: %x", s.Site, s.Over, s.Key, s.Value))
 	}
+	for _, s := range r.Statements {
+		t.wrap("- ", fmt.Sprintf("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch))
+	}
 	return t.Flush()
 }
 
@@ -137,10 +140,16 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 			note = "; not counted: " + ExclusionWords(s.Excluded)
 		}
 		t.wrap("    <- ", fmt.Sprintf("%s (%s): %s, %s%s", s.Title, s.Ref, KindWords(s.Kind), Closeness(s.Similarity), note))
+		if words := r.SourceWords(s.Ref); words != "" {
+			t.wrap("       ", words)
+		}
 		for _, p := range s.Parts {
-			if p.Text != "" {
+			switch shared := SharedWords(r.Submission.Text, p); {
+			case p.Text != "":
 				t.wrap("       ", p.Text)
-			} else {
+			case shared != "":
+				t.wrap("       ", "words in common: "+shared)
+			default:
 				t.wrap("       ", "(wording not shown)")
 			}
 		}

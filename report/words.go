@@ -118,6 +118,8 @@ func (r *Report) Headline() string {
 	switch {
 	case !s.Measured():
 		return "Nothing was compared. This report says nothing about the text."
+	case s.Found == 0 && r.hidden():
+		return "No passage is shown, but a partner's library holds something that matches and shows no more than that."
 	case s.Found == 0 && r.incomplete():
 		return "No matching passage was found in what answered. Not everything that was to be asked did."
 	case s.Found == 0:
@@ -151,7 +153,7 @@ func (r *Report) incomplete() bool {
 }
 
 func whole(c concordat.Consulted) bool {
-	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0
+	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
 // Statement says in plain sentences what the report rests on: what was compared, what was not,
@@ -179,6 +181,9 @@ func (r *Report) Statement() []string {
 		out = append(out, "Other sites were asked about every sentence.")
 	case "none":
 		out = append(out, "No other site was asked.")
+	}
+	for _, d := range r.Disclosures {
+		out = append(out, DisclosureWords(d))
 	}
 	if r.Unplaced > 0 {
 		out = append(out, Plural(r.Unplaced, "match", "matches")+" could not be placed in the text and are not shown.")
@@ -215,9 +220,9 @@ func ConsultedWords(c concordat.Consulted) string {
 		if c.Asked > 0 {
 			fmt.Fprintf(&b, " %s not measured there.", Plural(c.Asked, "sentence was", "sentences were"))
 		}
-		return b.String()
+		return strings.Join(append([]string{b.String()}, partnerWords(c)...), " ")
 	case c.Asked == 0:
-		return "was not asked about any sentence."
+		return strings.Join(append([]string{"was not asked about any sentence."}, partnerWords(c)...), " ")
 	case c.Answered < c.Asked:
 		fmt.Fprintf(&b, "answered %s of %s.", Thousands(c.Answered), Plural(c.Asked, "sentence", "sentences"))
 	default:
@@ -232,7 +237,7 @@ func ConsultedWords(c concordat.Consulted) string {
 	if c.Capped > 0 {
 		fmt.Fprintf(&b, " Cut short by a safety limit: %s.", Plural(c.Capped, "look-up", "look-ups"))
 	}
-	return b.String()
+	return strings.Join(append([]string{b.String()}, partnerWords(c)...), " ")
 }
 
 // RuleWords says the rules of a report, one line each.

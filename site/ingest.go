@@ -222,6 +222,10 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
+	// Before the catalogue: a document whose alerts failed is not yet in, and comes again.
+	if err := s.watch(ctx, b.profiles); err != nil {
+		return fmt.Errorf("standing checks: %w", err)
+	}
 	if err := s.o.Store.PutDocuments(ctx, b.rows); err != nil {
 		return fmt.Errorf("catalogue %d documents: %w", len(b.rows), err)
 	}

@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +31,11 @@ func (s *Site) Receive(ctx context.Context, from concordat.SiteID, n *concordat.
 			e.forgetStanding()
 		}
 	} else {
-		err = s.o.Store.PutReceived(ctx, from, n)
+		// What concerns a check or a mirror of ours takes effect at once; the rest is for people.
+		var unknown *concordat.Refusal
+		if _, err = s.Noticed(ctx, from, n); err == nil || errors.As(err, &unknown) {
+			err = s.o.Store.PutReceived(ctx, from, n)
+		}
 	}
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -38,6 +39,7 @@ type Store interface {
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	Findings(ctx context.Context, id concordat.TaskID) ([]byte, error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
+	askingStore
 
 	AnswerStore
 }
@@ -57,8 +59,10 @@ type Options struct {
 
 // Site is one member of the federation.
 type Site struct {
-	o      Options
-	epochs epochSets
+	o       Options
+	epochs  epochSets
+	stands  watchCache
+	keeping sync.Mutex // guards reading, changing and keeping the findings of a task that is done
 }
 
 // New returns a Site over what the options hand in.

@@ -102,6 +102,16 @@ func (d *doc) excluded() {
 }
 
 func (d *doc) signatures() {
+	for _, s := range d.r.Statements {
+		d.raw(`<p class="note">Signed by <bdi>`)
+		d.text(string(s.Site))
+		d.raw("</bdi>: ")
+		d.text(fmt.Sprintf("its %s of %s, signing key %d.", s.Kind, s.At.UTC().Format("2006-01-02 15:04 UTC"), s.KeyEpoch))
+		d.raw("</p>")
+	}
+	if len(d.r.Signatures) == 0 && len(d.r.Statements) > 0 {
+		return
+	}
 	if len(d.r.Signatures) == 0 {
 		d.raw(`<p class="note">This report carries no signatures.</p>`)
 		return

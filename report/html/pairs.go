@@ -108,8 +108,10 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw("</bdi>, ")
 	if s.Points.Len() > 0 {
 		d.text(fmt.Sprintf("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End)))
-	} else {
+	} else if s.Span.Len() > 0 {
 		d.text(fmt.Sprintf("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
+	} else {
+		d.text("at a place that is not shown")
 	}
 	if s.Here != e.Span {
 		at := d.count.Points(s.Here)
@@ -117,6 +119,9 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 	if n := s.Documents(); n > 1 {
 		d.text(fmt.Sprintf("; a sentence of it stands in %s documents", report.Thousands(n)))
+	}
+	if words := d.r.SourceWords(s.Ref); words != "" {
+		d.text("; " + words)
 	}
 	d.raw("</p>")
 	for _, p := range s.Parts {
@@ -148,7 +153,11 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	d.differences(p.Span.In(d.full), p.Span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })
 	d.context(after)
 	d.raw(`</p></div><div class="side there"><h4>Source</h4>`)
-	if p.Text == "" {
+	if shared := report.SharedWords(d.full, p); p.Text == "" && shared != "" {
+		d.raw(`<p class="note">Only the words that both sides have are shown:</p><p dir="auto">`)
+		d.text(shared)
+		d.raw("</p>")
+	} else if p.Text == "" {
 		d.raw(`<p class="note">The wording of this source may not be shown here. Ask `)
 		d.tag("bdi", string(s.Site))
 		d.raw(" for document ")
