@@ -114,6 +114,42 @@ func TestOutline(t *testing.T) {
 	}
 }
 
+// A sentence whose fingerprint was sent to the partner in a question of ours is left out of an
+// outline in words, and the other way round.
+func TestOneSketchInBothDirections(t *testing.T) {
+	o := newOwner(t, "theses")
+	text := long(passage, 40)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords})
+	form := "fingerprints " + testEpoch.String() + " " + string(o.keyed.Scheme())
+	sent := func(sentence string) bool {
+		t.Helper()
+		withheld, err := o.store.Expose(t.Context(), "north", form, []store.Digest{site.SentenceDigest(sentence)})
+		must(t, err)
+		return !withheld[0]
+	}
+	if !sent(strings.TrimSpace(winter)) {
+		t.Fatal("a sentence that nobody was shown is withheld")
+	}
+	a, d, ordinals := o.told(t, "north", passage, "theses")
+	out := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
+	if out.Refusal != nil {
+		t.Fatalf("got %+v", out)
+	}
+	covered := func(sentence string) bool {
+		at := strings.Index(text, sentence)
+		return slices.ContainsFunc(out.Units, func(u concordat.OutlineUnit) bool {
+			return u.Span.Overlaps(concordat.Span{Start: at + 1, End: at + len(sentence) - 2})
+		})
+	}
+	if covered(winter) || !covered(river) || !covered(garden) {
+		t.Errorf("covered: %v, %v, %v; want only the sentences that were not sent", covered(winter), covered(river), covered(garden))
+	}
+	if sent(strings.TrimSpace(garden)) {
+		t.Error("the fingerprint of a sentence is sent to a partner that has its words")
+	}
+}
+
 // An asker aligns its text with the outline and gets the exact edges from the edge round, which
 // shows nothing away from the matches.
 func TestOutlineAligns(t *testing.T) {

@@ -13,7 +13,7 @@ func (a *app) exposureCommand() *cobra.Command {
 	var documents int
 	c := &cobra.Command{
 		Use:   "exposure SITE",
-		Short: "Show what a partner site was shown of this site's documents",
+		Short: "Show what a partner site was shown of this site's texts",
 		Long: `Exposure adds up, by library and form, what a partner was shown: matches (which sentences match, and
 titles), words or fingerprints (outlines and mirrors; never both of one text), edges (the order of
 words around copies), overlap (words that both sides have), passage (text).`,
@@ -49,6 +49,9 @@ func (a *app) printSum(partner concordat.SiteID, s store.ShowingSum) error {
 			Partner concordat.SiteID `json:"partner"`
 			store.ShowingSum
 		}{"sum", partner, s})
+	}
+	if s.Library == "" {
+		s.Library = "(submissions)" // that were asked about there
 	}
 	a.say("%-20s %-12s %6d documents %6d times %8d sentences %8d characters  %s to %s", s.Library, s.Form, s.Documents, s.Times, s.Sentences, s.Characters,
 		s.First.Local().Format(time.DateOnly), s.Last.Local().Format(time.DateOnly))

@@ -15,8 +15,6 @@ import (
 	"concordat/store"
 )
 
-var epoch = concordat.Epoch{Federation: "health", Number: 3}
-
 func testShares(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
