@@ -100,6 +100,11 @@ func TestInBrowser(t *testing.T) {
 			chromedp.WaitVisible(".headline", chromedp.ByQuery), // the page reads itself again when the check is done
 			chromedp.Text(".headline", &headline, chromedp.ByQuery),
 			shot(t, "check", width),
+			chromedp.Click(`button[value="exclude-source"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`button[value="include-source"]`, chromedp.ByQuery),
+			shot(t, "excluded", width),
+			chromedp.Click(`button[value="include-source"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`button[value="exclude-source"]`, chromedp.ByQuery),
 			chromedp.Focus("a.button", chromedp.ByQuery),
 			chromedp.KeyEvent(kb.Enter),
 			chromedp.WaitVisible("mark", chromedp.ByQuery),

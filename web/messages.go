@@ -154,6 +154,47 @@ var messages = map[string][2]string{
 	"check.reload":    {"This page shows the result when the check is done; reload it to see how far it is.", "检测完成后本页将显示结果；可刷新页面查看进度。"},
 	"check.batch":     {"The checks of its documents are in the list.", "其中各文档的检测见列表。"},
 
+	"check.passages": {"Passages", "相似段落"},
+
+	"source.title":   {"Source", "来源"},
+	"source.library": {"Library", "文库"},
+	"source.share":   {"Share", "占比"},
+
+	"passage.here":   {"This document", "本文"},
+	"passage.hidden": {"The wording of this source is not shown.", "该来源的原文不予显示。"},
+	"passage.first":  {"First passages", "返回开头"},
+	"passage.next":   {"More passages", "更多段落"},
+
+	"rules.title":        {"What counts", "计分规则"},
+	"rules.explain":      {"The scores follow at once. Nothing is lost: every change is kept with its time and author, and can be undone.", "分数立即更新。每次更改都会连同时间与操作人一起保存，且可撤销。"},
+	"rules.quotes":       {"Quotations do not count", "引文不计分"},
+	"rules.bibliography": {"The list of references does not count", "参考文献不计分"},
+	"rules.kinds":        {"Kinds that do not count", "不计分的类型"},
+	"rules.min":          {"Shortest match that counts, in letters", "计分的最短匹配（字符数）"},
+	"rules.share":        {"Least share of a source that counts, in percent", "计分来源的最小占比（%）"},
+	"rules.set":          {"Apply", "应用"},
+	"rules.undo":         {"Undo the last change", "撤销上次更改"},
+	"rules.exclude":      {"Leave out", "排除"},
+	"rules.include":      {"Count again", "恢复计分"},
+	"rules.reason":       {"Reason", "理由"},
+
+	"notes.title":   {"Assessment", "评定"},
+	"notes.comment": {"Comment, or the reason of a verdict", "意见或评定理由"},
+	"notes.add":     {"Add the comment", "添加意见"},
+	"notes.verdict": {"Verdict", "评定结论"},
+	"notes.give":    {"Give the verdict", "提交结论"},
+	"notes.sign":    {"Agree with the verdict", "复核同意"},
+	"notes.signed":  {"agreed: %s", "复核：%s"},
+
+	"review.comment": {"comment", "意见"},
+	"review.verdict": {"verdict", "结论"},
+	"review.signoff": {"agrees with the verdict", "同意结论"},
+
+	"verdict.none":      {"No verdict yet", "尚无结论"},
+	"verdict.clear":     {"No concern", "无问题"},
+	"verdict.discuss":   {"To be discussed with the author", "需与作者沟通"},
+	"verdict.suspected": {"Misconduct suspected", "涉嫌学术不端"},
+
 	"new.files":     {"Documents", "文档"},
 	"new.files.how": {"Drop files here or choose them: PDF, Word, OpenDocument, PowerPoint, RTF, EPUB, HTML, LaTeX, text, or a ZIP file of these. At most %d files of %d MiB.", "将文件拖放到此处或选择文件：PDF、Word、OpenDocument、PowerPoint、RTF、EPUB、HTML、LaTeX、纯文本，或其 ZIP 压缩包。最多 %d 个文件，每个不超过 %d MiB。"},
 	"new.or":        {"or paste a text", "或粘贴文本"},

@@ -87,9 +87,49 @@ func (w *Web) task(r *http.Request, v *visitor) (store.Task, error) {
 	return t, err
 }
 
+// passagesPage is how many passages a page shows beside their sources.
+const passagesPage = 20
+
 type checkPage struct {
 	row
-	Report *report.Report // nil: none, or not yet
+	Report    *report.Report // nil: none, or not yet
+	Review    *review
+	MayReview bool
+	Me        string
+	Passages  []passage
+	From      int // index of the first of Passages
+	Next      int // index of the first of the next page; 0: none
+	Verdicts  []string
+	Kinds     []concordat.Kind
+}
+
+// passage is one evidence as the page shows it.
+type passage struct {
+	concordat.Evidence
+	Number int
+	Text   string
+	Source *concordat.Source // the best one; nil: none that may be shown
+	Shown  string            // of the source
+}
+
+func passages(r *report.Report, from int) (out []passage, next int) {
+	for i := from; i < len(r.Evidence) && i < from+passagesPage; i++ {
+		p := passage{Evidence: r.Evidence[i], Number: i + 1, Text: r.Evidence[i].Span.In(r.Submission.Text)}
+		if len(p.Sources) > 0 {
+			p.Source = &p.Sources[0]
+			for _, part := range p.Source.Parts {
+				if p.Shown != "" {
+					p.Shown += " […] "
+				}
+				p.Shown += part.Text
+			}
+		}
+		out = append(out, p)
+	}
+	if from+passagesPage < len(r.Evidence) {
+		next = from + passagesPage
+	}
+	return out, next
 }
 
 func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -99,11 +139,21 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		p.row, err = w.row(r.Context(), v, t)
 	}
 	if err == nil && hasReport(t) {
-		p.Report, err = w.report(r.Context(), v, t)
+		if p.Review, err = w.review(r.Context(), t.ID); err == nil {
+			p.Report, err = w.report(r.Context(), v, t, p.Review.Rules)
+		}
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
+	}
+	if p.Report != nil {
+		if n, err := strconv.Atoi(r.URL.Query().Get("from")); err == nil && n > 0 {
+			p.From = n / passagesPage * passagesPage
+		}
+		p.Passages, p.Next = passages(p.Report, p.From)
+		p.MayReview, p.Me, p.Verdicts = v.mayReview(), v.Name, verdicts
+		p.Kinds = []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}
 	}
 	w.show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
@@ -114,13 +164,13 @@ func hasReport(t store.Task) bool {
 }
 
 // report builds the report of a task and notes who has read it.
-func (w *Web) report(ctx context.Context, v *visitor, t store.Task) (*report.Report, error) {
+func (w *Web) report(ctx context.Context, v *visitor, t store.Task, rules report.Rules) (*report.Report, error) {
 	f, err := w.o.Site.Findings(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
 	w.audit(ctx, v.Name, "report_read", map[string]any{"task": t.ID})
-	return report.Build(f, w.o.Rules()), nil
+	return report.Build(f, rules), nil
 }
 
 func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -128,9 +178,13 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err == nil && !hasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
+	var now *review
+	if err == nil {
+		now, err = w.review(r.Context(), t.ID)
+	}
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.report(r.Context(), v, t)
+		rep, err = w.report(r.Context(), v, t, now.Rules)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)

@@ -18,6 +18,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,6 +117,11 @@ func (w *Web) parse() error {
 			"t":       l.say,
 			"percent": report.Percent,
 			"add":     func(a, b int) int { return a + b },
+			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
+			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
+			"kind":    report.KindWords,
+			"close":   report.Closeness,
+			"why":     report.ExclusionWords,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
@@ -157,6 +164,8 @@ func (w *Web) routes() {
 	m.HandleFunc("GET /checks/{id}/events", w.as(all, w.events))
 	m.HandleFunc("POST /checks/{id}/cancel", w.as(hand, w.cancel))
 	m.HandleFunc("GET /checks/{id}/report", w.as(all, w.reportPage))
+	m.HandleFunc("POST /checks/{id}/rules", w.as(all[:2], w.changeRules))
+	m.HandleFunc("POST /checks/{id}/notes", w.as(all[:2], w.addNote))
 	m.HandleFunc("GET /libraries", w.as(all, w.librariesPage))
 	m.HandleFunc("GET /people", w.as(all[:1], w.peoplePage))
 	m.HandleFunc("POST /people", w.as(all[:1], w.addPerson))

@@ -440,6 +440,8 @@ func TestAccess(t *testing.T) {
 		{"GET", "/checks/" + id, [5]int{see, ok, ok, absent, ok}},
 		{"GET", "/checks/none", [5]int{see, absent, absent, absent, absent}},
 		{"GET", "/checks/" + id + "/report", [5]int{see, absent, absent, absent, absent}}, // not done yet
+		{"POST", "/checks/" + id + "/rules", [5]int{no, bad, bad, no, no}},
+		{"POST", "/checks/" + id + "/notes", [5]int{no, bad, bad, no, no}},
 		{"GET", "/libraries", [5]int{see, ok, ok, ok, ok}},
 		{"GET", "/people", [5]int{see, ok, no, no, no}},
 		{"POST", "/people", [5]int{no, bad, no, no, no}},
@@ -463,6 +465,69 @@ func TestAccess(t *testing.T) {
 				t.Errorf("%s %s: policy %q", c.method, c.path, csp)
 			}
 		}
+	}
+}
+
+// TestReview takes a source and a passage out and in again, undoes, and gives a verdict that another
+// signs off.
+func TestReview(t *testing.T) {
+	d := newDesk(t, false)
+	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
+	ada.upload(http.StatusOK, nil, "essay.txt", folios+" And here is a sentence of my own, which nobody has written before in this place.")
+	id := "/checks/" + string(d.await(t)["essay.txt"])
+	headline := func(page string) string {
+		_, rest, _ := strings.Cut(page, `<p class="headline">`)
+		line, _, _ := strings.Cut(rest, "<")
+		return line
+	}
+	first := headline(ada.get(id, http.StatusOK))
+	if !strings.Contains(first, "%") {
+		t.Fatalf("headline %q", first)
+	}
+	rules := func(want int, fields url.Values) string { return headline(ada.post(id+"/rules", want, fields)) }
+	source := func(action string) url.Values {
+		return url.Values{"action": {action}, "site": {"here"}, "library": {"theses"}, "document": {"folios.txt"}}
+	}
+	out := rules(http.StatusOK, source("exclude-source"))
+	if out == first {
+		t.Errorf("still %q without its only source", out)
+	}
+	if got := rules(http.StatusOK, source("include-source")); got != first {
+		t.Errorf("got %q, want %q", got, first)
+	}
+	rules(http.StatusBadRequest, url.Values{"action": {"exclude-passage"}, "start": {"0"}, "end": {"145"}}) // no reason
+	passage := url.Values{"action": {"exclude-passage"}, "start": {"0"}, "end": {"145"}, "comment": {"the task sheet has it"}}
+	if got := rules(http.StatusOK, passage); got != out {
+		t.Errorf("got %q, want %q", got, out)
+	}
+	if got := rules(http.StatusOK, url.Values{"action": {"undo"}}); got != first {
+		t.Errorf("after undo %q, want %q", got, first)
+	}
+	if got := rules(http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"100000"}, "min_source": {"0"}}); got != out {
+		t.Errorf("got %q, want %q", got, out)
+	}
+	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"-1"}, "min_source": {"0"}})
+	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"1"}, "min_source": {"NaN"}})
+	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"1"}, "min_source": {"0"}, "kind": {"song"}})
+	if page := ada.get(id+"/report?format=json", http.StatusOK); !strings.Contains(page, `"min_characters": 100000`) {
+		t.Error("the report has other rules than the page")
+	}
+
+	note := func(p *person, want int, fields url.Values) string { return p.post(id+"/notes", want, fields) }
+	note(bo, http.StatusBadRequest, url.Values{"kind": {"signoff"}})
+	note(ada, http.StatusBadRequest, url.Values{"kind": {"verdict"}, "verdict": {"suspected"}})
+	note(ada, http.StatusBadRequest, url.Values{"kind": {"verdict"}, "verdict": {"guilty"}, "text": {"x"}})
+	page := note(ada, http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"}, "text": {"one sentence <i>without</i> its source"}})
+	if !strings.Contains(page, "<strong>Misconduct suspected</strong>") || strings.Contains(page, "<i>without") {
+		t.Errorf("no verdict, or markup, in\n%s", page)
+	}
+	note(ada, http.StatusBadRequest, url.Values{"kind": {"signoff"}}) // not the own one
+	if page := note(bo, http.StatusOK, url.Values{"kind": {"signoff"}}); !strings.Contains(page, "agreed: bo") {
+		t.Errorf("not signed off:\n%s", page)
+	}
+	note(bo, http.StatusBadRequest, url.Values{"kind": {"signoff"}})
+	if page := note(ada, http.StatusOK, url.Values{"kind": {"comment"}, "text": {"the author was told"}}); !strings.Contains(page, "the author was told") {
+		t.Error("no comment")
 	}
 }
 

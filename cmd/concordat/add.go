@@ -29,7 +29,7 @@ func (a *app) addCommand() *cobra.Command {
 		Short: "Take files, folders and tables into a library",
 		Long: `Add takes documents into a library: files and folders of them (a document's id is its path below
 the given folder, or the file's name), and tables: .tsv with the columns id, title, text or id, text
-and no header, .jsonl with the keys id, title, text; tables may end in .gz or .zst.
+and no header, .jsonl with the keys id, title, author, text; tables may end in .gz or .zst.
 
 A file that cannot be read is reported with a reason, and the rest goes on (exit code 3). Adding the
 same again changes nothing; a changed file replaces its document. An interrupted run goes on where
@@ -226,7 +226,7 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			id += "!/" + member
 		}
-		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Text: item.Result.Text, Source: absolute(e.path)}
+		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: absolute(e.path)}
 		if i == len(e.items)-1 {
 			ad.note(d.ID, state)
 		}

@@ -39,7 +39,7 @@ func tableKind(name string) string {
 }
 
 // readTable calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
-// title, text) without header, or .jsonl with the keys id, title, text; .gz and .zst are unpacked.
+// title, text) without header, or .jsonl with the keys id, title, author, text; .gz and .zst are unpacked.
 // A faulty line or an id that stands twice is an error of kind concordat.ErrInvalid naming the
 // lines, a table without a document an *extract.Error; of such a table no document is given out, which is
 // why it is read twice.
@@ -136,9 +136,10 @@ func parseTSV(line []byte) (site.Incoming, error) {
 
 func parseJSONL(line []byte) (site.Incoming, error) {
 	var row struct {
-		ID    *string `json:"id"`
-		Title string  `json:"title"`
-		Text  *string `json:"text"`
+		ID     *string `json:"id"`
+		Title  string  `json:"title"`
+		Author string  `json:"author"`
+		Text   *string `json:"text"`
 	}
 	if err := json.Unmarshal(line, &row); err != nil {
 		return site.Incoming{}, err
@@ -146,5 +147,5 @@ func parseJSONL(line []byte) (site.Incoming, error) {
 	if row.ID == nil || row.Text == nil {
 		return site.Incoming{}, fmt.Errorf("want the keys id and text")
 	}
-	return site.Incoming{ID: concordat.DocumentID(*row.ID), Title: row.Title, Text: *row.Text}, site.CheckName(*row.ID)
+	return site.Incoming{ID: concordat.DocumentID(*row.ID), Title: row.Title, Author: row.Author, Text: *row.Text}, site.CheckName(*row.ID)
 }

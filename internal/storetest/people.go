@@ -212,3 +212,39 @@ func testTaskReclaim(t *testing.T, p Place) {
 	claim(t, db, "w1", "t1")
 	noClaim(t, db)
 }
+
+func testReviews(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1", "t2")
+	var want []store.Review
+	for _, r := range []store.Review{
+		{At: start, By: "ada", Kind: store.ReviewRules, Data: []byte(`{"exclude_quotes":true}`)},
+		{At: start.Add(time.Second), By: "波", Kind: store.ReviewComment, Text: "well\x00 quoted"},
+	} {
+		got, err := db.AppendReview(ctx, "t1", r)
+		must(t, err)
+		want = append(want, got)
+	}
+	if want[0].Seq != 1 || want[1].Seq != 2 || want[1].Text != "well\uFFFD quoted" || string(want[1].Data) != "null" {
+		t.Errorf("got %+v", want)
+	}
+	got, err := db.Reviews(ctx, "t1")
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if got, err := db.Reviews(ctx, "t2"); got != nil || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+	_, err = db.AppendReview(ctx, "none", store.Review{Kind: store.ReviewComment})
+	wantErr(t, err, concordat.ErrNotFound)
+	_, err = db.AppendReview(ctx, "t1", store.Review{Kind: "song"})
+	wantErr(t, err, concordat.ErrInvalid)
+	_, err = db.AppendReview(ctx, "t1", store.Review{Kind: store.ReviewRules, Data: []byte("{")})
+	wantErr(t, err, concordat.ErrInvalid)
+	must(t, db.DeleteTask(ctx, "t1"))
+	if got, err := db.Reviews(ctx, "t1"); got != nil || err != nil {
+		t.Errorf("reviews of a deleted task: %v, %v", got, err)
+	}
+}
