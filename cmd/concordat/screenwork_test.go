@@ -101,6 +101,18 @@ func stories(n int, seed uint64) [][2]string {
 	return out
 }
 
+// titles are the beginnings of stories, of which every third is one before but for its end.
+func titles(n int, seed uint64) [][2]string {
+	out := stories(n, seed)
+	for i := range out {
+		out[i][1] = out[i][1][:90]
+		if i%3 == 2 {
+			out[i][1] = out[i/2][1][:85] + fmt.Sprint(" x", i)
+		}
+	}
+	return out
+}
+
 // results returns what a screening says but for how it came about.
 func results(t *testing.T, out string) string {
 	t.Helper()
@@ -126,16 +138,20 @@ func results(t *testing.T, out string) string {
 func TestScreenGoesOn(t *testing.T) {
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
 		t.Run(method, func(t *testing.T) {
+			documents := stories
+			if method == "short" {
+				documents = titles
+			}
 			s := newTestSite(t)
 			s.run(0, "library", "create", "l")
-			s.add("l", stories(400, 7))
+			s.add("l", documents(150, 7))
 			work, blocked := filepath.Join(s.dir, "work"), filepath.Join(s.dir, "blocked")
 			if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			args := []string{"screen", "--library", "l", "--method", method, "--work", work, "--json", "--longest", "1500"}
+			args := []string{"screen", "--library", "l", "--method", method, "--work", work, "--json"}
 			want, _ := s.run(0, args...)
-			if n := len(lines(t, want)["pair"]); n < 40 {
+			if n := len(lines(t, want)["pair"]); n < 15 {
 				t.Fatalf("%d pairs, want some", n)
 			}
 			if left, _ := filepath.Glob(filepath.Join(work, "*")); len(left) > 0 {
@@ -163,16 +179,16 @@ func TestScreenGoesOn(t *testing.T) {
 			if results(t, got) != results(t, want) {
 				t.Errorf("going on gave another answer:\n%s\nwant\n%s", got, want)
 			}
-			if n := lines(t, got)["summary"][0]["resumed"].(float64); n != 399 || !strings.Contains(errs, "399 documents are prepared") {
+			if n := lines(t, got)["summary"][0]["resumed"].(float64); n != 149 || !strings.Contains(errs, "149 documents are prepared") {
 				t.Errorf("%v documents of the earlier run: %s", n, errs)
 			}
 			stop()
 			got, _ = s.run(0, args...)
-			if n := lines(t, got)["summary"][0]["resumed"].(float64); n != 400 || results(t, got) != results(t, want) {
+			if n := lines(t, got)["summary"][0]["resumed"].(float64); n != 150 || results(t, got) != results(t, want) {
 				t.Errorf("all %v documents of the earlier run: another answer", n)
 			}
 			stop()
-			s.add("l", stories(60, 8)) // others of the same names
+			s.add("l", documents(30, 8)) // others of the same names
 			got, _ = s.run(0, args...)
 			fresh, _ := s.run(0, args...)
 			if results(t, got) != results(t, fresh) || results(t, got) == results(t, want) {
@@ -216,7 +232,7 @@ func TestScreenOnFullDisk(t *testing.T) {
 	s.run(0, "library", "create", "l")
 	s.add("l", stories(400, 7))
 	work := t.TempDir()
-	if err := syscall.Mount("concordat-test", work, "tmpfs", 0, "size=1m"); err != nil {
+	if err := syscall.Mount("concordat-test", work, "tmpfs", 0, "size=256k"); err != nil {
 		t.Skipf("cannot mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
@@ -246,6 +262,8 @@ func TestScreenOut(t *testing.T) {
 	const (
 		x = "The river carried heavy logs from the northern forests down to the old harbour every spring. "
 		y = "A committee of engineers measured seven bridges and found rust beneath fresh paint on four of them. "
+		v = "Several farmers complained that wild geese had eaten nearly all of their young barley before dawn. "
+		w = "An old printer kept wooden letters of nineteen alphabets in the drawers of a cupboard without doors. "
 		z = "Nobody remembered which scholar had donated the brass telescope standing beside the library window. "
 	)
 	s := newTestSite(t)
@@ -257,7 +275,7 @@ func TestScreenOut(t *testing.T) {
 		}
 		return path
 	}
-	s.run(0, "add", "--library", "l", write("=a.txt", "Abstract\n"+x+y+"\nReferences\n"+z), write("b<i>.txt", "Abstract\n"+z+"\nReferences\n"+x+y), write("c.txt", "ABSTRACT "+x+y+" REFERENCES "+z))
+	s.run(0, "add", "--library", "l", write("=a.txt", "Abstract\n"+x+y+v+w+"\nConclusion\n"+z), write("b<i>.txt", "Abstract\n"+z+"\nConclusion\n"+x+y+v+w+"\nDiscussion\nSomebody had also sorted the maps of the eastern provinces by colour, which pleased nobody at all. "), write("c.txt", "ABSTRACT "+x+y+v+w+" CONCLUSION "+z))
 	dates := write("dates.tsv", "=a.txt\t2021-05\nb<i>.txt\t2019\nc.txt\t2020-01-02\n")
 	out := filepath.Join(s.dir, "out")
 	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--json")
