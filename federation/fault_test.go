@@ -471,7 +471,7 @@ func TestFlood(t *testing.T) {
 		}
 		return nil
 	})
-	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: 20 * time.Second})
+	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Parallel: 12, Timeout: time.Minute})
 	var flood sync.WaitGroup
 	const requests = 12
 	outcomes := make(chan error, requests)
@@ -501,6 +501,43 @@ func TestFlood(t *testing.T) {
 	}
 	if n := answers.asked(); n != 5 {
 		t.Errorf("%d requests ran, want 5", n)
+	}
+}
+
+// TestBusyPartner: many calls of one client at once wait in the client and at the partner, and all are
+// answered.
+func TestBusyPartner(t *testing.T) {
+	r := newRand(t)
+	answers := library(r, "Thesis", 1, 10)
+	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.Parallel, o.PerSite, o.Waiting = 1, 1, 2 })
+	f.Answer(1, answers)
+	c := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Parallel: 3})
+	var calls sync.WaitGroup
+	for range 40 {
+		a := submission(r, answers, 5)
+		calls.Go(func() {
+			if _, err := c.Ask(t.Context(), a); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	if n := answers.asked(); n != 40 {
+		t.Errorf("%d ran, want 40", n)
+	}
+}
+
+// TestBeat: an answer does not leave before its beat, however quickly it was found.
+func TestBeat(t *testing.T) {
+	const beat = 150 * time.Millisecond
+	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.Beat = beat })
+	f.Answer(1, &scan{level: concordat.ShowMetadata})
+	began := time.Now()
+	if _, err := f.Partner(0, 1).Catalogue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < beat {
+		t.Errorf("answered after %v, before the beat of %v", took, beat)
 	}
 }
 

@@ -20,11 +20,14 @@ import (
 
 // ServerOptions are the settings of a Server.
 type ServerOptions struct {
-	Parallel  int           // requests answered at once; 0: twice the processors
-	PerSite   int           // of one partner at once; 0: half of Parallel, at least one
-	Waiting   int           // requests of one partner that wait; more are told to come later; 0: 32
-	Reading   int           // requests read and checked at once; 0: 32
-	Timeout   time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
+	Parallel int           // requests answered at once; 0: twice the processors
+	PerSite  int           // of one partner at once; 0: half of Parallel, at least one
+	Waiting  int           // requests of one partner that wait; more are told to come later; 0: 32
+	Reading  int           // requests read and checked at once; 0: 32
+	Timeout  time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
+	// Beat: answers leave at whole multiples of it after their message came, so that the time an answer
+	// takes tells a watcher little of what was found; 0: at once.
+	Beat      time.Duration
 	Conns     int           // connections at once; 0: 1,024
 	ConnsPer  int           // of one address; 0: 64
 	ConnRate  int           // new ones of an address in a second, ten times as many at once; 0: 50
@@ -183,7 +186,9 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 		reject(w)
 		return
 	}
+	came := time.Now()
 	reply, err := s.respond(r.Context(), v, m)
+	s.beat(r.Context(), came)
 	if err != nil {
 		// The asker has gone, or this site cannot seal: there is nobody or nothing to answer with.
 		s.o.Log.Warn("message not answered", "site", m.Site.Short(), "err", err)
@@ -192,6 +197,17 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	deliver(w, reply)
+}
+
+// beat waits for the next whole multiple of Beat after the moment.
+func (s *Server) beat(ctx context.Context, came time.Time) {
+	if s.o.Beat <= 0 {
+		return
+	}
+	select {
+	case <-time.After(s.o.Beat - time.Since(came)%s.o.Beat):
+	case <-ctx.Done():
+	}
 }
 
 // receive reads a message and checks it up to its signature and time.
