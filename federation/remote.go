@@ -170,11 +170,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	if err := hear(r.o.Journal, card, reply.Head); err != nil {
 		return nil, none, r.failed(KindGarbage, err)
 	}
-	e := Exchange{Partner: r.name, Asked: true, Kind: statement.Kind, At: began, Took: r.o.Now().Sub(began), Request: pending.Digest, Reply: crypto.DigestOf(answer)}
-	if refusal != nil {
-		e.Refused = refusal.Reason
-	}
-	r.o.Journal.Exchanged(e)
+	r.record(Exchange{Kind: statement.Kind, At: began, Request: pending.Digest, Reply: crypto.DigestOf(answer)}, refusal)
 	if reply.Card > card.Serial {
 		// The answer is good whatever comes of this; the next call tries again.
 		_, _ = r.renew(ctx)
@@ -186,6 +182,15 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 		return nil, none, r.failed(KindRejected, errKey)
 	}
 	return nil, none, refusal
+}
+
+// record puts an exchange that this site began into the journal.
+func (r *remote) record(e Exchange, refusal *concordat.Refusal) {
+	e.Partner, e.Asked, e.Took = r.name, true, r.o.Now().Sub(e.At)
+	if refusal != nil {
+		e.Refused = refusal.Reason
+	}
+	r.o.Journal.Exchanged(e)
 }
 
 // timeToLive returns what is left of ctx, in whole milliseconds and at least one second.
