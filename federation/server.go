@@ -235,8 +235,17 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member) (*
 	return v, m, err
 }
 
-// respond returns the reply to a verified message: the stored one if it came before.
+// respond returns the reply to a verified message: the stored one if it came before. All that it does
+// takes a place of the partner's, so that one that sends much waits for itself.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
+	err := s.running.enter(ctx, m.Site)
+	if errors.Is(err, errBusy) {
+		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait", Retry: s.o.Now().Add(time.Second)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.running.leave(m.Site)
 	for {
 		e, found := s.replays.begin(v, s.o.Now())
 		switch found {
@@ -285,14 +294,6 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if s.o.Newer != nil && request.Card > m.Card.Serial {
 		s.o.Newer(concordat.SiteID(m.Site.String()))
 	}
-	if err := s.running.enter(ctx, m.Site); err != nil {
-		s.replays.forget(e)
-		if !errors.Is(err, errBusy) {
-			return nil, err
-		}
-		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait", Retry: s.o.Now().Add(time.Second)})
-	}
-	defer s.running.leave(m.Site)
 	if err := s.replays.commit(e); err != nil {
 		s.replays.forget(e)
 		s.o.Log.Error("request not remembered, so not run", "err", err)
