@@ -361,8 +361,8 @@ type Notice struct {
 	// Asked is len(Ask.Sentences) of the standing ask as the partner received it, padding included. The
 	// transport needs it to give the hits of Tell the asker's own sentence numbers; 0 drops them.
 	Asked int
-	Words   string
-	At      time.Time
+	Words string
+	At    time.Time
 }
 
 // Kinds of notices.

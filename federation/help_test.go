@@ -23,13 +23,12 @@ type scan struct {
 	title     string
 	level     concordat.Show
 
-	mu       sync.Mutex
-	asks     []*concordat.Ask
-	from     []concordat.SiteID
-	notices  []*concordat.Notice
-	reveals  []*concordat.RevealAsk
-	before   func(ctx context.Context) error // run with each Answer
-	refusals map[string]error
+	mu      sync.Mutex
+	asks    []*concordat.Ask
+	from    []concordat.SiteID
+	notices []*concordat.Notice
+	reveals []*concordat.RevealAsk
+	before  func(ctx context.Context) error // run with each Answer
 }
 
 var _ concordat.Answerer = (*scan)(nil)
@@ -41,6 +40,8 @@ func handleOf(document int) (h concordat.Handle) {
 	copy(h[:], sum[:])
 	return h
 }
+
+func titleOf(title string, document int) string { return fmt.Sprintf("%s %d", title, document) }
 
 func (s *scan) OpenTo(context.Context, concordat.SiteID) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{Libraries: []concordat.OpenLibrary{{
@@ -72,7 +73,7 @@ func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 			}
 		}
 		if len(matched) > 0 {
-			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(matched), Title: fmt.Sprintf("%s %d", s.title, d), Outline: concordat.OutlineWords})
+			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(matched), Title: titleOf(s.title, d), Outline: concordat.OutlineWords})
 		}
 	}
 	l := &t.Libraries[0]
@@ -131,6 +132,13 @@ func (s *scan) Receive(_ context.Context, _ concordat.SiteID, n *concordat.Notic
 	defer s.mu.Unlock()
 	s.notices = append(s.notices, n)
 	return nil
+}
+
+// setBefore lets f run before each answer from now on; nil: nothing does.
+func (s *scan) setBefore(f func(ctx context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = f
 }
 
 func (s *scan) asked() int {

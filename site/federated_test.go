@@ -19,39 +19,39 @@ import (
 	"concordat/store"
 )
 
-// link is a site as another one in this process sees it: a concordat.Partner over an Answerer.
-type link struct {
+// inProcess is a site as another one in this process sees it: a concordat.Partner over an Answerer.
+type inProcess struct {
 	from concordat.SiteID
 	to   concordat.Answerer
 	id   concordat.SiteID
 }
 
-var _ concordat.Partner = link{}
+var _ concordat.Partner = inProcess{}
 
-func (l link) Site() concordat.SiteID { return l.id }
-func (l link) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
+func (l inProcess) Site() concordat.SiteID { return l.id }
+func (l inProcess) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 	return l.to.OpenTo(ctx, l.from)
 }
-func (l link) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
+func (l inProcess) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
 	return l.to.Answer(ctx, l.from, a)
 }
-func (l link) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
+func (l inProcess) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	return l.to.AnswerOutline(ctx, l.from, a)
 }
-func (l link) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
+func (l inProcess) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	return l.to.AnswerEdges(ctx, l.from, a)
 }
-func (l link) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
+func (l inProcess) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	return l.to.AnswerReveal(ctx, l.from, a)
 }
-func (l link) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
+func (l inProcess) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	return l.to.AnswerShip(ctx, l.from, a)
 }
-func (l link) Notify(ctx context.Context, n *concordat.Notice) error {
+func (l inProcess) Notify(ctx context.Context, n *concordat.Notice) error {
 	return l.to.Receive(ctx, l.from, n)
 }
 
-var testEpoch = concordat.Epoch{Federation: "test", Number: 1}
+var federationEpoch = concordat.Epoch{Federation: "test", Number: 1}
 
 // member is a site of a federation in this process.
 type member struct {
@@ -79,7 +79,7 @@ func newMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 			t.Fatal(err)
 		}
 	}
-	err = m.UseEpochs(t.Context(), site.EpochSet{Epoch: testEpoch, Profiler: p, Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()},
+	err = m.UseEpochs(t.Context(), site.EpochSet{Epoch: federationEpoch, Profiler: p, Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()},
 		SketchKey: []byte("sketch key of the federation ..."), HandleKey: []byte("handle key of " + string(id) + ".................")})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func (m *member) share(t testing.TB, to concordat.SiteID, rule store.ShareRule, 
 
 // seenBy returns the member as a partner of another.
 func (m *member) seenBy(from concordat.SiteID, libraries ...concordat.LibraryID) site.PartnerLibraries {
-	return site.PartnerLibraries{Partner: link{from, m.Site, m.id}, Epoch: testEpoch, Profiler: m.profiler,
+	return site.PartnerLibraries{Partner: inProcess{from, m.Site, m.id}, Epoch: federationEpoch, Profiler: m.profiler,
 		SketchKey: []byte("sketch key of the federation ..."), Libraries: libraries, Limit: -1}
 }
 
@@ -446,7 +446,7 @@ func twoSites(t *testing.T, form string) {
 	if err := b.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, b, a)
+	bringNotices(t, b, a)
 	alerts, err := a.Alerts(ctx, 0, 0)
 	if err != nil || len(alerts) != 1 || alerts[0].Title != "A late one" || alerts[0].Task != f.Task {
 		t.Errorf("alerts %+v, %v", alerts, err)
@@ -458,7 +458,7 @@ func twoSites(t *testing.T, form string) {
 	if err := b.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, b, a)
+	bringNotices(t, b, a)
 	if again, err := a.Alerts(ctx, 0, 0); err != nil || len(again) != 1 {
 		t.Errorf("after the end: %+v, %v", again, err)
 	}
@@ -468,8 +468,8 @@ func twoSites(t *testing.T, form string) {
 // mirrored mirrors b's theses at a until b closes them.
 func mirrored(t *testing.T, a, b *member, form string) {
 	ctx := t.Context()
-	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: testEpoch, Profiler: a.profiler, Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
-	done, err := a.SyncMirror(ctx, link{"a", b.Site, "b"}, m, nil)
+	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler, Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
+	done, err := a.SyncMirror(ctx, inProcess{"a", b.Site, "b"}, m, nil)
 	if form == concordat.OutlineWords {
 		// A document that was shown in words is not shipped in fingerprints, but the others are.
 		if err != nil || done.Documents != 2 {
@@ -485,7 +485,7 @@ func mirrored(t *testing.T, a, b *member, form string) {
 	if err := b.Unshare(ctx, "theses", "a"); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, b, a)
+	bringNotices(t, b, a)
 	f = a.check(t, "Nothing of mine is in this text at all. "+bakery+orchard, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
 	if got := from(f); len(got) != 0 {
 		t.Errorf("after the library was closed: sources %v", got)
@@ -495,8 +495,8 @@ func mirrored(t *testing.T, a, b *member, form string) {
 	}
 }
 
-// deliver brings the notices of one site to another.
-func deliver(t *testing.T, from, to *member) {
+// bringNotices brings the notices of one site to another.
+func bringNotices(t *testing.T, from, to *member) {
 	t.Helper()
 	out, err := from.Outbox(t.Context(), 0)
 	if err != nil {

@@ -115,6 +115,8 @@ type forwarding struct {
 	covered  []concordat.Passage // found at this site
 	count    *report.Counter
 	own      ownText
+	// matchesOnly leaves the second round out.
+	matchesOnly bool
 }
 
 // told is what one partner, or one mirror, told.
@@ -211,7 +213,7 @@ func (fw *forwarding) one(ctx context.Context, p *PartnerLibraries, say func(Par
 		within, cancel := context.WithTimeout(ctx, cmp.Or(p.Deadline, DefaultDeadline))
 		defer cancel()
 		err := r.ask(within)
-		if err == nil {
+		if err == nil && !fw.matchesOnly {
 			say(PartnerAnswered)
 			err = r.compare(within)
 		}
@@ -260,7 +262,7 @@ func failure(err error, deadline time.Duration) (concordat.Reason, string) {
 		return r.Reason, words
 	case errors.Is(err, context.DeadlineExceeded):
 		return concordat.ReasonBusy, fmt.Sprintf("no answer within %s", deadline)
-	case errors.Is(err, errGarbage):
+	case errors.Is(err, errGarbage), errors.Is(err, concordat.ErrInvalid):
 		return concordat.ReasonFault, "its answer could not be read"
 	case errors.Is(err, concordat.ErrScheme):
 		return concordat.ReasonScheme, reasonWords(concordat.ReasonScheme)

@@ -39,7 +39,7 @@ const (
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.told.matches, byMatch)
 	all := nominate(r.told.questions, r.told.matches)
-	all = slices.DeleteFunc(all, func(c *candidate) bool { return !c.enough() })
+	all = slices.DeleteFunc(all, func(c *candidate) bool { return !c.nominated() })
 	most := cmp.Or(r.fw.o.Candidates, defaultCandidates)
 	if left := len(all) - most; left > 0 {
 		r.told.flags = append(r.told.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
@@ -57,9 +57,10 @@ func (r *round) compare(ctx context.Context) error {
 		src := report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
 			Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 		ps := found[i].passages
-		if found[i].form == "" {
+		switch {
+		case found[i].form == "" && c.enough():
 			ps = r.fw.fromHits(c.hits, r.p.Profiler)
-		} else {
+		case found[i].form != "":
 			src.Outline = found[i].form
 			ps = append(ps, r.fw.fromHits(beside(c.hits, ps), r.p.Profiler)...)
 		}
@@ -73,22 +74,47 @@ func (r *round) compare(ctx context.Context) error {
 	return err
 }
 
-// enough reports whether the matches of a document whose text stays away are evidence by themselves:
-// two sentences that do not overlap, or a very close one.
+// leastWorth is the worth of a document's matches from which its outline is asked for; see worth.
+const leastWorth = 0.3
+
+// nominated reports whether the matches of a document are worth a second look: chance matches lie at
+// the gate, so two of them are worth a tenth or two and neighbour each other hardly ever.
+func (c *candidate) nominated() bool { return c.score >= leastWorth || c.enough() }
+
+const (
+	// fairDistance is the distance within which two sentences are evidence: unrelated ones come as
+	// close a thousand times more rarely than they come within the gate.
+	fairDistance = 20
+	// nearSpans and nearOrdinals say which matches are neighbours on both sides, in sentences; a
+	// sentence of a submission may be asked in three cuts.
+	nearOrdinals = 2
+	nearSpans    = 600 // bytes
+)
+
+// enough reports whether the matches of a document whose text stays away are evidence by themselves: a
+// very close sentence, two fair ones that do not overlap, or two that neighbour each other on both sides.
+// Two sentences anywhere within the gate are not: among 100,000 sentences a submission of 200 has
+// hundreds by chance.
 func (c *candidate) enough() bool {
-	first := concordat.Span{}
 	for i, h := range c.hits {
 		if h.distance <= closeDistance {
 			return true
 		}
-		if i == 0 {
-			first = h.span
-		} else if !h.span.Overlaps(first) {
-			return true
+		for _, g := range c.hits[:i] {
+			if g.span.Overlaps(h.span) || g.ordinal == h.ordinal {
+				continue
+			}
+			fair := max(g.distance, h.distance) <= fairDistance
+			gap := max(g.span.Start, h.span.Start) - min(g.span.End, h.span.End)
+			if fair || gap <= nearSpans && abs(g.ordinal-h.ordinal) <= nearOrdinals {
+				return true
+			}
 		}
 	}
 	return false
 }
+
+func abs(n int) int { return max(n, -n) }
 
 // beside returns the very close hits that no passage holds the better half of.
 func beside(hits []hit, ps []concordat.Passage) []hit {
@@ -107,7 +133,6 @@ func beside(hits []hit, ps []concordat.Passage) []hit {
 // fromHits joins matched sentences that neighbour each other on both sides into passages. Where in
 // the source they stand is not known, nor their order of words: none is called word for word.
 func (fw *forwarding) fromHits(hits []hit, p *profile.Profiler) []concordat.Passage {
-	const nearOrdinals = 2
 	nearest := map[concordat.Span]hit{}
 	for _, h := range hits {
 		if known, ok := nearest[h.span]; !ok || h.distance < known.distance {

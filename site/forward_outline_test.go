@@ -18,8 +18,8 @@ const essay = glacier + bakery + orchard + foundry + winter + garden
 
 const mine = "I begin with some words of my own that nobody has written before me in this order. "
 
-// TestOutlines: what is copied is found with exact edges in both texts, although no text crosses.
-func TestOutlines(t *testing.T) {
+// TestAskedOutlines: what is copied is found with exact edges in both texts, although no text crosses.
+func TestAskedOutlines(t *testing.T) {
 	for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
 		t.Run(form, func(t *testing.T) {
 			p := here(t, "")
@@ -54,8 +54,8 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// TestOutlinesReworded: rewording is found by outline, and never called word for word.
-func TestOutlinesReworded(t *testing.T) {
+// TestAskedOutlinesReworded: rewording is found by outline, and never called word for word.
+func TestAskedOutlinesReworded(t *testing.T) {
 	reworded := strings.NewReplacer("drilled", "bored", "dated", "determined", "petitioned", "begged", "melted", "smelted",
 		"driven", "moved", "supplied", "provided", "fixed", "settled", "earlier", "sooner").Replace(essay)
 	p := here(t, "")
@@ -167,8 +167,8 @@ func TestSameTextAtTwoSites(t *testing.T) {
 	}
 }
 
-// TestReveal: common words are opened with no word of the partner's, passages after a person agreed.
-func TestReveal(t *testing.T) {
+// TestAskedReveal: common words are opened with no word of the partner's, passages after a person agreed.
+func TestAskedReveal(t *testing.T) {
 	p := here(t, "")
 	north := newPartner(t, "north")
 	north.outline = concordat.OutlineWords
@@ -231,8 +231,8 @@ func TestReveal(t *testing.T) {
 	}
 }
 
-// TestRevealGarbage: spans that are none of the passage's are not shown.
-func TestRevealGarbage(t *testing.T) {
+// TestAskedRevealGarbage: spans that are none of the passage's are not shown.
+func TestAskedRevealGarbage(t *testing.T) {
 	p := here(t, "")
 	north := newPartner(t, "north")
 	north.outline = concordat.OutlineWords

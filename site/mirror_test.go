@@ -28,9 +28,9 @@ func (b *broken) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shi
 	return b.partner.Ship(ctx, a)
 }
 
-// TestMirror: a mirror is fetched in parts, resumed, kept up to date, checked without asking, and gone
+// TestSyncMirror: a mirror is fetched in parts, resumed, kept up to date, checked without asking, and gone
 // when its owner closes it.
-func TestMirror(t *testing.T) {
+func TestSyncMirror(t *testing.T) {
 	ctx := t.Context()
 	p := here(t, "")
 	north := newPartner(t, "north")
@@ -101,8 +101,8 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestMirrorGarbage: nothing of a shipment that cannot be is put.
-func TestMirrorGarbage(t *testing.T) {
+// TestSyncMirrorGarbage: nothing of a shipment that cannot be is put.
+func TestSyncMirrorGarbage(t *testing.T) {
 	p := here(t, "")
 	north := newPartner(t, "north")
 	north.put(t, "lib", "a", glacier+bakery)

@@ -160,8 +160,50 @@ func (s *Site) outline(ctx context.Context, from concordat.SiteID, a *concordat.
 	if err != nil {
 		return nil, err
 	}
+	if err := s.withhold(ctx, k, o); err != nil {
+		return nil, err
+	}
 	line.Units = len(o.Units)
 	return o, s.show(ctx, k, form, len(o.Units), 0)
+}
+
+// withhold takes out of an outline what lies in sentences that the partner has in another form, such
+// as the fingerprints of a submission that was asked about there, and records the rest.
+func (s *Site) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
+	if k.shipped {
+		return nil // the partner has them all in this form
+	}
+	p, err := k.set.Profiler.Profile(concordat.Document{ID: k.row.ID, Text: k.text}, nil)
+	if err != nil {
+		return err
+	}
+	var sentences []concordat.Span
+	var digests []store.Digest
+	for _, x := range p.Questions() {
+		if slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x.Span) }) {
+			sentences, digests = append(sentences, x.Span), append(digests, SentenceDigest(x.Span.In(k.text)))
+		}
+	}
+	form := store.FormWords
+	if o.Form == concordat.OutlineFingerprints {
+		form = exposedForm(k.set.Epoch, k.set.Profiler.Scheme())
+	}
+	withheld, err := s.o.Store.Expose(ctx, k.from, form, digests)
+	if err != nil {
+		return err
+	}
+	o.Units = slices.DeleteFunc(o.Units, func(u concordat.OutlineUnit) bool {
+		for i, sp := range sentences {
+			if withheld[i] && sp.Overlaps(u.Span) {
+				return true
+			}
+		}
+		return false
+	})
+	if len(o.Units) == 0 {
+		return refuse(concordat.ReasonLevel, "these sentences were shown to you in another form, and are not shown in two")
+	}
+	return nil
 }
 
 // show records that something of a document goes to the partner, or refuses where it has the text

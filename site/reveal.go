@@ -310,6 +310,33 @@ func (s *Site) approval(ctx context.Context, d store.Disclosure) time.Duration {
 	return x.Rule.Filled().Approval
 }
 
+// Asked returns a partner's request with the passages that it is about, for the person who decides. It
+// fails with concordat.ErrNotFound where the document has changed or is gone.
+func (s *Site) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
+	d, err := s.o.Store.Disclosure(ctx, id)
+	if err != nil {
+		return d, nil, err
+	}
+	if d.Direction != store.DisclosureIn {
+		return d, nil, fmt.Errorf("disclosure %s: %w: its text is at %s", id, concordat.ErrInvalid, d.Partner)
+	}
+	if d, err = s.expire(ctx, d); err != nil {
+		return d, nil, err
+	}
+	doc, err := s.document(ctx, d.Library, d.Document)
+	if err != nil {
+		return d, nil, err
+	}
+	if doc == nil || hashOf(doc.Text) != d.Hash {
+		return d, nil, fmt.Errorf("document of disclosure %s: %w", id, concordat.ErrNotFound)
+	}
+	var out []string
+	for _, sp := range d.Spans {
+		out = append(out, sp.In(doc.Text))
+	}
+	return d, out, nil
+}
+
 // Requested keeps a request for passages that was sent to a partner, and how it stands there, so
 // that people here see it among [Site.Disclosures]. Called again with a later answer it is updated.
 func (s *Site) Requested(ctx context.Context, partner concordat.SiteID, a *concordat.RevealAsk, r *concordat.Revealed) error {

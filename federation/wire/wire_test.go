@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, m := range messages {
 		t.Run(m.name, func(t *testing.T) {
 			g := newGen(seed)
-			for range 50 {
+			for range 15 {
 				v := m.random(g)
 				b, err := m.write(v)
 				if err != nil {
@@ -116,6 +117,34 @@ func TestRoundTrip(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNames: an identity of 512 bytes arrives whole, and a longer one is refused, never cut; a title that is
+// too long is cut between letters.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 512)
+	for name, good := range map[string]bool{"": false, "x": true, long: true, long + "x": false, "\xff": false} {
+		b, err := wire.AppendShipAsk(nil, &concordat.ShipAsk{Epoch: concordat.Epoch{Federation: "f", Number: 1}, Library: concordat.LibraryID(name)})
+		if good != (err == nil) || !good && !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("a name of %d bytes: error %v", len(name), err)
+			continue
+		}
+		if a, err := wire.ParseShipAsk(b); good && (err != nil || string(a.Library) != name) {
+			t.Errorf("a name of %d bytes was read as one of %d, error %v", len(name), len(a.Library), err)
+		}
+	}
+	s := &concordat.Shipment{Scheme: "s", Documents: []concordat.ShippedDocument{{Title: "x" + strings.Repeat("汉", 2000), Author: "a\xffb"}}}
+	b, err := wire.AppendShipment(nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := wire.ParseShipment(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := got.Documents[0]; d.Title != "x"+strings.Repeat("汉", 1365) || d.Author != "a\uFFFDb" {
+		t.Errorf("a title of %d bytes ending in %q, an author %q", len(d.Title), d.Title[len(d.Title)-3:], d.Author)
 	}
 }
 
@@ -169,7 +198,7 @@ func TestAllocation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := 0; i < len(b); i += 1 + len(b)/500 {
+			for i := 0; i < len(b); i += 1 + len(b)/100 {
 				for _, claim := range [][]byte{{0xff, 0xff, 0xff, 0xff}, {0x7f, 0xff, 0xff, 0xff}, {0, 0xff, 0xff, 0xff}, {0xff}} {
 					hostile := bytes.Clone(b)
 					copy(hostile[i:], claim)
