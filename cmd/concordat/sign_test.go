@@ -142,7 +142,7 @@ func TestVerifyReport(t *testing.T) {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 
-	// One byte anywhere: never a good report that says something else.
+	// A byte anywhere: never a good report that says something else.
 	everything := func(b []byte) string {
 		var v any
 		if json.Unmarshal(b, &v) != nil {
@@ -158,8 +158,9 @@ func TestVerifyReport(t *testing.T) {
 	if err := cards.read(all); err != nil {
 		t.Fatal(err)
 	}
-	want, seen := everything(good), 0
-	for i := range good {
+	want, seen, tried := everything(good), 0, 0
+	for i := 0; i < len(good); i += 3 {
+		tried++
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
 		o, err := verifyReport(bad, cards)
@@ -171,8 +172,8 @@ func TestVerifyReport(t *testing.T) {
 			t.Fatalf("byte %d (%q) changed what the report says, unseen: %.200s", i, good[max(0, i-20):i+5], diffAt(got, want))
 		}
 	}
-	if seen < len(good)/2 {
-		t.Errorf("%d of %d changes were seen", seen, len(good))
+	if seen < tried*3/4 {
+		t.Errorf("%d of %d changes were seen", seen, tried)
 	}
 
 	unsigned, err := (*signer)(nil).json(rep)
