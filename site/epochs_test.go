@@ -297,3 +297,27 @@ func (s *signalIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	s.put <- struct{}{}
 	return err
 }
+
+// When UseEpochs returns, no pass writes to a set that it took out of use.
+func TestUseEpochsEndsAPass(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
+	var in []site.Incoming
+	for i := range 450 {
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
+	}
+	must(t, o.Ingest(t.Context(), "theses", docs(in...), func(site.Ingested) error { return nil }))
+	put := make(chan struct{}, 100)
+	counting := &countingIndex{Index: &signalIndex{o.set.Index, put}}
+	o.set.Index = counting
+	done := make(chan error, 1)
+	go func() { done <- o.CatchUp(context.Background()) }()
+	<-put // the first batch is written
+	next := o.newSet(t, concordat.Epoch{Federation: "health", Number: 2})
+	must(t, o.UseEpochs(t.Context(), next))
+	before := counting.put
+	must(t, <-done)
+	if counting.put != before || before == 450 {
+		t.Errorf("after %d documents, %d more were put", before, counting.put-before)
+	}
+}
