@@ -133,6 +133,9 @@ func TestShip(t *testing.T) {
 		must(t, o.CatchUp(t.Context()))
 		o.withdrawn(t, "north", 3)
 	}
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	must(t, o.DeleteLibrary(t.Context(), "theses", nil))
+	o.withdrawn(t, "north", 4)
 }
 
 // withdrawn counts the notices of withdrawal in the outbox.
