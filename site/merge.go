@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"concordat"
 	"concordat/report"
@@ -112,15 +115,10 @@ func (s *Site) forward(ctx context.Context, task concordat.TaskID, f *report.Fin
 		return err
 	}
 	add(f, all)
-	if err := s.keepSoFar(ctx, task, f, nil, o); err != nil {
-		return err
-	}
-	var so []*told
-	asked, err := fw.all(ctx, progress, func(t *told) error {
-		so = append(so, t)
-		return s.keepSoFar(ctx, task, f, so, o)
-	})
-	if err != nil {
+	k := &soFar{s: s, task: task, f: f, o: o}
+	stop := k.start(ctx)
+	asked, err := fw.all(ctx, progress, k.tell)
+	if err = errors.Join(err, stop()); err != nil {
 		return err
 	}
 	add(f, asked)
@@ -128,14 +126,73 @@ func (s *Site) forward(ctx context.Context, task concordat.TaskID, f *report.Fin
 	return nil
 }
 
-// keepSoFar stores the findings of a check that goes on, so that they can be read meanwhile. A partner
-// that has not come back is in them as one that has not answered.
-func (s *Site) keepSoFar(ctx context.Context, task concordat.TaskID, f *report.Findings, so []*told, o *CheckOptions) error {
-	if task == "" || o.forwarded() == ForwardNone {
-		return nil
+// keepEvery is how often the findings of a check that goes on are kept, if there are new ones: a check
+// whose partners answer at once keeps them once, at its end.
+const keepEvery = 300 * time.Millisecond
+
+// soFar keeps the findings of a check that waits for partners, so that they can be read meanwhile.
+type soFar struct {
+	s    *Site
+	task concordat.TaskID
+	f    *report.Findings // of this site and of mirrors; does not change
+	o    *CheckOptions
+
+	mu    sync.Mutex // guards the rest
+	told  []*told
+	dirty bool
+}
+
+// tell takes what a partner told.
+func (k *soFar) tell(t *told) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.told, k.dirty = append(k.told, t), true
+	return nil
+}
+
+// start keeps what there is every now and then until stop is called, which returns what went wrong.
+func (k *soFar) start(ctx context.Context) (stop func() error) {
+	if k.task == "" || k.o.forwarded() == ForwardNone {
+		return func() error { return nil }
 	}
+	k.dirty = true
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		tick := time.NewTicker(keepEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				ended <- nil
+				return
+			case <-tick.C:
+			}
+			k.mu.Lock()
+			so, dirty := slices.Clone(k.told), k.dirty
+			k.dirty = false
+			k.mu.Unlock()
+			if !dirty {
+				continue
+			}
+			if err := k.keep(ctx, so); err != nil && ctx.Err() == nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// keep stores the findings so far. A partner that has not come back is in them as one that has not
+// answered.
+func (k *soFar) keep(ctx context.Context, so []*told) error {
+	f, o := k.f, k.o
 	g := *f
-	g.Task = task
+	g.Task = k.task
 	g.Passages, g.Consulted, g.Partners, g.Statements, g.Flags = slices.Clone(f.Passages), slices.Clone(f.Consulted),
 		slices.Clone(f.Partners), slices.Clone(f.Statements), slices.Clone(f.Flags)
 	add(&g, so)
@@ -152,7 +209,7 @@ func (s *Site) keepSoFar(ctx context.Context, task concordat.TaskID, f *report.F
 	if err != nil {
 		return fmt.Errorf("findings: %w", err)
 	}
-	if err := s.o.Store.PutFindings(ctx, task, data); err != nil {
+	if err := k.s.o.Store.PutFindings(ctx, k.task, data); err != nil {
 		return fmt.Errorf("keep findings: %w", err)
 	}
 	return nil

@@ -112,20 +112,8 @@ func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job c
 	}
 	id := hex.EncodeToString(job[:])
 	err := db.write(ctx, func(c conn) error {
-		for _, d := range ds {
-			handle := hex.EncodeToString(d.Handle[:])
-			if _, err := c.exec(ctx, `DELETE FROM answer_hit WHERE partner = ? AND job = ? AND handle = ? AND EXISTS
-				(SELECT 1 FROM answer_document WHERE partner = ? AND job = ? AND handle = ? AND hash <> ?)`,
-				partner, id, handle, partner, id, handle, d.Hash); err != nil {
-				return err
-			}
-			if _, err := c.exec(ctx, `INSERT INTO answer_document (partner, job, handle, library, document, hash, told) VALUES (?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (partner, job, handle) DO UPDATE SET
-					told = CASE WHEN answer_document.hash = excluded.hash AND excluded.told = '' THEN answer_document.told ELSE excluded.told END,
-					hash = excluded.hash`,
-				partner, id, handle, d.Library, d.Document, d.Hash, d.Told); err != nil {
-				return err
-			}
+		if err := c.putAnswerDocuments(ctx, partner, id, ds); err != nil {
+			return err
 		}
 		put, err := c.prepare(ctx, `INSERT INTO answer_hit (partner, job, handle, sentence, ordinal, span_start, span_end, distance, told)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET told = max(answer_hit.told, excluded.told)`)
@@ -142,6 +130,34 @@ func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job c
 		return nil
 	})
 	return db.fail(err, "hits of a job of %s", partner)
+}
+
+// putAnswerDocuments adds documents to a job and forgets the hits of texts that changed.
+func (c conn) putAnswerDocuments(ctx context.Context, partner concordat.SiteID, job string, ds []AnswerDocument) error {
+	forget, err := c.prepare(ctx, `DELETE FROM answer_hit WHERE partner = ? AND job = ? AND handle = ? AND EXISTS
+		(SELECT 1 FROM answer_document WHERE partner = ? AND job = ? AND handle = ? AND hash <> ?)`)
+	if err != nil {
+		return err
+	}
+	defer forget.Close()
+	put, err := c.prepare(ctx, `INSERT INTO answer_document (partner, job, handle, library, document, hash, told) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (partner, job, handle) DO UPDATE SET
+			told = CASE WHEN answer_document.hash = excluded.hash AND excluded.told = '' THEN answer_document.told ELSE excluded.told END,
+			hash = excluded.hash`)
+	if err != nil {
+		return err
+	}
+	defer put.Close()
+	for _, d := range ds {
+		handle := hex.EncodeToString(d.Handle[:])
+		if _, err := forget.ExecContext(ctx, partner, job, handle, partner, job, handle, d.Hash); err != nil {
+			return err
+		}
+		if _, err := put.ExecContext(ctx, partner, job, handle, d.Library, d.Document, d.Hash, d.Told); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AnswerDocuments returns what matched in a job, in order of handle.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"concordat"
@@ -90,20 +92,29 @@ func (db *DB) Expose(ctx context.Context, site concordat.SiteID, form string, di
 		return nil, db.fail(err, "expose to %s", site)
 	}
 	err = db.write(ctx, func(c conn) error {
-		// The change that changes nothing makes RETURNING give the row that was there.
-		put, err := c.prepare(ctx, `INSERT INTO exposure (site, digest, form, at) VALUES (?, ?, ?, ?)
-			ON CONFLICT (site, digest) DO UPDATE SET site = excluded.site RETURNING form`)
-		if err != nil {
-			return err
-		}
-		defer put.Close()
-		now := stamp(db.now())
-		for i, d := range digests {
-			var known string
-			if err := put.QueryRowContext(ctx, site, d[:], form, now).Scan(&known); err != nil {
+		known := make(map[Digest]string, len(digests))
+		for some := range slices.Chunk(digests, exposeRows) {
+			if err := c.exposed(ctx, site, some, known); err != nil {
 				return err
 			}
-			withheld[i] = known != form
+		}
+		var fresh []Digest
+		for i, d := range digests {
+			was, ok := known[d]
+			if withheld[i] = ok && was != form; !ok {
+				known[d] = form
+				fresh = append(fresh, d)
+			}
+		}
+		for some := range slices.Chunk(fresh, exposeRows) {
+			args := make([]any, 0, 4*len(some))
+			for _, d := range some {
+				args = append(args, site, d[:], form, stamp(db.now()))
+			}
+			_, err := c.exec(ctx, `INSERT INTO exposure (site, digest, form, at) VALUES (?, ?, ?, ?)`+strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1), args...)
+			if err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -111,6 +122,30 @@ func (db *DB) Expose(ctx context.Context, site concordat.SiteID, form string, di
 		return nil, db.fail(err, "expose to %s", site)
 	}
 	return withheld, nil
+}
+
+// exposeRows is how many sentences one statement of Expose names.
+const exposeRows = 200
+
+// exposed adds the forms in which a partner was shown sentences.
+func (c conn) exposed(ctx context.Context, site concordat.SiteID, digests []Digest, known map[Digest]string) error {
+	type row struct {
+		digest []byte
+		form   string
+	}
+	args := []any{site}
+	for _, d := range digests {
+		args = append(args, d[:])
+	}
+	rows, err := collect(ctx, c, func(s scanner) (r row, err error) { return r, s.Scan(&r.digest, &r.form) },
+		`SELECT digest, form FROM exposure WHERE site = ? AND digest IN (?`+strings.Repeat(`, ?`, len(digests)-1)+`)`, args...)
+	for _, r := range rows {
+		if len(r.digest) != len(Digest{}) {
+			return fmt.Errorf("%w: digest of %d bytes", concordat.ErrCorrupt, len(r.digest))
+		}
+		known[Digest(r.digest)] = r.form
+	}
+	return err
 }
 
 // Exposures returns the number of sentences that each partner was shown, whatever their form.
