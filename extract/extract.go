@@ -180,15 +180,15 @@ func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Opti
 		e := asError(err)
 		// What was read before the damage is worth showing, never worth hiding the damage.
 		if !b.any() || e.Code == Encrypted || e.Code == Binary || e.Code == Unsupported {
-			return Member{Err: e, Scans: b.scans}
+			return Member{Err: e, Scans: b.scans, attached: b.attached}
 		}
 		b.partial(e.Code, e.Detail)
 	}
 	r, err := b.result()
 	if err != nil {
-		return Member{Err: asError(err), Scans: b.scans}
+		return Member{Err: asError(err), Scans: b.scans, attached: b.attached}
 	}
-	return Member{Result: r, Scans: b.scans}
+	return Member{Result: r, Scans: b.scans, attached: b.attached}
 }
 
 func readers(f Format) func(*builder, []byte) error {

@@ -59,8 +59,9 @@ type CheckOptions struct {
 
 // Progress tells how far a check is.
 type Progress struct {
-	Stage       string // fingerprint, match, search, align
-	Done, Total int
+	Stage string `json:"stage"` // fingerprint, match, search, align
+	Done  int    `json:"done"`
+	Total int    `json:"total"`
 }
 
 const (

@@ -140,7 +140,7 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	ad.pending = map[concordat.DocumentID]store.SourceState{}
 	ad.owner = map[concordat.DocumentID]string{}
 	ad.bar = ad.a.bar(int64(len(files)), "adding")
-	r := ad.a.reader(extraction(ad.o.config))
+	r := ad.a.reader(extraction(ad.o.config), len(files))
 	r.own = true
 	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
 	ad.bar.done()

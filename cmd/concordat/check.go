@@ -236,7 +236,7 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	if err != nil {
 		return err
 	}
-	r := a.reader(extraction(o.config))
+	r := a.reader(extraction(o.config), len(files))
 	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, failures: failures{a: a}}
 	for _, file := range files {
 		if err = c.file(ctx, r, file); err != nil {

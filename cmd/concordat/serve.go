@@ -28,6 +28,8 @@ const (
 	headerTime   = 10 * time.Second
 	idleTime     = 2 * time.Minute
 	statusTime   = 5 * time.Second
+	// uploadTime is how long a request with its files may take, over a slow line too.
+	uploadTime = 30 * time.Minute
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -35,7 +37,7 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the site until interrupted",
-		Long: `Serve holds the index of the site open and answers on its listeners until it is interrupted; calls in
+		Long: `Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
 progress are finished first. Meanwhile the other commands work as ever: they reach the index through
 the serving process. Only reindex needs the site for itself.`,
 		Args: cobra.NoArgs,
@@ -51,7 +53,7 @@ the serving process. Only reindex needs the site for itself.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&listen, "listen", "", "address of /healthz (default: configuration)")
+	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
 	return c
 }
 
@@ -74,15 +76,27 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("serve.listen: %w", err), control.Close())
 	}
+	d, err := s.openDesk(a)
+	if err != nil {
+		return errors.Join(err, control.Close(), public.Close())
+	}
+	first, err := d.pages.FirstLink(ctx)
+	if err != nil {
+		return errors.Join(err, control.Close(), public.Close())
+	}
 	s.address = public.Addr().String()
 	g, ctx := errgroup.WithContext(ctx)
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
-	serveAt(ctx, g, public, &http.Server{Handler: s.public(), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: time.Minute, IdleTimeout: idleTime})
+	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
+	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
 	if a.json {
 		err = a.line(s.status())
 	} else {
-		a.say("serving site %s; http://%s/healthz", o.ID(), s.address)
+		a.say("serving site %s at http://%s/", o.ID(), s.address)
+	}
+	if first != "" { // a secret: it goes to the terminal and not to the log
+		fmt.Fprintf(a.stderr, "make the first administrator, within a day, at http://%s%s\n", s.address, first)
 	}
 	s.log.Info("serving", "site", o.ID(), "listen", s.address)
 	err = errors.Join(err, g.Wait())
@@ -117,9 +131,10 @@ func (s *server) control() http.Handler {
 	return m
 }
 
-// public answers whoever watches over the process.
-func (s *server) public() http.Handler {
+// public answers people, and whoever watches over the process.
+func (s *server) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
+	m.Handle("/", pages)
 	m.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTime)
 		defer cancel()
@@ -194,7 +209,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if a.json {
 				return a.line(st)
 			}
-			a.say("site %s is served by process %d since %s; http://%s/healthz", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
+			a.say("site %s is served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
 			a.say("%d documents, %d sentences", st.Documents, st.Sentences)
 			return nil
 		},

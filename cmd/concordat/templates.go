@@ -16,7 +16,7 @@ import (
 
 // wording returns the text of a file of any format that is given as a template.
 func (a *app) wording(ctx context.Context, o *opened, path string) (string, error) {
-	r := a.reader(extraction(o.config))
+	r := a.reader(extraction(o.config), 1)
 	items, err := r.read(ctx, input{path: path, name: filepath.Base(path)})
 	if err = errors.Join(err, r.close()); err != nil {
 		return "", err
