@@ -1,72 +1,45 @@
-package screen
+package screen_test
 
 import (
-	"math"
+	"fmt"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
+
+	"concordat/screen"
 )
 
-// naiveJaccard counts runs of letters by their text.
-func naiveJaccard(a, b string) float64 {
-	count := func(s string) map[string]int {
-		rs := []rune(s)
-		sizes := []int{2, 3}
-		if strings.ContainsAny(s, "数据共享平台研究") {
-			sizes = []int{1, 2}
+func TestTryGrams(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var texts []string
+	for range 1000 {
+		var r []rune
+		for range 8 + rng.IntN(12) {
+			r = append(r, rune('a'+rng.IntN(26)))
 		}
-		m := map[string]int{}
-		for _, n := range sizes {
-			for i := 0; i+n <= len(rs); i++ {
-				m[string(rs[i:i+n])]++
-			}
+		texts = append(texts, string(r))
+	}
+	o := screen.GramOptions{Short: screen.ShortOptions{Threshold: 0.4}}
+	trials, best, err := screen.TryGrams(texts, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tr := range trials {
+		if tr.Recall < 0 || tr.Recall > 1 || tr.Measured < tr.Hits || tr.Recall > tr.Hits {
+			t.Errorf("%+v", tr)
 		}
-		return m
-	}
-	x, y := count(a), count(b)
-	common, all := 0, 0
-	for g, n := range x {
-		common += min(n, y[g])
-		all += max(n, y[g])
-	}
-	for g, n := range y {
-		if x[g] == 0 {
-			all += n
+		if tr.Recall >= 0.95 && tr.Measured < trials[best].Measured {
+			t.Errorf("trial %d measures less than the best: %+v, %+v", i, tr, trials[best])
 		}
 	}
-	if all == 0 {
-		return 0
+	if trials[best].Recall < 0.95 {
+		t.Errorf("best of %+v: %+v", trials, trials[best])
 	}
-	return float64(common) / float64(all)
-}
-
-// Grams measure what counting runs of letters measures, and their bounds never exclude a similar one.
-func TestGramsAgainstCounting(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, alphabet := range []string{"abcde", "数据共享平台研究"} {
-		letters := []rune(alphabet)
-		word := func() string {
-			var b strings.Builder
-			for range 3 + rnd.IntN(12) {
-				b.WriteRune(letters[rnd.IntN(len(letters))])
-			}
-			return b.String()
-		}
-		for range 3000 {
-			a, b := word(), word()
-			g, h := GramsOf(a), GramsOf(b)
-			got, want := g.Jaccard(h), naiveJaccard(a, b)
-			if math.Abs(got-want) > 1e-12 {
-				t.Fatalf("%s and %s: %v, want %v", a, b, got, want)
-			}
-			if want == 0 {
-				continue
-			}
-			least, low, high := g.Bounds(want)
-			common := int(math.Round(want * float64(len(g)+len(h)) / (1 + want)))
-			if common < least || len(h) < low || len(h) > high {
-				t.Fatalf("%s and %s, %v alike: %d in common of %d and %d, outside %d, %d to %d", a, b, want, common, len(g), len(h), least, low, high)
-			}
-		}
+	again, _, err := screen.TryGrams(texts, o)
+	if err != nil || !slices.EqualFunc(trials, again, func(a, b screen.GramTrial) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+		t.Errorf("the same texts gave other trials: %v", err)
+	}
+	if _, _, err := screen.TryGrams(nil, o); err == nil {
+		t.Error("no texts gave no error")
 	}
 }

@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"cluster":         {"", "index"},
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"web":             {"", "report", "report/html", "site", "store"},
-	"site":            {"", "profile", "segment", "align", "report", "store", "screen"},
+	"site":            {"", "profile", "segment", "align", "report", "screen", "store"},
 	// eval and bench may use everything below cmd; cmd joins all.
 }
 
