@@ -284,7 +284,7 @@ func (r *Report) Statement() []string {
 		out = append(out, l.Say("No library is on record as asked."))
 	}
 	for _, c := range r.Consulted {
-		out = append(out, string(c.Site)+"/"+string(c.Library)+": "+l.Consulted(c))
+		out = append(out, l.Say("%s: %s", string(c.Site)+"/"+string(c.Library), l.Consulted(c)))
 	}
 	switch r.Forward {
 	case "unmatched":
@@ -333,7 +333,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 		if c.Asked > 0 {
 			out = append(out, l.Say("%s not measured there.", l.Plural(c.Asked, "sentence was", "sentences were")))
 		}
-		return strings.Join(out, " ")
+		return l.join(out)
 	case c.Asked == 0:
 		return l.Say("was not asked about any sentence.")
 	case c.Answered < c.Asked:
@@ -350,7 +350,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	if c.Capped > 0 {
 		out = append(out, l.Say("Cut short by a safety limit: %s.", l.Plural(c.Capped, "look-up", "look-ups")))
 	}
-	return strings.Join(out, " ")
+	return l.join(out)
 }
 
 // RuleWords says the rules of a report, one line each.
