@@ -99,6 +99,10 @@ type Statement struct {
 	Request   []byte    `json:"request"` // SHA-256 of the request's payload
 	Payload   []byte    `json:"payload"` // doc/format.md
 	Signature []byte    `json:"signature"`
+	// Asked is the request's payload, which the asker knows. With it the answer can be checked against
+	// what was asked: its sentences are in the order of Payload's hits, padding included. It holds
+	// fingerprints, or words, of the submission: leave it out where the statement is passed on.
+	Asked []byte `json:"asked,omitempty"`
 }
 
 // AskedSentence is one sentence of an Ask.
@@ -354,6 +358,9 @@ type Notice struct {
 	Job     JobID     // of the ask, for alerts and disclosures
 	Library LibraryID // withdrawn
 	Tell    *Tell     // alerts: what matches now
+	// Asked is len(Ask.Sentences) of the standing ask as the partner received it, padding included. The
+	// transport needs it to give the hits of Tell the asker's own sentence numbers; 0 drops them.
+	Asked int
 	Words   string
 	At      time.Time
 }
