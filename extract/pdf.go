@@ -153,6 +153,9 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	defer f.call("FPDFText_ClosePage", text)
 	g := f.pageGeometry(page, p.width, p.height)
 	chars := f.pageChars(text, g)
+	if tightBoxes(chars) {
+		f.loosen(text, g, chars)
+	}
 	p.lines = splitLines(chars)
 	for i := range p.lines {
 		l := &p.lines[i]
@@ -171,7 +174,22 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	f.pictures(page, &p)
 	f.shades(page, g, &p)
 	f.annotations(page, &p)
+	p.mirror(chars)
 	return p
+}
+
+// mirror turns a page that is read from right to left round, so that lines begin at their left edge: the
+// layout knows no other.
+func (p *pdfPage) mirror(chars []pdfChar) {
+	if !mostlyRightToLeft(chars) {
+		return
+	}
+	for i := range p.lines {
+		l := &p.lines[i]
+		if l.solid > 0 {
+			l.left, l.right = p.width-l.right, p.width-l.left
+		}
+	}
 }
 
 // geometry turns page coordinates into those of the page as shown.

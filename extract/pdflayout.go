@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"concordat/spaced"
 )
 
 // pdfLine is one line of print.
@@ -29,21 +31,47 @@ func (l *pdfLine) size() float64 { return l.high - l.low }
 // splitLines cuts the characters of a page at the line ends that PDFium found. Where it took a hyphen
 // for a divided word it gives U+0002 instead of hyphen and line end.
 func splitLines(chars []pdfChar) []pdfLine {
-	var lines []pdfLine
+	type printed struct {
+		chars  []pdfChar
+		gaps   []wideGap
+		hyphen bool
+	}
+	var all []printed
 	start := 0
 	for i := 0; i <= len(chars); i++ {
 		if i < len(chars) && chars[i].r != '\r' && chars[i].r != '\n' && !chars[i].hyphen {
 			continue
 		}
-		if l, ok := makeLine(chars[start:i]); ok {
-			l.hyphen = i < len(chars) && chars[i].hyphen
-			if n := len(lines); n > 0 && lines[n-1].beside(&l) {
-				lines[n-1].extend(&l)
+		if i > start {
+			c := rightToLeft(chars[start:i])
+			all = append(all, printed{c, wideGaps(c), i < len(chars) && chars[i].hyphen})
+		}
+		start = i + 1
+	}
+	var lines []pdfLine
+	for i, p := range all {
+		var before, after []wideGap
+		if i > 0 {
+			before = all[i-1].gaps
+		}
+		if i+1 < len(all) {
+			after = all[i+1].gaps
+		}
+		n := len(lines)
+		for _, part := range cutCells(p.chars, p.gaps, before, after) {
+			l, ok := makeLine(part)
+			if !ok {
+				continue
+			}
+			if k := len(lines); k > 0 && lines[k-1].beside(&l) {
+				lines[k-1].extend(&l)
 			} else {
 				lines = append(lines, l)
 			}
 		}
-		start = i + 1
+		if k := len(lines); p.hyphen && k > 0 && (k > n || i > 0) {
+			lines[k-1].hyphen = true
+		}
 	}
 	return lines
 }
@@ -171,7 +199,7 @@ func (d *pdfDoc) write() {
 }
 
 // writePage writes one page. prev is the last line of the page before, whose paragraph may go on.
-func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words map[string]bool) *pdfLine {
+func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLine {
 	b := d.b
 	layout := newLayout(p.lines)
 	label := fmt.Sprintf("page %d", p.number)
@@ -222,7 +250,7 @@ func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
 }
 
 // writeLine appends a line to the paragraph, with a space, nothing, or a word joined.
-func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words map[string]bool) {
+func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *vocabulary) {
 	b := d.b
 	if joined {
 		before, _ := utf8.DecodeLastRune(b.para)
@@ -262,9 +290,10 @@ func endsDivided(para []byte, before, after rune) bool {
 	return unicode.IsLetter(r)
 }
 
-// joinWord settles the hyphen at a line end: "" when the joined word stands elsewhere in the document,
-// "-" when the hyphenated one does or a part has a capital or digit, else "".
-func (d *pdfDoc) joinWord(next string, words map[string]bool) {
+// joinWord settles the hyphen at a line end: "" when the joined word stands elsewhere in the document or
+// in the dictionary, "-" when the hyphenated one does, a part has a capital or digit, or both parts are
+// words of the dictionary; else as most of the document's line ends go.
+func (d *pdfDoc) joinWord(next string, words *vocabulary) {
 	b := d.b
 	for {
 		r, n := utf8.DecodeLastRune(b.para)
@@ -277,8 +306,8 @@ func (d *pdfDoc) joinWord(next string, words map[string]bool) {
 	switch {
 	case head == "" || tail == "":
 		b.para = append(b.para, '-')
-	case words[strings.ToLower(head+tail)]:
-	case words[strings.ToLower(head+"-"+tail)], !allLower(tail):
+	case words.have[strings.ToLower(head+tail)], spaced.IsWord(strings.ToLower(head + tail)):
+	case words.have[strings.ToLower(head+"-"+tail)], !allLower(tail), spaced.IsWord(strings.ToLower(head)) && spaced.IsWord(strings.ToLower(tail)), !words.divided:
 		b.para = append(b.para, '-')
 	}
 }
@@ -308,9 +337,36 @@ func firstWord(s string) string {
 	return s[:i]
 }
 
-// vocabulary is the words that stand whole inside a line of the document, hyphenated ones as such;
-// it settles what a hyphen at a line end means.
-func (d *pdfDoc) vocabulary() map[string]bool {
+// vocabulary settles what a hyphen at a line end means.
+type vocabulary struct {
+	have    map[string]bool // words that stand whole inside a line of the document, hyphenated ones as such
+	divided bool            // the document divides words at line ends
+}
+
+// dividedLines is the least share of lines with a hyphen at their end, one in so many, of a document that
+// divides words; where only hyphens of the words themselves stand there, they are one in 60 and less.
+const dividedLines = 40
+
+func (d *pdfDoc) vocabulary() *vocabulary {
+	v := &vocabulary{have: d.wholeWords()}
+	lines, ends := 0, 0
+	for i := range d.pages {
+		for j := range d.pages[i].lines {
+			l := &d.pages[i].lines[j]
+			if l.solid < 20 {
+				continue
+			}
+			lines++
+			if l.hyphen || strings.HasSuffix(l.text, "-") || strings.HasSuffix(l.text, "\u00ad") || strings.HasSuffix(l.text, "\u2010") {
+				ends++
+			}
+		}
+	}
+	v.divided = ends*dividedLines >= lines
+	return v
+}
+
+func (d *pdfDoc) wholeWords() map[string]bool {
 	words := map[string]bool{}
 	for i := range d.pages {
 		for j := range d.pages[i].lines {

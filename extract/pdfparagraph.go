@@ -2,6 +2,7 @@ package extract
 
 import (
 	"math"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,9 +27,7 @@ func newLayout(lines []pdfLine) *layout {
 			}
 		}
 	}
-	if y.pitch = median(pitches); y.pitch == 0 {
-		y.pitch = 1.2
-	}
+	y.pitch = usualPitch(pitches)
 	for i := range lines {
 		l := &lines[i]
 		em := l.size() * 0.8
@@ -38,11 +37,30 @@ func newLayout(lines []pdfLine) *layout {
 	return y
 }
 
+// usualPitch is the least distance between lines that is common on the page. The median is that
+// between paragraphs where most of them are of one line.
+func usualPitch(pitches []float64) float64 {
+	sort.Float64s(pitches)
+	least := max(2, len(pitches)/10)
+	for i, from := 0, 0; i < len(pitches); i++ {
+		for pitches[i] > pitches[from]*1.06 {
+			from++
+		}
+		if i-from+1 >= least {
+			return pitches[i]
+		}
+	}
+	if len(pitches) == 0 {
+		return 1.2
+	}
+	return pitches[0]
+}
+
 // near is how many lines before and after are looked at to find a column's edges.
-const near = 12
+const near = 60
 
 // column is the right and left edge of the lines around line i that are set like it: overlapping,
-// of about the same size, beginning at about the same place.
+// beginning at about the same place.
 func (y *layout) column(i int) (right, left float64) {
 	l := &y.lines[i]
 	right, left = l.right, l.left
@@ -52,7 +70,7 @@ func (y *layout) column(i int) (right, left float64) {
 			if o.solid == 0 || o.left > l.right || o.right < l.left {
 				break
 			}
-			if size := max(l.size(), o.size()); math.Abs(l.size()-o.size()) <= sameSize*size && math.Abs(l.left-o.left) <= 3*size {
+			if size := max(l.size(), o.size()); math.Abs(l.left-o.left) <= 3*size {
 				right, left = max(right, o.right), min(left, o.left)
 			}
 		}
@@ -94,14 +112,18 @@ func (y *layout) continues(i int) bool {
 	}
 	drop := (a.low - b.low) / size
 	switch {
+	case math.Abs(drop) < 0.3 && !a.hyphen:
+		return false // beside it: cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
 		// The next column, or text beside: it goes on only where the words say so.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
-	case drop > y.pitch*1.25+0.1:
+	}
+	wide := drop > y.pitch*1.25+0.1
+	if wide && !y.uniform(j, i, drop) {
 		return false
 	}
 	width := y.edge[j] - y.start[j]
-	full := a.right > y.edge[j]-max(0.08*width, 2*em)
+	full := width > 8*em && a.right+0.2*em+firstWidth(b) > y.edge[j] || a.right > y.edge[j]-em && width > 15*em
 	indented := b.left > y.start[i]+0.7*em && b.left > a.left+0.7*em && b.left < y.start[i]+6*em
 	outdented := a.left > b.left+0.7*em           // the first line of a paragraph, or a hanging one
 	aside := a.left > b.left+0.3*(b.right-b.left) // set to the right or centred above b
@@ -112,6 +134,8 @@ func (y *layout) continues(i int) bool {
 		return false
 	case indented && (endsSentence(a.text) || !full):
 		return false
+	case wide:
+		return full && !endsSentence(a.text)
 	case full:
 		return true
 	case endsSentence(a.text):
@@ -119,7 +143,36 @@ func (y *layout) continues(i int) bool {
 	case outdented, a.right-a.left > 0.75*width:
 		return goesOn(a, b) || !startsUpper(b.text)
 	}
-	return goesOn(a, b) && a.right-a.left > 0.5*width
+	last, _ := utf8.DecodeLastRuneInString(a.text)
+	return goesOn(a, b) && !isUnspaced(last) && a.right-a.left > 0.5*width
+}
+
+// uniform reports whether the lines before a or after b are as far apart as a and b: then the distance is
+// that of their paragraph, wider than elsewhere on the page.
+func (y *layout) uniform(a, b int, drop float64) bool {
+	same := func(i, j int) bool {
+		if i < 0 || j >= len(y.lines) || y.lines[i].solid == 0 || y.lines[j].size() <= 0 || !y.sameColumn(i, j) {
+			return false
+		}
+		d := (y.lines[i].low - y.lines[j].low) / y.lines[j].size()
+		return math.Abs(d-drop) < 0.04*drop
+	}
+	return drop < 2.5 && (same(a-1, a) || same(b, b+1))
+}
+
+// firstWidth is about the width of the first word of l: had it found room on the line before, it would
+// stand there. Scripts without spaces break anywhere but before closing marks.
+func firstWidth(l *pdfLine) float64 {
+	all := utf8.RuneCountInString(l.text)
+	word := strings.TrimLeft(l.text, " ")
+	if i := strings.IndexByte(word, ' '); i >= 0 {
+		word = word[:i]
+	}
+	n := utf8.RuneCountInString(word)
+	if r, _ := utf8.DecodeRuneInString(word); isUnspaced(r) {
+		n = min(n, 2)
+	}
+	return (l.right - l.left) * float64(n) / float64(max(all, 1))
 }
 
 // goesOn reports whether the words alone say that b continues a: a does not end a sentence and b
