@@ -22,6 +22,9 @@ type wideGap struct {
 
 // wideGaps finds the gaps of a line that may part cells.
 func wideGaps(chars []pdfChar) []wideGap {
+	if isSpread(chars) {
+		return nil
+	}
 	var gaps []wideGap
 	var blanks []float64
 	var sizes []float64

@@ -24,6 +24,7 @@ type pdfLine struct {
 	indented               bool // it begins right of its column's left edge
 	drop                   bool // a running header, footer or page number
 	solid                  int  // characters that are not spaces
+	spread                 bool // its letters stand apart
 }
 
 func (l *pdfLine) size() float64 { return l.high - l.low }
@@ -125,6 +126,9 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 		lows, highs = append(lows, c.low), append(highs, c.high)
 	}
 	l.text = strings.TrimRight(splitLigatures(text.String()), " \t")
+	if isSpread(chars) && !mostlyRightToLeft(chars) {
+		l.text, l.spread = spreadText(chars), true
+	}
 	l.text = strings.TrimLeft(l.text, " \t")
 	if l.solid == 0 {
 		l.left, l.right = 0, 0
@@ -259,6 +263,8 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 		case prev.hyphen || endsDivided(b.para, before, after):
 			d.joinWord(l.text, words)
 		case isUnspaced(before) && isUnspaced(after), isUnspaced(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after):
+		case prev.spread && l.spread:
+			b.line() // not the blank that stands between letters
 		default:
 			b.space()
 		}

@@ -11,23 +11,27 @@ import (
 // layout decides which lines of a page belong to one paragraph.
 type layout struct {
 	lines []pdfLine
-	edge  []float64 // right edge of the column each line stands in
-	start []float64 // left edge of it
-	pitch float64   // usual distance between lines of one paragraph, in line heights
+	edge  []float64       // right edge of the column each line stands in
+	start []float64       // left edge of it
+	pitch map[int]float64 // usual distance between lines of one paragraph, in line heights, by class of size
 }
 
 func newLayout(lines []pdfLine) *layout {
-	y := &layout{lines: lines, edge: make([]float64, len(lines)), start: make([]float64, len(lines))}
-	var pitches []float64
+	y := &layout{lines: lines, edge: make([]float64, len(lines)), start: make([]float64, len(lines)), pitch: map[int]float64{}}
+	pitches := map[int][]float64{}
 	for i := range lines {
 		y.edge[i], y.start[i] = y.column(i)
 		if i > 0 && lines[i].size() > 0 {
 			if d := (lines[i-1].low - lines[i].low) / lines[i].size(); d > 0.5 && d < 3 && y.sameColumn(i-1, i) {
-				pitches = append(pitches, d)
+				for k := sizeClass(lines[i].size()) - 1; k <= sizeClass(lines[i].size())+1; k++ {
+					pitches[k] = append(pitches[k], d)
+				}
 			}
 		}
 	}
-	y.pitch = usualPitch(pitches)
+	for k, all := range pitches {
+		y.pitch[k] = usualPitch(all)
+	}
 	for i := range lines {
 		l := &lines[i]
 		em := l.size() * 0.8
@@ -37,7 +41,10 @@ func newLayout(lines []pdfLine) *layout {
 	return y
 }
 
-// usualPitch is the least distance between lines that is common on the page. The median is that
+// sizeClass is equal, or one apart, for type sizes that differ by 6 % or less.
+func sizeClass(size float64) int { return int(math.Round(math.Log(size) / math.Log(1.06))) }
+
+// usualPitch is the least distance that is common among those between lines of one size. The median is that
 // between paragraphs where most of them are of one line.
 func usualPitch(pitches []float64) float64 {
 	sort.Float64s(pitches)
@@ -50,10 +57,7 @@ func usualPitch(pitches []float64) float64 {
 			return pitches[i]
 		}
 	}
-	if len(pitches) == 0 {
-		return 1.2
-	}
-	return pitches[0]
+	return pitches[0] // there is one at least
 }
 
 // near is how many lines before and after are looked at to find a column's edges.
@@ -118,7 +122,11 @@ func (y *layout) continues(i int) bool {
 		// The next column, or text beside: it goes on only where the words say so.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
 	}
-	wide := drop > y.pitch*1.25+0.1
+	pitch, known := y.pitch[sizeClass(b.size())]
+	if !known {
+		pitch = 1.2
+	}
+	wide := drop > pitch*1.25+0.1
 	if wide && !y.uniform(j, i, drop) {
 		return false
 	}
