@@ -41,6 +41,7 @@ func readPDF(b *builder, data []byte) error {
 	d.readPages(pages)
 	d.write()
 	d.attachments(data)
+	d.scripts()
 	if f.err != nil {
 		return &Error{Code: Damaged, Detail: f.err.Error()}
 	}
