@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -352,7 +353,7 @@ func (f *pdfium) area(object uint64) float64 {
 func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 	white := false
 	for _, l := range p.lines {
-		white = white || l.white
+		white = white || l.white || len(l.whites) > 0
 	}
 	if !white || f.err != nil {
 		return
@@ -379,9 +380,14 @@ func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 		}
 		l, r, lo, hi := g.shown(f32(m), f32(m[8:]), f32(m[4:]), f32(m[12:]))
 		for j := range p.lines {
-			if x, y := (p.lines[j].left+p.lines[j].right)/2, (p.lines[j].low+p.lines[j].high)/2; x >= l && x <= r && y >= lo && y <= hi {
-				p.lines[j].white = false
+			line := &p.lines[j]
+			if y := (line.low + line.high) / 2; y < lo || y > hi {
+				continue
 			}
+			if x := (line.left + line.right) / 2; x >= l && x <= r {
+				line.white = false
+			}
+			line.whites = slices.DeleteFunc(line.whites, func(w whitePart) bool { x := (w.left + w.right) / 2; return x >= l && x <= r })
 		}
 	}
 }

@@ -16,15 +16,22 @@ import (
 type pdfLine struct {
 	text                   string
 	left, right, low, high float64
-	white                  bool // most of its letters are white
-	invisible              bool // most of its letters are drawn without ink
-	off                    bool // outside the visible page
-	hyphen                 bool // ends in a hyphen that PDFium took for a divided word
-	full                   bool // it reaches the right edge of a column of running text
-	indented               bool // it begins right of its column's left edge
-	drop                   bool // a running header, footer or page number
-	solid                  int  // characters that are not spaces
-	spread                 bool // its letters stand apart
+	white                  bool        // most of its letters are white
+	invisible              bool        // most of its letters are drawn without ink
+	off                    bool        // outside the visible page
+	hyphen                 bool        // ends in a hyphen that PDFium took for a divided word
+	full                   bool        // it reaches the right edge of a column of running text
+	indented               bool        // it begins right of its column's left edge
+	drop                   bool        // a running header, footer or page number
+	solid                  int         // characters that are not spaces
+	spread                 bool        // its letters stand apart
+	whites                 []whitePart // white letters in a line of others
+}
+
+// whitePart is a stretch of a line's text in white.
+type whitePart struct {
+	from, to    int // bytes of text
+	left, right float64
 }
 
 func (l *pdfLine) size() float64 { return l.high - l.low }
@@ -95,6 +102,9 @@ func (l *pdfLine) extend(m *pdfLine) {
 	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
 		l.text += " "
 	}
+	for _, w := range m.whites {
+		l.whites = append(l.whites, whitePart{w.from + len(l.text), w.to + len(l.text), w.left, w.right})
+	}
 	l.text += m.text
 	if m.solid > l.solid {
 		l.low, l.high = m.low, m.high
@@ -104,20 +114,22 @@ func (l *pdfLine) extend(m *pdfLine) {
 
 func makeLine(chars []pdfChar) (pdfLine, bool) {
 	l := pdfLine{left: math.Inf(1), right: math.Inf(-1)}
-	var text strings.Builder
+	var text []byte
 	var lows, highs []float64
 	white, invisible := 0, 0
 	for _, c := range chars {
-		if c.r == 0 || c.r == 0xfeff {
+		if c.r == 0 || c.r == 0xfeff || c.r <= ' ' && len(text) == 0 {
 			continue
 		}
-		text.WriteRune(c.r)
+		from := len(text)
+		text = append(text, splitLigatures(string(c.r))...)
 		if c.r <= ' ' || c.right <= c.left {
 			continue
 		}
 		l.solid++
 		if c.white {
 			white++
+			l.addWhite(from, len(text), c)
 		}
 		if c.invisible {
 			invisible++
@@ -125,18 +137,29 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 		l.left, l.right = min(l.left, c.left), max(l.right, c.right)
 		lows, highs = append(lows, c.low), append(highs, c.high)
 	}
-	l.text = strings.TrimRight(splitLigatures(text.String()), " \t")
+	l.text = strings.TrimRight(string(text), " \t")
 	if isSpread(chars) && !mostlyRightToLeft(chars) {
-		l.text, l.spread = spreadText(chars), true
+		l.text, l.spread, l.whites = spreadText(chars), true, nil
 	}
-	l.text = strings.TrimLeft(l.text, " \t")
 	if l.solid == 0 {
 		l.left, l.right = 0, 0
 		return l, strings.TrimSpace(l.text) != ""
 	}
 	l.low, l.high = median(lows), median(highs)
-	l.white, l.invisible = white*2 > l.solid, invisible*2 > l.solid
+	if l.white, l.invisible = white*2 > l.solid, invisible*2 > l.solid; l.white {
+		l.whites = nil
+	}
 	return l, true
+}
+
+// addWhite notes a white letter.
+func (l *pdfLine) addWhite(from, to int, c pdfChar) {
+	if n := len(l.whites); n > 0 && l.whites[n-1].to == from {
+		w := &l.whites[n-1]
+		w.to, w.left, w.right = to, min(w.left, c.left), max(w.right, c.right)
+		return
+	}
+	l.whites = append(l.whites, whitePart{from, to, c.left, c.right})
 }
 
 func median(v []float64) float64 {
@@ -271,6 +294,11 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	}
 	from := len(b.para)
 	b.text(l.text)
+	for _, w := range l.whites {
+		if from+w.to <= len(b.para) && !l.off && !l.invisible {
+			b.spans.add(FlagWhite, "text in white on no dark ground", from+w.from, from+w.to)
+		}
+	}
 	switch {
 	case l.off:
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
