@@ -45,6 +45,9 @@ type Passage struct {
 	// Words pairs the equal word runs of both sides, in the order of the submission; spans are of
 	// the two whole texts. Nil: words were not compared.
 	Words []SpanPair `json:"words,omitempty"`
+	// Shared are the runs of words, as spans of the submission, that a partner's passage also has, where
+	// the partner opened no more than that.
+	Shared []Span `json:"shared,omitempty"`
 	// Documents is the number of documents that hold the rarest of the passage's matched sentences
 	// exactly: a passage is as common as that. 0: none was matched as a whole.
 	Documents int `json:"documents,omitempty"`
@@ -141,6 +144,39 @@ type Consulted struct {
 	Capped   int           `json:"capped,omitempty"`
 	Err      string        `json:"error,omitempty"`
 	Took     time.Duration `json:"took_ns"`
+
+	// The rest is of a partner's library only; Level is then not empty.
+
+	Level    Show    `json:"level,omitempty"`    // of disclosure, as granted
+	Reason   Reason  `json:"reason,omitempty"`   // why it did not answer, or not whole
+	Epoch    string  `json:"epoch,omitempty"`    // of the fingerprints, such as health-sciences/3
+	Unready  float64 `json:"unready,omitempty"`  // share of its documents without fingerprints of the epoch, 0 to 1: not measured
+	Withheld int     `json:"withheld,omitempty"` // sentences that were not sent, as the partner holds them in another form
+	Exposed  Exposed `json:"exposed,omitzero"`
+	Shown    Shown   `json:"shown,omitzero"`
+	// Mirror is the date of the mirror that was asked instead of the partner; zero: the partner was.
+	Mirror   time.Time `json:"mirror,omitzero"`
+	Standing bool      `json:"standing,omitempty"` // the partner will tell of later documents
+}
+
+// Exposed is what of a submission became known at a partner.
+type Exposed struct {
+	Sentences int `json:"sentences,omitempty"` // as keyed fingerprints
+	Passages  int `json:"passages,omitempty"`  // whose wording was sent, to have a match opened
+	Letters   int `json:"letters,omitempty"`   // letters, marks and digits of those passages
+}
+
+// Shown is what became known here of a partner's library. Below ShowMetadata numbers below three are
+// told as two.
+type Shown struct {
+	Exists    bool `json:"exists,omitempty"`    // something matches
+	Documents int  `json:"documents,omitempty"` // that match
+	Sentences int  `json:"sentences,omitempty"` // of those asked that match
+	Outlines  int  `json:"outlines,omitempty"`  // documents of which an outline was shown
+	Units     int  `json:"units,omitempty"`     // sentences in these outlines
+	Words     int  `json:"words,omitempty"`     // words shown as a byte each, to find exact edges
+	Overlaps  int  `json:"overlaps,omitempty"`  // passages whose common words were shown
+	Passages  int  `json:"passages,omitempty"`  // passages shown whole
 }
 
 // State of a task.

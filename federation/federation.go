@@ -31,7 +31,8 @@ const (
 	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers something else
 )
 
-// Error is the failure of one partner. It wraps concordat.ErrUnavailable and the cause. What a partner
+// Error is the failure of one partner. It wraps concordat.ErrUnavailable, concordat.ErrInvalid too if
+// the kind is KindGarbage, and the cause. What a partner
 // refuses in due form is no Error but a *concordat.Refusal.
 type Error struct {
 	Site concordat.SiteID
@@ -41,7 +42,12 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("site %s is %s: %v", e.Site, e.Kind, e.Err) }
 
-func (e *Error) Unwrap() []error { return []error{concordat.ErrUnavailable, e.Err} }
+func (e *Error) Unwrap() []error {
+	if e.Kind == KindGarbage {
+		return []error{concordat.ErrUnavailable, concordat.ErrInvalid, e.Err}
+	}
+	return []error{concordat.ErrUnavailable, e.Err}
+}
 
 // failure returns err of a call to site as the caller gets it: a refusal or an Error as it is; the
 // caller's own end of ctx as such; a deadline as KindSilent; anything else as the kind given.

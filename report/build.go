@@ -37,6 +37,7 @@ func Build(f *Findings, r Rules) *Report {
 		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
 		Templates: slices.Clone(f.Templates), Dated: f.Dated,
 		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
+		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements),
 		Unplaced: b.unplaced,
 	}
 	slices.SortStableFunc(rep.Consulted, func(x, y concordat.Consulted) int {
@@ -150,6 +151,7 @@ func byPassage(p, q concordat.Passage) int {
 		slices.CompareFunc(p.Words, q.Words, func(v, w concordat.SpanPair) int {
 			return cmp.Or(bySpan(v.Span, w.Span), bySpan(v.Source, w.Source))
 		}),
+		slices.CompareFunc(p.Shared, q.Shared, bySpan),
 	)
 }
 

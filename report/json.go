@@ -49,6 +49,10 @@ type (
 		Rules      jsonRules        `json:"rules"`
 		Unplaced   int              `json:"unplaced"`
 		Signatures []Signature      `json:"signatures"`
+
+		Partners    []PartnerSource       `json:"partners,omitempty"`
+		Disclosures []jsonDisclosure      `json:"disclosures,omitempty"`
+		Statements  []concordat.Statement `json:"statements,omitempty"`
 	}
 	jsonSubmission struct {
 		Library    concordat.LibraryID  `json:"library"`
@@ -157,14 +161,16 @@ type (
 		Documents int                 `json:"documents,omitempty"`
 		Excluded  concordat.Exclusion `json:"excluded,omitempty"`
 		Text      string              `json:"text,omitempty"`
+		Shared    string              `json:"shared,omitempty"`
 		Parts     []jsonPart          `json:"parts,omitempty"`
 	}
 	jsonPart struct {
-		Here  concordat.Span  `json:"here"`
-		Span  *concordat.Span `json:"span"`
-		Bytes concordat.Span  `json:"span_bytes"`
-		Kind  concordat.Kind  `json:"kind"`
-		Text  string          `json:"text,omitempty"`
+		Here   concordat.Span  `json:"here"`
+		Span   *concordat.Span `json:"span"`
+		Bytes  concordat.Span  `json:"span_bytes"`
+		Kind   concordat.Kind  `json:"kind"`
+		Text   string          `json:"text,omitempty"`
+		Shared string          `json:"shared,omitempty"` // see SharedWords
 	}
 	jsonRanked struct {
 		Site       concordat.SiteID     `json:"site"`
@@ -204,6 +210,7 @@ type (
 		Missing  []concordat.ShardID `json:"missing"`
 		Capped   int                 `json:"capped,omitempty"`
 		Error    string              `json:"error,omitempty"`
+		jsonPartnerLine
 	}
 	jsonRules struct {
 		Quotes        bool             `json:"exclude_quotes"`
@@ -287,8 +294,9 @@ func asJSON(r *Report) *jsonReport {
 	}
 	for _, c := range r.Consulted {
 		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered,
-			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err})
+			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err, partnerLine(c)})
 	}
+	r.addPartners(j, count)
 	return j
 }
 
@@ -329,10 +337,11 @@ func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence
 				texts = append(texts, p.Text)
 			}
 			if len(s.Parts) > 1 {
-				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text})
+				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text, SharedWords(r.Submission.Text, p)})
 			}
 		}
 		x.Text = strings.Join(texts, "\n[…]\n")
+		x.Shared = r.sharedOf(s.Parts)
 		j.Sources = append(j.Sources, x)
 	}
 	return j

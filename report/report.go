@@ -55,6 +55,12 @@ type Findings struct {
 	Short *ShortFindings `json:"short,omitempty"`
 	// Signatures of those who answered, as the federation made them.
 	Signatures []Signature `json:"signatures,omitempty"`
+	// Partners are the documents of partners that are sources of passages, in order of Ref.
+	Partners []PartnerSource `json:"partners,omitempty"`
+	// Disclosures are the requests to open passages of partners, in the order in which they were made.
+	Disclosures []Disclosure `json:"disclosures,omitempty"`
+	// Statements are the signed words of partners, in the bytes they signed.
+	Statements []concordat.Statement `json:"statements,omitempty"`
 }
 
 // Template is wording that a library hands out itself, or that was given with the check: a form, a
@@ -175,32 +181,35 @@ type ExcludedPassage struct {
 // Report is findings seen through rules. Slices belong to the report; Parts and texts are shared
 // with the findings and must not be changed.
 type Report struct {
-	Task       concordat.TaskID
-	Submission concordat.Document
-	Digest     string // SHA-256 of Submission.Text, hexadecimal
-	Scheme     concordat.Scheme
-	Made       time.Time
-	Probe      string
-	Forward    string
-	Threshold  float64
-	Rules      Rules
-	Language   Language // of the words in which it is written; set it before writing
-	Scores     Scores
-	Evidence   []concordat.Evidence // in text order, disjoint
-	Sources    []RankedSource       // largest share first, those excluded by a rule last
-	Sections   []SectionScore
-	Covered    []Stretch           // what gives the covered share, in text order, disjoint
-	Checked    []concordat.Span    // what was compared, in text order, disjoint
-	Skipped    []concordat.Skipped // what was not, in text order, disjoint
-	Quotes     []concordat.Span    // quotations, in text order, disjoint
-	References []concordat.Span    // lists of references, in text order, disjoint
-	Citations  []concordat.Span    // marks of citations, in text order, disjoint
-	Templates  []Template          // whose wording gives no score unless Rules.CountTemplates
-	Dated      concordat.Date      // of the submission; empty: unknown
-	Short      *ShortTexts         // the short pieces; nil: they were not asked
-	Consulted  []concordat.Consulted
-	Flags      []concordat.Flag
-	Signatures []Signature
+	Task        concordat.TaskID
+	Submission  concordat.Document
+	Digest      string // SHA-256 of Submission.Text, hexadecimal
+	Scheme      concordat.Scheme
+	Made        time.Time
+	Probe       string
+	Forward     string
+	Threshold   float64
+	Rules       Rules
+	Language    Language // of the words in which it is written; set it before writing
+	Scores      Scores
+	Evidence    []concordat.Evidence // in text order, disjoint
+	Sources     []RankedSource       // largest share first, those excluded by a rule last
+	Sections    []SectionScore
+	Covered     []Stretch           // what gives the covered share, in text order, disjoint
+	Checked     []concordat.Span    // what was compared, in text order, disjoint
+	Skipped     []concordat.Skipped // what was not, in text order, disjoint
+	Quotes      []concordat.Span    // quotations, in text order, disjoint
+	References  []concordat.Span    // lists of references, in text order, disjoint
+	Citations   []concordat.Span    // marks of citations, in text order, disjoint
+	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
+	Dated       concordat.Date      // of the submission; empty: unknown
+	Short       *ShortTexts         // the short pieces; nil: they were not asked
+	Consulted   []concordat.Consulted
+	Flags       []concordat.Flag
+	Signatures  []Signature
+	Partners    []PartnerSource // of Findings
+	Disclosures []Disclosure
+	Statements  []concordat.Statement
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
 }

@@ -61,6 +61,9 @@ func WriteText(w io.Writer, r *Report) error {
 	for _, s := range r.Signatures {
 		t.wrap("- ", t.Say("Signed by %s over %s with key %s: %x", s.Site, s.Over, s.Key, s.Value))
 	}
+	for _, s := range r.Statements {
+		t.wrap("- ", t.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch))
+	}
 	return t.Flush()
 }
 
@@ -168,10 +171,16 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 		}
 		t.wrap("    <- ", t.Say("%s (%s): %s, %s%s", s.Title, s.Ref, t.Kind(s.Kind), t.Closeness(s.Similarity), note))
 		t.wrap("       ", t.DateWords(s.Age))
+		if words := r.SourceWords(s.Ref); words != "" {
+			t.wrap("       ", words)
+		}
 		for _, p := range s.Parts {
-			if p.Text != "" {
+			switch shared := SharedWords(r.Submission.Text, p); {
+			case p.Text != "":
 				t.wrap("       ", p.Text)
-			} else {
+			case shared != "":
+				t.wrap("       ", t.Say("words in common: %s", shared))
+			default:
 				t.wrap("       ", t.Say("(wording not shown)"))
 			}
 		}

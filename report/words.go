@@ -230,6 +230,8 @@ func (r *Report) Headline() string {
 	switch {
 	case !s.Measured():
 		return l.Say("Nothing was compared. This report says nothing about the text.")
+	case s.Found == 0 && r.hidden():
+		return l.Say("No passage is shown, but a partner's library holds something that matches and shows no more than that.")
 	case s.Found == 0 && r.incomplete():
 		return l.Say("No matching passage was found in what answered. Not everything that was to be asked did.")
 	case s.Found == 0:
@@ -263,7 +265,7 @@ func (r *Report) incomplete() bool {
 }
 
 func whole(c concordat.Consulted) bool {
-	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0
+	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
 // Statement says in plain sentences what the report rests on: what was compared, what was not,
@@ -293,6 +295,9 @@ func (r *Report) Statement() []string {
 		out = append(out, l.Say("Other sites were asked about every sentence."))
 	case "none":
 		out = append(out, l.Say("No other site was asked."))
+	}
+	for _, d := range r.Disclosures {
+		out = append(out, l.Disclosure(d))
 	}
 	if r.Unplaced > 0 {
 		out = append(out, l.Say("%s could not be placed in the text and are not shown.", l.Plural(r.Unplaced, "match", "matches")))
@@ -333,9 +338,9 @@ func (l Language) Consulted(c concordat.Consulted) string {
 		if c.Asked > 0 {
 			out = append(out, l.Say("%s not measured there.", l.Plural(c.Asked, "sentence was", "sentences were")))
 		}
-		return l.join(out)
+		return l.join(append(out, l.partner(c)...))
 	case c.Asked == 0:
-		return l.Say("was not asked about any sentence.")
+		return l.join(append([]string{l.Say("was not asked about any sentence.")}, l.partner(c)...))
 	case c.Answered < c.Asked:
 		out = append(out, l.Say("answered %s of %s.", Thousands(c.Answered), l.Plural(c.Asked, "sentence", "sentences")))
 	default:
@@ -350,7 +355,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	if c.Capped > 0 {
 		out = append(out, l.Say("Cut short by a safety limit: %s.", l.Plural(c.Capped, "look-up", "look-ups")))
 	}
-	return l.join(out)
+	return l.join(append(out, l.partner(c)...))
 }
 
 // RuleWords says the rules of a report, one line each.

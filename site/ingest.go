@@ -18,6 +18,7 @@ import (
 type Incoming struct {
 	ID     concordat.DocumentID
 	Title  string
+	Author string // may be empty
 	Text   string
 	Source string // the file it came from; may be empty
 	// Dated is when it is from, and DatedBy who says so; empty: unknown, or as it was known before.
@@ -32,7 +33,7 @@ type Outcome string
 const (
 	Added     Outcome = "added"
 	Replaced  Outcome = "replaced"
-	Unchanged Outcome = "unchanged" // the same text, title and date were there under this scheme
+	Unchanged Outcome = "unchanged" // the same text, title, author and date were there under this scheme
 )
 
 // Ingested is a document that is in the library, durably.
@@ -52,7 +53,7 @@ const (
 
 // Ingest takes documents into a library, replacing those whose ID is there, and calls done, in
 // order, for each one that is in the library durably. It stops at the first error, of docs,
-// done or its own; everything told to done before stays. Documents with the same text, title, date and scheme as
+// done or its own; everything told to done before stays. Documents with the same text, title, author, date and scheme as
 // stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
 // it between two batches.
 //
@@ -189,7 +190,7 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
 		return fmt.Errorf("document %s: %w", d.ID, err)
-	case old.Hash == hash && old.Title == d.Title && old.Scheme == s.Scheme() && (d.Dated == "" || old.Dated == d.Dated && old.DatedBy == d.DatedBy):
+	case old.Hash == hash && old.Title == d.Title && old.Author == d.Author && old.Scheme == s.Scheme() && (d.Dated == "" || old.Dated == d.Dated && old.DatedBy == d.DatedBy):
 		in.Outcome, in.Sentences = Unchanged, old.Sentences
 		return nil
 	default:
@@ -208,7 +209,7 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	}
 	in.Sentences = len((*p).Indexed)
 	*row = store.DocumentRow{
-		Library: lib, ID: d.ID, Title: d.Title, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
+		Library: lib, ID: d.ID, Title: d.Title, Author: d.Author, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
 		Sentences: len((*p).Indexed), Characters: (*p).Characters, Scheme: s.Scheme(), Added: s.o.Now(),
 		Dated: d.Dated, DatedBy: d.DatedBy, Short: ShortPieces(*p),
 	}
@@ -228,8 +229,13 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
+	// Before the catalogue: a document whose alerts failed is not yet in, and comes again.
+	if err := s.watch(ctx, b.profiles); err != nil {
+		return fmt.Errorf("standing checks: %w", err)
+	}
 	if err := s.o.Store.PutDocuments(ctx, b.rows); err != nil {
 		return fmt.Errorf("catalogue %d documents: %w", len(b.rows), err)
 	}
+	s.pokeEpochs()
 	return nil
 }

@@ -335,7 +335,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err != nil {
 		return nil, err
 	}
-	f, err := q.site.find(ctx, sub, o, libraries)
+	f, err := q.site.find(ctx, t.ID, sub, o, libraries)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (a *app) addCommand() *cobra.Command {
 		Short: "Take files, folders and tables into a library",
 		Long: `Add takes documents into a library: files and folders of them (a document's id is its path below
 the given folder, or the file's name), and tables: .tsv with the columns id, title, text or id, text
-and no header, .jsonl with the keys id, title, text, date; tables may end in .gz or .zst.
+and no header, .jsonl with the keys id, title, author, text, date; tables may end in .gz or .zst.
 
 The date of a document is what --date or the table says, else what the file's metadata says, else
 unknown; reports show which source of a passage is the oldest known.
@@ -238,7 +238,7 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			id += "!/" + member
 		}
-		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Text: item.Result.Text, Source: absolute(e.path)}
+		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: absolute(e.path)}
 		d.Dated, d.DatedBy = dateOf(string(ad.date), item.Result)
 		if i == len(e.items)-1 {
 			ad.note(d.ID, state)

@@ -392,7 +392,7 @@ func isFolder(path string) bool {
 // give writes a report where the flags say.
 func (a *app) give(rep *report.Report, f outFlags) error {
 	if a.json {
-		if err := a.line(rep); err != nil {
+		if err := a.reportLine(rep); err != nil {
 			return err
 		}
 	}
@@ -405,9 +405,9 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 		if a.json {
 			return nil
 		}
-		return writeReport(a.stdout, rep, f.format)
+		return a.writeReport(a.stdout, rep, f.format)
 	}
-	if err := writeFile(f.out, rep, f.format); err != nil {
+	if err := a.writeFile(f.out, rep, f.format); err != nil {
 		return err
 	}
 	if a.json {
@@ -443,12 +443,12 @@ func (c *checker) fileName(name string) string {
 }
 
 // writeFile writes a report beside path and renames it, so that path never holds half of one.
-func writeFile(path string, rep *report.Report, format string) error {
+func (a *app) writeFile(path string, rep *report.Report, format string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
 	if err != nil {
 		return err
 	}
-	err = writeReport(tmp, rep, format)
+	err = a.writeReport(tmp, rep, format)
 	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
@@ -459,10 +459,14 @@ func writeFile(path string, rep *report.Report, format string) error {
 	return nil
 }
 
-func writeReport(w io.Writer, rep *report.Report, format string) error {
+func (a *app) writeReport(w io.Writer, rep *report.Report, format string) error {
 	switch format {
 	case "json":
-		return report.WriteJSON(w, rep)
+		b, err := a.reportJSON(rep)
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		return err
 	case "csv":
 		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
 	case "text":

@@ -55,8 +55,27 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Once", testOnce},
 		{"Findings", testFindings},
 		{"Results", testResults},
+		{"Shares", testShares},
+		{"EpochDocuments", testEpochDocuments},
+		{"AnswerJobs", testAnswerJobs},
+		{"Shipped", testShipped},
+		{"Spend", testSpend},
+		{"SpendConcurrent", testSpendConcurrent},
+		{"Showings", testShowings},
+		{"Disclosures", testDisclosures},
+		{"Notices", testNotices},
+		{"StandingAsks", testStandingAsks},
 		{"Audit", testAudit},
 		{"AuditConcurrent", testAuditConcurrent},
+		{"Cards", testCards},
+		{"Partners", testPartners},
+		{"Invitations", testInvitations},
+		{"Memberships", testMemberships},
+		{"Witnesses", testWitnesses},
+		{"Asks", testAsks},
+		{"Exposures", testExposures},
+		{"Standing", testStanding},
+		{"Mirrors", testMirrors},
 		{"ReadWhileWriting", testReadWhileWriting},
 		{"Cancelled", testCancelled},
 		{"Reopen", testReopen},
@@ -129,7 +148,7 @@ func withLibraries(t *testing.T, db *store.DB, ids ...concordat.LibraryID) {
 }
 
 func row(lib concordat.LibraryID, id concordat.DocumentID, hash string) store.DocumentRow {
-	return store.DocumentRow{Library: lib, ID: id, Title: "Title of " + string(id), Hash: hash,
+	return store.DocumentRow{Library: lib, ID: id, Title: "Title of " + string(id), Author: "Author of " + string(id), Hash: hash,
 		Source: "in/" + string(id) + ".txt", Bytes: 1234, Sentences: 9, Characters: 1100,
 		Scheme: "natural@0123456789abcdef", Added: start}
 }

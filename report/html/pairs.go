@@ -132,8 +132,10 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.say(", ")
 	if s.Points.Len() > 0 {
 		d.text(d.in.Say("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End)))
-	} else {
+	} else if s.Span.Len() > 0 {
 		d.text(d.in.Say("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
+	} else {
+		d.say("at a place that is not shown")
 	}
 	if s.Here != e.Span {
 		at := d.count.Points(s.Here)
@@ -141,6 +143,9 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	}
 	if n := s.Documents(); n > 1 {
 		d.text(d.in.Say("; a sentence of it stands in %s documents", report.Thousands(n)))
+	}
+	if words := d.r.SourceWords(s.Ref); words != "" {
+		d.text("; " + words)
 	}
 	d.raw("</p>")
 	d.age(s.Age)
@@ -184,7 +189,13 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	d.raw(`</p></div><div class="side there"><h4>`)
 	d.say("Source")
 	d.raw("</h4>")
-	if p.Text == "" {
+	if shared := report.SharedWords(d.full, p); p.Text == "" && shared != "" {
+		d.raw(`<p class="note">`)
+		d.say("Only the words that both sides have are shown:")
+		d.raw(`</p><p dir="auto">`)
+		d.text(shared)
+		d.raw("</p>")
+	} else if p.Text == "" {
 		d.raw(`<p class="note">`)
 		for i, part := range strings.Split(d.in.Say("The wording of this source may not be shown here. Ask {0} for document {1} of {2}."), "{") {
 			if number, rest, ok := strings.Cut(part, "}"); ok && i > 0 {
