@@ -399,7 +399,10 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request) {
 		err = html.Write(rw, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
-		err = report.WriteJSON(rw, rep)
+		if err := w.o.ReportJSON(rw, rep); err != nil {
+			w.problem(rw, err)
+			return
+		}
 	}
 	if err != nil {
 		w.o.Logger.Info("report", "task", t.ID, "error", err)

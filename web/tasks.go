@@ -206,7 +206,11 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	case "json":
 		h.Set("Content-Type", "application/json")
 		h.Set("Content-Disposition", attachment(t, "json"))
-		err = report.WriteJSON(rw, rep)
+		if err := w.o.ReportJSON(rw, rep); err != nil {
+			h.Del("Content-Disposition")
+			w.fail(rw, r, v, err)
+			return
+		}
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", attachment(t, "csv"))
