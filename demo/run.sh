@@ -60,6 +60,8 @@ enrol() {
 	echo "$1 and university compare: $words"
 	at university peer confirm "$1" --words "$words" >/dev/null
 	at "$1" peer confirm "$university" --words "$words" >/dev/null
+	# These texts are public, so one matching sentence is enough to tell of a document; the default is two.
+	at "$1" library share "$2" --with "$university" --k-match 1 >/dev/null
 }
 echo
 enrol funder calls thesis
