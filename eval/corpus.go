@@ -75,7 +75,7 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	if err != nil {
 		return nil, err
 	}
-	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Probe: probe, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
+	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, MaxHashes: b.Profiler.MaxHashes(), Probe: probe, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
 	for _, s := range p.Indexed {
 		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
 	}
@@ -85,7 +85,7 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	}
 	seen := map[concordat.DocumentID]map[int]bool{}
 	for _, m := range a.Matches {
-		if m.Distance > p.Indexed[m.Sentence].Gate {
+		if b.Profiler.Nearness(p.Indexed[m.Sentence], m) <= 0 {
 			continue
 		}
 		if seen[m.Source.Document] == nil {

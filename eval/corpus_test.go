@@ -169,7 +169,7 @@ func partnerShare(ctx context.Context, b *eval.Bench, d eval.Doc, partner concor
 	if err != nil {
 		return 0, 0, err
 	}
-	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Probe: concordat.ProbeOne, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
+	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, MaxHashes: b.Profiler.MaxHashes(), Probe: concordat.ProbeOne, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
 	for _, s := range p.Asked {
 		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
 	}
@@ -179,7 +179,7 @@ func partnerShare(ctx context.Context, b *eval.Bench, d eval.Doc, partner concor
 	}
 	matched := map[concordat.DocumentID]map[int]bool{}
 	for _, m := range a.Matches {
-		if m.Distance <= p.Asked[m.Sentence].Gate {
+		if b.Profiler.Nearness(p.Asked[m.Sentence], m) > 0 {
 			if matched[m.Source.Document] == nil {
 				matched[m.Source.Document] = map[int]bool{}
 			}

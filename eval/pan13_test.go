@@ -190,7 +190,7 @@ func hitSpans(profiler *profile.Profiler, susp, source string) ([]concordat.Span
 	var out []concordat.Span
 	for _, y := range b.Indexed {
 		for _, x := range a.Questions() {
-			if x.Fingerprint.Distance(y.Fingerprint) <= min(x.Gate, y.Gate) && probed(x.Fingerprint, y.Fingerprint) {
+			if x.Fingerprint.NibbleDistance(y.Fingerprint) <= 14 && probed(x.Fingerprint, y.Fingerprint) {
 				out = append(out, y.Span)
 				break
 			}

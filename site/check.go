@@ -187,7 +187,7 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)
 		}
-		prints, out.missing, out.capped = nominate(p.Questions(), a.Matches), a.Missing, a.Capped
+		prints, out.missing, out.capped = s.nominate(p.Questions(), a.Matches), a.Missing, a.Capped
 		progress(Progress{"match", n, n})
 	}
 	if n := len(p.Windows); n > 0 && o.Channel != ChannelFingerprints {
@@ -205,7 +205,7 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 }
 
 func (s *Site) query(p *concordat.Profile, o CheckOptions, libraries []store.Library) *concordat.Query {
-	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, Limit: matchLimit, Probe: concordat.ProbeOne}
+	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, MaxHashes: s.o.Profiler.MaxHashes(), Limit: matchLimit, Probe: concordat.ProbeOne}
 	if o.Exact {
 		q.Probe = concordat.ProbeExact
 	}
@@ -228,58 +228,6 @@ func checked(p *concordat.Profile) []concordat.Span {
 		}
 		out = append(out, sentence.Span)
 	}
-	return out
-}
-
-// candidate is a source document with the sentences by which it was nominated.
-type candidate struct {
-	ref   concordat.Ref
-	title string
-	hits  []hit
-	score float64
-	text  bool // its words nominate it: no sentence needs to hold up
-}
-
-// hit is a sentence of the submission near one of a source.
-type hit struct {
-	span      concordat.Span // of the submission
-	source    concordat.Span
-	documents int
-}
-
-// commonDocuments is the number of documents from which a sentence counts little for nominating.
-const commonDocuments = 20
-
-// nominate returns the source documents within the gate of some sentence, best first: each
-// sentence adds what it is closer than its gate, less where many documents hold the wording.
-func nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidate {
-	by := map[concordat.Ref]*candidate{}
-	var out []*candidate
-	lastSentence := map[concordat.Ref]int{}
-	for _, m := range matches {
-		sentence := asked[m.Sentence]
-		if m.Distance > sentence.Gate {
-			continue
-		}
-		c := by[m.Source]
-		if c == nil {
-			c = &candidate{ref: m.Source, title: m.Title}
-			by[m.Source] = c
-			out = append(out, c)
-			lastSentence[m.Source] = -1
-		}
-		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents})
-		if lastSentence[m.Source] == m.Sentence {
-			continue // a farther match of the same sentence
-		}
-		lastSentence[m.Source] = m.Sentence
-		weight := 1.0
-		if m.Documents > commonDocuments {
-			weight = commonDocuments / float64(m.Documents)
-		}
-		c.score += weight * float64(sentence.Gate+1-m.Distance) / float64(sentence.Gate+1)
-	}
-	sortCandidates(out)
 	return out
 }
 

@@ -37,3 +37,56 @@ func (s *Site) Nominate(ctx context.Context, sub Submission, o CheckOptions) ([]
 	}
 	return out, nil
 }
+
+// candidate is a source document with the sentences by which it was nominated.
+type candidate struct {
+	ref   concordat.Ref
+	title string
+	hits  []hit
+	score float64
+	text  bool // its words nominate it: no sentence needs to hold up
+}
+
+// hit is a sentence of the submission near one of a source.
+type hit struct {
+	span      concordat.Span // of the submission
+	source    concordat.Span
+	documents int
+}
+
+// commonDocuments is the number of documents from which a sentence counts little for nominating.
+const commonDocuments = 20
+
+// nominate returns the source documents within the gate of some sentence, best first: each
+// sentence adds what it is closer than its gate, less where many documents hold the wording.
+func (s *Site) nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidate {
+	by := map[concordat.Ref]*candidate{}
+	var out []*candidate
+	lastSentence := map[concordat.Ref]int{}
+	for _, m := range matches {
+		sentence := asked[m.Sentence]
+		near := s.o.Profiler.Nearness(sentence, m)
+		if near <= 0 {
+			continue
+		}
+		c := by[m.Source]
+		if c == nil {
+			c = &candidate{ref: m.Source, title: m.Title}
+			by[m.Source] = c
+			out = append(out, c)
+			lastSentence[m.Source] = -1
+		}
+		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents})
+		if lastSentence[m.Source] == m.Sentence {
+			continue // a farther match of the same sentence
+		}
+		lastSentence[m.Source] = m.Sentence
+		weight := 1.0
+		if m.Documents > commonDocuments {
+			weight = commonDocuments / float64(m.Documents)
+		}
+		c.score += weight * near
+	}
+	sortCandidates(out)
+	return out
+}
