@@ -40,18 +40,31 @@ func Split(text string) (*Text, error) {
 
 // Split does what the function Split does, reusing the memory of t, whose former content is lost.
 func (t *Text) Split(text string) error {
+	han, err := t.skim(text)
+	if err == nil && han {
+		err = t.cutChinese()
+	}
+	return err
+}
+
+// Skim is Split without the search for Chinese words, which is most of its cost on Chinese text: a run of Han characters
+// is one word without a hash and without stop words.
+func (t *Text) Skim(text string) error {
+	_, err := t.skim(text)
+	return err
+}
+
+// skim cuts text into words, sentences and paragraphs and reports whether it has Chinese characters.
+func (t *Text) skim(text string) (han bool, err error) {
 	if len(text) > MaxBytes {
-		return fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
+		return false, fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
 	}
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
 	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
 	s := splitter{t: t, runes: runes(), stop: stopLists(), start: -1}
 	s.run()
-	if s.han {
-		return t.cutChinese()
-	}
-	return nil
+	return s.han, nil
 }
 
 // splitter is one pass over a text. It folds runes into words and decides at each rune whether
