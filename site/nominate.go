@@ -1,7 +1,9 @@
 package site
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"concordat"
 )
@@ -11,6 +13,8 @@ type Candidate struct {
 	Source       concordat.Ref
 	Fingerprints bool // nominated by a sentence
 	Text         bool // nominated by words
+	// Spans are the sentences of the source by which it was nominated, in order, each once.
+	Spans []concordat.Span
 }
 
 // Nominate returns the documents whose text Check would compare with the submission, best first,
@@ -34,6 +38,11 @@ func (s *Site) Nominate(ctx context.Context, sub Submission, o CheckOptions) ([]
 	out := make([]Candidate, len(found.candidates))
 	for i, c := range found.candidates {
 		out[i] = Candidate{Source: c.ref, Fingerprints: len(c.hits) > 0, Text: c.text}
+		for _, h := range c.hits {
+			out[i].Spans = append(out[i].Spans, h.source)
+		}
+		slices.SortFunc(out[i].Spans, func(a, b concordat.Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+		out[i].Spans = slices.Compact(out[i].Spans)
 	}
 	return out, nil
 }
