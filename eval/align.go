@@ -61,7 +61,7 @@ func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, chann
 	if err := os.MkdirAll(outDir, 0o755); err != nil {
 		return err
 	}
-	return overPairs(ctx, pairs, srcDir, suspDir, func(p DocumentPair, susp, source *Side) error {
+	return overPairs(ctx, pairs, filesOf(srcDir), filesOf(suspDir), func(p DocumentPair, susp, source *Side) error {
 		passages, err := find(susp, source)
 		if err != nil {
 			return err
@@ -92,10 +92,31 @@ type Side struct {
 	runes  runeIndex
 }
 
+// texts gives the text of a document by name.
+type texts func(name string) (string, error)
+
+// filesOf gives the files of a folder.
+func filesOf(dir string) texts {
+	return func(name string) (string, error) {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		return string(b), err
+	}
+}
+
+// textsOf gives what is in a map.
+func textsOf(m map[string]string) texts {
+	return func(name string) (string, error) {
+		if text, ok := m[name]; ok {
+			return text, nil
+		}
+		return "", fmt.Errorf("%s: %w", name, concordat.ErrNotFound)
+	}
+}
+
 // overPairs calls do for each pair, on all cores, with the sides loaded; each document is read and
 // prepared once and forgotten after its last pair.
-func overPairs(ctx context.Context, pairs []DocumentPair, srcDir, suspDir string, do func(DocumentPair, *Side, *Side) error) error {
-	srcs, susps := newShelf(srcDir), newShelf(suspDir)
+func overPairs(ctx context.Context, pairs []DocumentPair, sources, suspicious texts, do func(DocumentPair, *Side, *Side) error) error {
+	srcs, susps := newShelf(sources), newShelf(suspicious)
 	for _, p := range pairs {
 		srcs.expect(p.Source)
 		susps.expect(p.Susp)
@@ -250,17 +271,17 @@ func annotated(p DocumentPair, susp, source *Side, passages []align.Passage) []A
 	return out
 }
 
-// shelf holds the prepared documents of a folder while pairs still need them.
+// shelf holds prepared documents while pairs still need them.
 type shelf struct {
-	dir string
-	mu  sync.Mutex
+	read texts
+	mu   sync.Mutex
 	// left is how many pairs still need a document; books are those read. Guarded by mu.
 	left  map[string]int
 	books map[string]func() (*Side, error)
 }
 
-func newShelf(dir string) *shelf {
-	return &shelf{dir: dir, left: map[string]int{}, books: map[string]func() (*Side, error){}}
+func newShelf(read texts) *shelf {
+	return &shelf{read: read, left: map[string]int{}, books: map[string]func() (*Side, error){}}
 }
 
 func (s *shelf) expect(name string) { s.left[name]++ }
@@ -269,7 +290,7 @@ func (s *shelf) take(name string) (*Side, error) {
 	s.mu.Lock()
 	book := s.books[name]
 	if book == nil {
-		book = sync.OnceValues(func() (*Side, error) { return readSide(filepath.Join(s.dir, name)) })
+		book = sync.OnceValues(func() (*Side, error) { return s.prepare(name) })
 		s.books[name] = book
 	}
 	if s.left[name]--; s.left[name] == 0 {
@@ -279,12 +300,11 @@ func (s *shelf) take(name string) (*Side, error) {
 	return book()
 }
 
-func readSide(path string) (*Side, error) {
-	b, err := os.ReadFile(path)
+func (s *shelf) prepare(name string) (*Side, error) {
+	text, err := s.read(name)
 	if err != nil {
 		return nil, err
 	}
-	text := string(b)
 	return &Side{text, align.Prepare(text), newRuneIndex(text)}, nil
 }
 

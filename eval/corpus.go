@@ -75,7 +75,7 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	if err != nil {
 		return nil, err
 	}
-	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, MaxHashes: b.Profiler.MaxHashes(), Probe: probe, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
+	q := b.query(p, probe, d.ID)
 	for _, s := range p.Indexed {
 		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
 	}
@@ -105,10 +105,15 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	return out, nil
 }
 
+// Check checks a document against the others of the library.
+func (b *Bench) Check(ctx context.Context, d Doc) (*report.Findings, error) {
+	return b.Site.Check(ctx, site.Submission{ID: concordat.DocumentID(d.ID), Text: d.Text},
+		site.CheckOptions{Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}})
+}
+
 // Report checks a document against the others of the library and returns its report.
 func (b *Bench) Report(ctx context.Context, d Doc) (*report.Report, error) {
-	f, err := b.Site.Check(ctx, site.Submission{ID: concordat.DocumentID(d.ID), Text: d.Text},
-		site.CheckOptions{Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}})
+	f, err := b.Check(ctx, d)
 	if err != nil {
 		return nil, err
 	}
