@@ -156,10 +156,14 @@ func onePair(p DocumentPair, srcs, susps *shelf, do func(DocumentPair, *Side, *S
 
 // finder returns what aligns a pair over a channel.
 func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error), error) {
+	return finderWith(channel, AsPAN(align.Options{}))
+}
+
+func finderWith(channel Channel, o align.Options) (func(susp, source *Side) ([]align.Passage, error), error) {
 	switch channel {
 	case ChannelText:
 		return func(susp, source *Side) ([]align.Passage, error) {
-			return align.Pair(susp.Text, source.Text, AsPAN(align.Options{})), nil
+			return align.Pair(susp.Text, source.Text, o), nil
 		}, nil
 	case ChannelFingerprints:
 		sketcher, err := minhash.New(4, sketchKey)
@@ -167,11 +171,11 @@ func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error),
 			return nil, err
 		}
 		return func(susp, source *Side) ([]align.Passage, error) {
-			return overPrints(sketcher, susp, source, AsPAN(align.Options{}))
+			return overPrints(sketcher, susp, source, o)
 		}, nil
 	case ChannelSketches:
 		return func(susp, source *Side) ([]align.Passage, error) {
-			return overSketches(susp.Text, source.Text, AsPAN(align.Options{}))
+			return overSketches(susp.Text, source.Text, o)
 		}, nil
 	}
 	return nil, fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
@@ -221,10 +225,19 @@ func prints(sketcher concordat.Sketcher, text string) ([]align.Print, error) {
 		slices.Sort(features)
 		out = append(out, align.Print{
 			Span:  concordat.Span(b.Span),
-			Chars: b.Chars, Features: len(slices.Compact(features)), Fingerprint: f,
+			Chars: letters(t, b), Features: len(slices.Compact(features)), Fingerprint: f,
 		})
 	}
 	return out, nil
+}
+
+// letters returns the letters of a block, one Han character counting as three.
+func letters(t *segment.Text, b segment.Block) int {
+	n := 0
+	for i := b.First; i < b.Last; i++ {
+		n += t.Words[i].Letters()
+	}
+	return n
 }
 
 // edges replaces the passages that are probably literal by the exact ones that the order of their

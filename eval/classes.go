@@ -2,49 +2,58 @@ package eval
 
 import (
 	"math"
+	"strings"
 
-	"concordat"
 	"concordat/report"
 )
 
-// literalness describes how a text was taken over: the covered share, the share in equal runs of words
-// long enough to be copied, the share in any equal runs, and how long those are.
+// literalness describes how a text was taken over: its share in equal runs of words, its share of words that the sources
+// hold too, and how many words an equal run has on average, on a scale that counts long ones less.
 func literalness(f *report.Findings) []float64 {
-	const long = 40 // bytes: about seven words
-	covered := make([]byte, len(f.Submission.Text))
-	mark := func(s concordat.Span, as byte) {
-		for i := max(s.Start, 0); i < min(s.End, len(covered)); i++ {
-			covered[i] = max(covered[i], as)
-		}
-	}
-	longest := 0
+	const longest, usual = 40, 6 // words of a run
+	text := f.Submission.Text
+	equal := make([]bool, len(text))
+	words, runs, common := 0.0, 0.0, 0.0
 	for _, p := range f.Passages {
-		mark(p.Span, 1)
+		common += p.Similarity * float64(p.Span.Len())
 		for _, w := range p.Words {
-			mark(w.Span, 2)
-			if w.Span.Len() >= long {
-				mark(w.Span, 3)
+			runs++
+			words += float64(min(len(strings.Fields(w.Span.In(text))), longest))
+			for i := w.Span.Start; i < w.Span.End; i++ {
+				equal[i] = true
 			}
-			longest = max(longest, w.Span.Len())
 		}
 	}
-	var n [4]float64
-	for _, c := range covered {
-		n[c]++
+	n := 0.0
+	for _, e := range equal {
+		if e {
+			n++
+		}
 	}
-	all := float64(max(len(covered), 1))
-	return []float64{(n[1] + n[2] + n[3]) / all, n[3] / all, (n[2] + n[3]) / all, math.Log(1 + float64(longest))}
+	all := float64(max(len(text), 1))
+	return []float64{n / all, common / all, math.Log(1 + words/max(runs, 1)/usual)}
 }
 
-// leftOut returns the share of items whose class a Gaussian naive Bayes classifier names that was fitted on all others
-// (Mitchell 1997, section 6.9), which is what Clough and Stevenson used.
-func leftOut(features [][]float64, classes []int) float64 {
+// leftOut returns the share of items whose class is found: none is the first, that of what is covered below the share from which a
+// report is worth a look; the others are told apart by a Gaussian naive Bayes classifier (Mitchell 1997, section 6.9; Clough and
+// Stevenson use naive Bayes too) that is fitted on all other covered items.
+func leftOut(covered []labelled, features [][]float64, classes []int) float64 {
 	right := 0
+	fitted := make([]int, len(classes)) // classes of those to fit on, -1 for the others
+	for i, c := range classes {
+		fitted[i] = c
+		if covered[i].value < worthLook {
+			fitted[i] = -1
+		}
+	}
 	for i := range features {
-		best, class := math.Inf(-1), -1
-		for c := range answerClasses {
-			if p := posterior(features, classes, i, c); p > best {
-				best, class = p, c
+		class := 0
+		if covered[i].value >= worthLook {
+			best := math.Inf(-1)
+			for c := 1; c < len(answerClasses); c++ {
+				if p := posterior(features, fitted, i, c); p > best {
+					best, class = p, c
+				}
 			}
 		}
 		if class == classes[i] {
@@ -53,6 +62,9 @@ func leftOut(features [][]float64, classes []int) float64 {
 	}
 	return float64(right) / float64(max(len(features), 1))
 }
+
+// worthLook is the covered share from which a report is worth a look.
+const worthLook = 0.1
 
 // posterior returns the logarithm of the posterior of class c for item i, fitted on the others, up to a constant.
 func posterior(features [][]float64, classes []int, i, c int) float64 {

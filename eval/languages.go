@@ -129,14 +129,16 @@ type maker struct {
 
 func newMaker(texts []string) (*maker, error) {
 	m := &maker{rng: rand.New(rand.NewPCG(7, 7))}
+	seen := map[string]bool{} // what occurs twice would be reuse that nobody planted
 	for _, text := range texts {
 		s, err := segment.Split(text)
 		if err != nil {
 			return nil, err
 		}
 		for _, x := range s.Sentences {
-			if x.Span.End-x.Span.Start > 0 {
-				m.sentences = append(m.sentences, strings.Join(strings.Fields(text[x.Span.Start:x.Span.End]), " "))
+			if s := strings.Join(strings.Fields(text[x.Span.Start:x.Span.End]), " "); !seen[s] {
+				seen[s] = true
+				m.sentences = append(m.sentences, s)
 			}
 		}
 		for i, w := range s.Words {
