@@ -23,15 +23,19 @@ func panCrossValidated(r *run) error {
 		return err
 	}
 	candidates := candidateOptions(settings)
-	found := make([][folds][]Annotation, len(candidates))
-	for i, o := range candidates {
-		got, err := p.align(r, p.pairs, func(_ DocumentPair, susp, source *Side) ([]align.Passage, error) {
-			return align.Pair(susp.Text, source.Text, AsPAN(o)), nil
-		})
-		if err != nil {
-			return err
+	all := make([]detected, len(candidates))
+	err = overPairs(r.ctx, p.pairs, textsOf(p.src), textsOf(p.susp), func(x DocumentPair, susp, source *Side) error {
+		for i, o := range candidates {
+			all[i].add(annotated(x, susp, source, align.Pair(susp.Text, source.Text, AsPAN(o))))
 		}
-		found[i] = byFold(got)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	found := make([][folds][]Annotation, len(candidates))
+	for i := range all {
+		found[i] = byFold(all[i].all)
 	}
 	cases := byFold(p.truth.all)
 	var pooled []Annotation
