@@ -13,11 +13,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// corpora is the folder that the evaluation text lies in.
-type corpora string
+// corpusDir is the folder that the evaluation text lies in.
+type corpusDir string
 
 // reader returns the uncompressed bytes of a file.
-func (c corpora) reader(path string) (io.Reader, func() error, error) {
+func (c corpusDir) reader(path string) (io.Reader, func() error, error) {
 	f, err := os.Open(filepath.Join(string(c), filepath.FromSlash(path)))
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +40,7 @@ func (c corpora) reader(path string) (io.Reader, func() error, error) {
 }
 
 // files calls each with the regular files of an archive, their names without a leading "./".
-func (c corpora) files(path string, each func(name, text string) error) (err error) {
+func (c corpusDir) files(path string, each func(name, text string) error) (err error) {
 	r, done, err := c.reader(path)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c corpora) files(path string, each func(name, text string) error) (err err
 }
 
 // docs returns the files of an archive whose names satisfy want; bytes that are not UTF-8 become U+FFFD.
-func (c corpora) docs(path string, want func(name string) bool) ([]Doc, error) {
+func (c corpusDir) docs(path string, want func(name string) bool) ([]Doc, error) {
 	var out []Doc
 	err := c.files(path, func(name, text string) error {
 		if want(name) {
@@ -80,7 +80,7 @@ func (c corpora) docs(path string, want func(name string) bool) ([]Doc, error) {
 }
 
 // rows calls each with the tab-separated fields of the lines of a file until it returns false.
-func (c corpora) rows(path string, each func(fields []string) bool) (err error) {
+func (c corpusDir) rows(path string, each func(fields []string) bool) (err error) {
 	r, done, err := c.reader(path)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c corpora) rows(path string, each func(fields []string) bool) (err error) 
 }
 
 // reviews returns the first n documents of bulk-en-reviews.
-func (c corpora) reviews(n int) ([]Doc, error) {
+func (c corpusDir) reviews(n int) ([]Doc, error) {
 	var out []Doc
 	err := c.rows("bulk-en-reviews/reviews.tsv.zst", func(f []string) bool {
 		if len(f) == 2 {
@@ -109,7 +109,7 @@ func (c corpora) reviews(n int) ([]Doc, error) {
 }
 
 // modern returns the first n chapters of bulk-zh-histories-modern, their sentences joined.
-func (c corpora) modern(n int) ([]Doc, error) {
+func (c corpusDir) modern(n int) ([]Doc, error) {
 	var out []Doc
 	var text strings.Builder
 	name := ""

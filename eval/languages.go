@@ -13,15 +13,15 @@ import (
 // languageTexts are where text of each language comes from.
 var languageTexts = []struct {
 	name string
-	load func(c corpora, n int) ([]string, error)
+	load func(c corpusDir, n int) ([]string, error)
 }{
-	{"en", func(c corpora, n int) ([]string, error) { return textOnly(c.reviews(6 * n)) }},
-	{"zh", func(c corpora, n int) ([]string, error) { return textOnly(c.modern(n)) }},
-	{"zh, classical", func(c corpora, n int) ([]string, error) {
+	{"en", func(c corpusDir, n int) ([]string, error) { return textOnly(c.reviews(6 * n)) }},
+	{"zh", func(c corpusDir, n int) ([]string, error) { return textOnly(c.modern(n)) }},
+	{"zh, classical", func(c corpusDir, n int) ([]string, error) {
 		library, later, _, err := historyTexts(c)
 		return textOnly(append(library, later...), err)
 	}},
-	{"ar", func(c corpora, n int) ([]string, error) {
+	{"ar", func(c corpusDir, n int) ([]string, error) {
 		src, _, _, err := arabic(c)
 		var out []string
 		for _, name := range sortedKeys(src) {
@@ -29,7 +29,7 @@ var languageTexts = []struct {
 		}
 		return out, err
 	}},
-	{"hy", func(c corpora, n int) ([]string, error) {
+	{"hy", func(c corpusDir, n int) ([]string, error) {
 		var out []string
 		err := c.rows("arpa-armenian/train.tsv.gz", func(f []string) bool {
 			if len(f) == 3 && f[0] != "Sentence1" {
@@ -39,8 +39,8 @@ var languageTexts = []struct {
 		})
 		return out, err
 	}},
-	{"cs", func(c corpora, n int) ([]string, error) { return chapters(c, "cs/CzeCSP.tsv") }},
-	{"sl", func(c corpora, n int) ([]string, error) { return chapters(c, "sl/SloStritar.tsv") }},
+	{"cs", func(c corpusDir, n int) ([]string, error) { return chapters(c, "cs/CzeCSP.tsv") }},
+	{"sl", func(c corpusDir, n int) ([]string, error) { return chapters(c, "sl/SloStritar.tsv") }},
 }
 
 func textOnly(docs []Doc, err error) ([]string, error) {
@@ -51,7 +51,7 @@ func textOnly(docs []Doc, err error) ([]string, error) {
 	return out, err
 }
 
-func chapters(c corpora, edition string) ([]string, error) {
+func chapters(c corpusDir, edition string) ([]string, error) {
 	var out []string
 	err := c.files("verse-retranslations/verse-retranslations.tar.zst", func(name, text string) error {
 		if name != edition {

@@ -25,7 +25,7 @@ type pan struct {
 }
 
 // loadPAN reads the corpus, of its pairs every nth of each kind.
-func loadPAN(c corpora, nth int) (*pan, error) {
+func loadPAN(c corpusDir, nth int) (*pan, error) {
 	p := &pan{src: map[string]string{}, susp: map[string]string{}, truth: &annotations{groups: map[DocumentPair]string{}},
 		ignored: map[DocumentPair]bool{}, unpacked: map[string]string{}}
 	err := c.files("pan13-train/pan13-train.tar.zst", func(name, text string) error {

@@ -168,7 +168,7 @@ func versesOf(r *run, of string, library, asking []Doc) error {
 	for _, d := range library {
 		held[d.ID] = true
 	}
-	asked, right, hits := 0, 0, 0
+	asked, right, hits, nearest := 0, 0, 0, 0
 	for _, d := range asking {
 		if !held[d.ID] {
 			continue
@@ -190,10 +190,17 @@ func versesOf(r *run, of string, library, asking []Doc) error {
 			return err
 		}
 		found := map[concordat.DocumentID]bool{}
+		best, at := 0.0, concordat.DocumentID("")
 		for _, m := range a.Matches {
-			if b.Profiler.Nearness(p.Questions()[m.Sentence], m) > 0 {
+			if near := b.Profiler.Nearness(p.Questions()[m.Sentence], m); near > 0 {
 				found[m.Source.Document] = true
+				if near > best || near == best && m.Source.Document == concordat.DocumentID(d.ID) {
+					best, at = near, m.Source.Document
+				}
 			}
+		}
+		if at == concordat.DocumentID(d.ID) {
+			nearest++
 		}
 		hits += len(found)
 		if found[concordat.DocumentID(d.ID)] {
@@ -202,6 +209,7 @@ func versesOf(r *run, of string, library, asking []Doc) error {
 	}
 	r.figure(of, "verses asked", float64(asked))
 	r.figure(of, "recall of verses", float64(right)/float64(max(asked, 1)))
+	r.figure(of, "the same verse is the nearest match", float64(nearest)/float64(max(asked, 1)))
 	r.figure(of, "precision of matches", float64(right)/float64(max(hits, 1)))
 	return nil
 }

@@ -102,7 +102,7 @@ func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	r := &run{ctx: ctx, corpora: corpora(o.Corpora), short: o.Short, dir: dir}
+	r := &run{ctx: ctx, corpora: corpusDir(o.Corpora), short: o.Short, dir: dir}
 	begun := processTime()
 	err = errors.Join(e.run(r), r.close(), os.RemoveAll(dir))
 	out.CPU = (processTime() - begun).Seconds()
@@ -140,7 +140,7 @@ func Evaluations() []Evaluation {
 // run is one evaluation under way.
 type run struct {
 	ctx     context.Context
-	corpora corpora
+	corpora corpusDir
 	short   bool
 	dir     string
 	figures []Figure

@@ -8,6 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"concordat/segment/internal/runetab"
+	"concordat/spaced"
 )
 
 const (
@@ -29,7 +30,8 @@ const (
 // Sentence ends follow Unicode Standard Annex 29 (terminators, closing marks, full stops not before
 // a small letter) with abbreviations and initials excepted. A single line end inside a paragraph is
 // a space, unless the line is markedly shorter than its neighbours, the text is not wrapped at all,
-// or a list item follows; a blank line ends the paragraph.
+// or a list item follows; a blank line ends the paragraph. Words whose letters are written apart are
+// joined (package spaced); their place is that of all their letters.
 func Split(text string) (*Text, error) {
 	t := &Text{}
 	if err := t.Split(text); err != nil {
@@ -40,31 +42,36 @@ func Split(text string) (*Text, error) {
 
 // Split does what the function Split does, reusing the memory of t, whose former content is lost.
 func (t *Text) Split(text string) error {
-	han, err := t.skim(text)
-	if err == nil && han {
-		err = t.cutChinese()
-	}
-	return err
+	return t.splitAll(text, true)
 }
 
 // Skim is Split without the search for Chinese words, which is most of its cost on Chinese text: a run of Han characters
 // is one word without a hash and without stop words.
 func (t *Text) Skim(text string) error {
-	_, err := t.skim(text)
-	return err
+	return t.splitAll(text, false)
 }
 
-// skim cuts text into words, sentences and paragraphs and reports whether it has Chinese characters.
-func (t *Text) skim(text string) (han bool, err error) {
+func (t *Text) splitAll(text string, chinese bool) error {
 	if len(text) > MaxBytes {
-		return false, fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
+		return fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
 	}
+	if runs := spaced.Find(text); len(runs) > 0 {
+		return t.splitApart(text, runs, chinese)
+	}
+	return t.split(text, chinese)
+}
+
+// split cuts a text without words written apart, into Chinese words too if asked for.
+func (t *Text) split(text string, chinese bool) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
 	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
 	s := splitter{t: t, runes: runes(), stop: stopLists(), start: -1}
 	s.run()
-	return s.han, nil
+	if s.han && chinese {
+		return t.cutChinese()
+	}
+	return nil
 }
 
 // splitter is one pass over a text. It folds runes into words and decides at each rune whether

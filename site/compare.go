@@ -25,7 +25,7 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	progress(Progress{"verify", 0, len(candidates)})
+	progress(Progress{Stage: "verify", Total: len(candidates)})
 	texts := make([]*concordat.Document, len(candidates))
 	var held atomic.Int64
 	looks := looker{text: text}
@@ -76,7 +76,7 @@ func (s *Site) each(ctx context.Context, stage string, candidates []*candidate, 
 			if err := do(ctx, i); err != nil {
 				return err
 			}
-			progress(Progress{stage, int(done.Add(1)), len(candidates)})
+			progress(Progress{Stage: stage, Done: int(done.Add(1)), Total: len(candidates)})
 			return nil
 		})
 	}

@@ -61,20 +61,35 @@ type hit struct {
 	span      concordat.Span // of the submission
 	source    concordat.Span
 	documents int
+	distance  int // bits
+	ordinal   int // of the source's sentence
 }
 
 // commonDocuments is the number of documents from which a sentence counts little for nominating.
 const commonDocuments = 20
 
-// nominate returns the source documents within the gate of some sentence, best first: each
-// sentence adds what it is closer than its gate, less where many documents hold the wording.
+// nominate returns the source documents within the gate of some sentence, best first, from the matches of the site's own
+// index, which tell the number of hashes that differ.
 func (s *Site) nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidate {
+	return nominateBy(asked, matches, s.o.Profiler.Nearness)
+}
+
+// nominate is the method of this name for matches of which only bits are known: a partner's.
+func nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidate {
+	return nominateBy(asked, matches, func(s concordat.Sentence, m concordat.Match) float64 {
+		return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
+	})
+}
+
+// nominateBy returns the source documents that some sentence is near, best first: each sentence adds
+// how near it is, 0 or less being too far, less where many documents hold the wording.
+func nominateBy(asked []concordat.Sentence, matches []concordat.Match, nearness func(concordat.Sentence, concordat.Match) float64) []*candidate {
 	by := map[concordat.Ref]*candidate{}
 	var out []*candidate
 	lastSentence := map[concordat.Ref]int{}
 	for _, m := range matches {
 		sentence := asked[m.Sentence]
-		near := s.o.Profiler.Nearness(sentence, m)
+		near := nearness(sentence, m)
 		if near <= 0 {
 			continue
 		}
@@ -85,7 +100,7 @@ func (s *Site) nominate(asked []concordat.Sentence, matches []concordat.Match) [
 			out = append(out, c)
 			lastSentence[m.Source] = -1
 		}
-		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents})
+		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents, m.Distance, m.Ordinal})
 		if lastSentence[m.Source] == m.Sentence {
 			continue // a farther match of the same sentence
 		}

@@ -26,7 +26,7 @@ func channelFlag(name string) (site.Channel, error) {
 func (a *app) evalCommand() *cobra.Command {
 	c := &cobra.Command{Use: "eval", Short: "Measure detection on documents with known reuse", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.evalAlign(), a.evalRetrieve(), a.evalScore(), a.evalRun())
+	c.AddCommand(a.evalAlign(), a.evalRetrieve(), a.evalScore(), a.evalFederate(), a.evalRun())
 	return c
 }
 
