@@ -114,7 +114,7 @@ func (a *app) federationCreate() *cobra.Command {
 	return &cobra.Command{
 		Use: "create NAME", Short: "Create a federation that this site leads", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *opened, k *keys, _ *crypto.Identity) error {
 				ctx, f := cmd.Context(), args[0]
 				if _, err := o.membership(ctx, f); err == nil {
 					return usagef("federation %s exists already", f)
@@ -205,7 +205,7 @@ func (a *app) federationJoin() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.withKeys(ctx, func(o *opened, k *keys, id *crypto.Identity) error {
+				return a.withKeys(ctx, func(o *opened, k *keys, _ *crypto.Identity) error {
 					if m, err := o.membership(ctx, args[0]); err == nil && m.Leader != c.Site() {
 						return usagef("federation %s is led by %s", f, m.Leader)
 					}

@@ -312,11 +312,11 @@ func (a *app) exportRoot(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 func (a *app) cardCommand() *cobra.Command {
 	var out, root, name, contact string
 	var urls []string
-	var renew bool
+	var renew, refresh bool
 	c := &cobra.Command{
 		Use: "card", Short: "Show, make and write the site's signed card",
 		Long: `The card is what partners know of the site: its keys, its addresses, whom to turn to. It is in force for 90
-days. A site that is served renews it every week as long as the keystore has the root key.`,
+days; --refresh, by a timer, renews it every week as long as the keystore has the root key.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withKeys(cmd.Context(), func(o *opened, k *keys, id *crypto.Identity) error {
@@ -331,6 +331,11 @@ days. A site that is served renews it every week as long as the keystore has the
 				}
 				if card != nil {
 					fields = card.CardFields
+				}
+				if refresh && card != nil {
+					if _, card, _, err = refreshCard(ctx, o.store, k, id, card, time.Now()); err != nil {
+						return err
+					}
 				}
 				changed := renew || card == nil
 				for flag, set := range map[string]func(){"name": func() { fields.Name = name }, "contact": func() { fields.Contact = contact }, "url": func() { fields.URLs = urls }} {
@@ -355,6 +360,7 @@ days. A site that is served renews it every week as long as the keystore has the
 	}
 	c.Flags().StringVar(&out, "out", "", "write the card to a file")
 	c.Flags().BoolVar(&renew, "renew", false, "make a new card though nothing changed")
+	c.Flags().BoolVar(&refresh, "refresh", false, "make a new card if this one is a week old and the root key is here, and destroy keys whose time is over; for a timer")
 	c.Flags().StringVar(&root, "root", "", "file with the exported root key")
 	c.Flags().StringVar(&name, "name", "", "name of the site for people")
 	c.Flags().StringVar(&contact, "contact", "", "whom partners turn to")
