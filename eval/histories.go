@@ -18,6 +18,7 @@ var readHistories = map[DocumentPair]verdict{
 	{"汉书/传/张耳陈馀传.txt", "史记/三十世家/陈涉世家.txt"}:         reuse,
 	{"汉书/传/张陈王周传.txt", "史记/三十世家/曹相国世家.txt"}:        oneRecord,
 	{"汉书/传/萧何曹参传.txt", "史记/三十世家/绛侯周勃世家.txt"}:       oneRecord,
+	{"汉书/传/樊郦滕灌傅靳周传.txt", "史记/三十世家/绛侯周勃世家.txt"}:    oneRecord,
 	{"汉书/传/陈胜项籍传.txt", "史记/七十列传/田儋列传.txt"}:         reuse,
 	{"汉书/传/陈胜项籍传.txt", "史记/七十列传/张耳陈馀列传.txt"}:       reuse,
 	{"汉书/传/高五王传.txt", "史记/三十世家/楚元王世家.txt"}:         reuse,
