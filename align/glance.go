@@ -11,7 +11,7 @@ import (
 )
 
 // Glance is a text made ready for a cheap look at many others: which of them can hold a passage of it at
-// all. A look costs a fifth of [Prepare] and [Pair], a twentieth in Chinese. A Glance is immutable; each
+// all. A look costs about a fifth of [Prepare] and [Pair], and does not look for Chinese words. A Glance is immutable; each
 // goroutine looks with a [Looker] of its own.
 type Glance struct {
 	blocks  int

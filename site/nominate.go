@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// Candidate is a document that a check would compare with the submission.
+// Candidate is a document that may share something with the submission.
 type Candidate struct {
 	Source       concordat.Ref
 	Fingerprints bool // nominated by a sentence
@@ -17,8 +17,8 @@ type Candidate struct {
 	Spans []concordat.Span
 }
 
-// Nominate returns the documents whose text Check would compare with the submission, best first,
-// and nothing else: no text is compared, and no task is kept.
+// Nominate returns the documents whose text Check would look at, best first, and compare with the submission
+// unless that rules them out. No text is read, and no task is kept.
 func (s *Site) Nominate(ctx context.Context, sub Submission, o CheckOptions) ([]Candidate, error) {
 	if err := o.Channel.check(); err != nil {
 		return nil, err
