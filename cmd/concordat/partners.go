@@ -33,8 +33,10 @@ type circle struct {
 	keys   *keys
 	roster *roster
 
-	mu        sync.Mutex // guards profilers
+	mu        sync.Mutex // guards the rest
 	profilers map[string]*profile.Profiler
+	seen      fs.FileInfo // of the keystore that was read last; nil: none
+	renewed   time.Time   // when it was last looked whether the card is due
 }
 
 // circle opens the keystore and the card of the site. It fails with errNoIdentity where there are no keys.
@@ -303,28 +305,39 @@ func (c *circle) joinOne(ctx context.Context, m store.Membership) error {
 	return err
 }
 
-// reread takes up what commands changed in the keystore, and renews the card where it is due. changed
-// tells whether keys or the card are others than before.
-func (c *circle) reread(ctx context.Context) (changed bool, err error) {
+// reread takes up what commands changed in the keystore, and renews the card where it is due.
+func (c *circle) reread(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info, err := os.Stat(c.keys.path)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if c.seen != nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && now.Sub(c.renewed) < grantEvery {
+		return nil // a passphrase costs a second of work, so the file is opened only where it changed
+	}
 	b, err := os.ReadFile(c.keys.path)
 	if err != nil {
-		return false, err
+		return err
 	}
 	id, err := crypto.Unlock(b, c.keys.secret)
 	if err != nil {
-		return false, err
+		return err
 	}
 	card, err := ownCard(ctx, c.o.store, id)
-	if err != nil || card == nil {
-		return false, cmp.Or(err, fmt.Errorf("own card: %w", fs.ErrNotExist))
+	if err != nil {
+		return err
 	}
-	if id, card, _, err = refreshCard(ctx, c.o.store, c.keys, id, card, time.Now()); err != nil {
-		return false, err
+	if card == nil {
+		return fmt.Errorf("own card: %w", concordat.ErrNotFound)
 	}
-	before, held := c.roster.Self()
-	changed = !slices.Equal(epochRows(before), epochRows(id)) || held.Serial != card.Serial
+	if id, card, _, err = refreshCard(ctx, c.o.store, c.keys, id, card, now); err != nil {
+		return err
+	}
 	c.roster.use(id, card)
-	return changed, nil
+	c.seen, c.renewed = info, now
+	return nil
 }
 
 // epochFolder is where the fingerprints of an epoch lie.
