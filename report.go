@@ -2,7 +2,8 @@ package concordat
 
 import "time"
 
-// Kind says how a passage relates to its source.
+// Kind says how a passage relates to its source. Findings hold the first four and KindCommon;
+// a report also sets the others, which say what a passage is by its rules and its surroundings.
 type Kind string
 
 // The kinds of evidence, strongest first.
@@ -12,6 +13,8 @@ const (
 	KindParaphrase Kind = "paraphrase" // reworked wording
 	KindSummary    Kind = "summary"    // a much longer source condensed
 	KindCommon     Kind = "common"     // wording found in many documents; gives no score alone
+	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
+	KindQuotation  Kind = "quotation"  // stands in quotation marks or a block quotation
 )
 
 // Flag is something about a text that a reader should know: hidden text, look-alike letters,
@@ -66,12 +69,25 @@ type Source struct {
 	Span, Points Span
 	Kind         Kind    // of most of its characters
 	Similarity   float64 // 0 to 1, mean over its characters
+	Age
 	// Parts are the pieces of both texts that belong together, in the order of the submission. A
 	// source has several where it was used in another order, or with something left out.
 	Parts []Passage
 	// Excluded names the rule that takes this source's share of the passage out of the scores;
 	// empty: it counts.
 	Excluded Exclusion
+}
+
+// Age is what is known of when a source is from.
+type Age struct {
+	Date  Date       // when the document is from; empty: unknown
+	By    DateOrigin // who says so
+	Added time.Time  // when it came into its library, which is no date of it; zero: unknown
+	// Oldest: of the sources of one passage whose dates are known, at least two, none is certainly
+	// older. Where dates of different exactness leave it open, several are.
+	Oldest bool
+	// Later: it is certainly later than the submission, whose date is known.
+	Later bool
 }
 
 // Documents returns the largest number of documents that hold one of the passage's sentences
@@ -92,7 +108,9 @@ type Evidence struct {
 	Kind    Kind // of the best source
 	// Characters is the number of letters, marks and digits of the passage that count.
 	Characters int
-	Sources    []Source
+	// Cited: a citation stands in the passage or right behind it.
+	Cited   bool
+	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
 	Excluded Exclusion
 }
@@ -104,6 +122,7 @@ type Exclusion string
 const (
 	ExcludedQuote        Exclusion = "quote"        // it stands in quotation marks or a block quotation
 	ExcludedBibliography Exclusion = "bibliography" // it stands in the list of references
+	ExcludedCitation     Exclusion = "citation"     // it is the mark of a citation, such as (Author, 2020)
 	ExcludedSection      Exclusion = "section"      // its section is left out
 	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
 	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out

@@ -44,12 +44,17 @@ type Check struct {
 	Threshold float64 // share of a document, 0 to 1, from which it is called reused
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
+	Short     bool   // titles, headings and answers are compared too
+	// ShortThreshold is the least similarity of two short texts, above 0 to 1.
+	ShortThreshold float64
 }
 
 // Report holds the defaults of the rules through which findings are seen.
 type Report struct {
 	ExcludeQuotes       bool
 	ExcludeBibliography bool
+	ExcludeCitations    bool
+	Language            string // of a report's own words: en or zh
 	ExcludeKinds        []string
 	ExcludeSections     []string
 	MinCharacters       int

@@ -132,12 +132,12 @@ func TestBombs(t *testing.T) {
 		name, file, code, says string
 		data                   []byte
 	}{
-		{"gzip", "a.gz", extract.Limit, "MaxRatio", bombs},
-		{"zip", "a.zip", extract.Limit, "MaxRatio", zipped(t, "z.txt", zeros)},
-		{"nesting", "a.zip", extract.Limit, "MaxNesting", deep},
-		{"entries", "a.zip", extract.Limit, "MaxEntries", zipped(t, many...)},
-		{"tar.gz", "a.tgz", extract.Limit, "MaxRatio", tarred(t, true, plainFile("z.txt", zeros))},
-		{"xml depth", "a.docx", extract.Limit, "raise", xml},
+		{"gzip", "a.gz", extract.Limit, "extract.max_ratio", bombs},
+		{"zip", "a.zip", extract.Limit, "extract.max_ratio", zipped(t, "z.txt", zeros)},
+		{"nesting", "a.zip", extract.Limit, "extract.max_nesting", deep},
+		{"entries", "a.zip", extract.Limit, "extract.max_entries", zipped(t, many...)},
+		{"tar.gz", "a.tgz", extract.Limit, "extract.max_ratio", tarred(t, true, plainFile("z.txt", zeros))},
+		{"xml depth", "a.docx", extract.Limit, "extract.max_", xml},
 		{"lying header", "a.docx", extract.Damaged, "", lying},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -161,18 +161,18 @@ func TestRefusals(t *testing.T) {
 		{errors.New("secret detail"), concordat.ReasonFault, "", concordat.ErrUnavailable},
 		{concordat.ErrScheme, concordat.ReasonScheme, "", concordat.ErrScheme},
 	} {
-		answers.before = func(context.Context) error { return test.err }
+		answers.setBefore(func(context.Context) error { return test.err })
 		_, err := f.Partner(0, 1).Ask(t.Context(), submission(r, answers, 5))
 		var refusal *concordat.Refusal
 		if !errors.As(err, &refusal) || refusal.Reason != test.reason || refusal.Words != test.words || !errors.Is(err, test.is) {
 			t.Errorf("answerer fails with %v: got %v, want reason %s, words %q", test.err, err, test.reason, test.words)
 		}
 	}
-	answers.before = func(context.Context) error { panic("broken") }
+	answers.setBefore(func(context.Context) error { panic("broken") })
 	if _, err := f.Partner(0, 1).Ask(t.Context(), submission(r, answers, 5)); !errors.Is(err, concordat.ErrUnavailable) {
 		t.Errorf("answerer panics: error %v, want ErrUnavailable", err)
 	}
-	answers.before = nil
+	answers.setBefore(nil)
 	if _, err := f.Partner(0, 1).Ask(t.Context(), submission(r, answers, 5)); err != nil {
 		t.Errorf("after a panic: %v", err)
 	}

@@ -23,13 +23,12 @@ type scan struct {
 	title     string
 	level     concordat.Show
 
-	mu       sync.Mutex
-	asks     []*concordat.Ask
-	from     []concordat.SiteID
-	notices  []*concordat.Notice
-	reveals  []*concordat.RevealAsk
-	before   func(ctx context.Context) error // run with each Answer
-	refusals map[string]error
+	mu      sync.Mutex
+	asks    []*concordat.Ask
+	from    []concordat.SiteID
+	notices []*concordat.Notice
+	reveals []*concordat.RevealAsk
+	before  func(ctx context.Context) error // run with each Answer
 }
 
 var _ concordat.Answerer = (*scan)(nil)
@@ -131,6 +130,13 @@ func (s *scan) Receive(_ context.Context, _ concordat.SiteID, n *concordat.Notic
 	defer s.mu.Unlock()
 	s.notices = append(s.notices, n)
 	return nil
+}
+
+// setBefore lets f run before each answer from now on; nil: nothing does.
+func (s *scan) setBefore(f func(ctx context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = f
 }
 
 func (s *scan) asked() int {

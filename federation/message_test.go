@@ -326,11 +326,11 @@ func TestR1_Replay(t *testing.T) {
 func TestR1_TwoAtOnce(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
-	w.answers.before = func(context.Context) error {
+	w.answers.setBefore(func(context.Context) error {
 		begun <- struct{}{}
 		<-release
 		return nil
-	}
+	})
 	env, _ := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
 	var replies [2][]byte
 	var waiting sync.WaitGroup
@@ -414,11 +414,11 @@ func TestR2_Restart(t *testing.T) {
 func TestR2_CrashWhileRunning(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	var crashed []byte
-	w.answers.before = func(context.Context) error {
+	w.answers.setBefore(func(context.Context) error {
 		var err error
 		crashed, err = os.ReadFile(w.owner.Replays) // what the disk holds at this moment
 		return err
-	}
+	})
 	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
 	w.post(env)
 	if err := w.replays.Close(); err != nil {

@@ -140,6 +140,13 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 		return nil, none, fmt.Errorf("seal to site %s: %w", r.name, err)
 	}
 	answer, opened, err := r.deliver(ctx, id, card, pending, env, replyType(t))
+	if errors.Is(err, crypto.ErrSignature) {
+		// The partner may have replaced its signing key. The answer stays the same, and did not run twice.
+		if newer, renewed := r.renew(ctx); renewed == nil && newer.Serial > card.Serial {
+			card = newer
+			opened, err = r.open(id, answer, pending, card, replyType(t))
+		}
+	}
 	if err != nil {
 		return nil, none, err
 	}
@@ -184,8 +191,8 @@ func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.
 		answer, err := r.post(ctx, card, env)
 		var opened *crypto.Reply
 		if err == nil {
-			if opened, err = id.OpenReply(answer, p, card, policy, r.o.Now(), want); err != nil {
-				return nil, nil, r.failed(KindGarbage, err)
+			if opened, err = r.open(id, answer, p, card, want); err != nil {
+				return answer, nil, err
 			}
 			if !isBusy(opened) {
 				return answer, opened, nil
@@ -204,6 +211,14 @@ func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.
 		}
 		pause *= 4
 	}
+}
+
+func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, card *crypto.Card, want crypto.MessageType) (*crypto.Reply, error) {
+	opened, err := id.OpenReply(answer, p, card, policy, r.o.Now(), want)
+	if err != nil {
+		return nil, r.failed(KindGarbage, err)
+	}
+	return opened, nil
 }
 
 // isBusy reports whether the reply says that the message was not run and may come again.
@@ -391,7 +406,7 @@ func httpClient(dial func(context.Context, string, string) (net.Conn, error), c 
 			TLSHandshakeTimeout:    dialTimeout,
 			Protocols:              &protocols,
 			DisableCompression:     true,
-			MaxIdleConnsPerHost:    2,
+			MaxIdleConnsPerHost:    8,
 			IdleConnTimeout:        time.Minute,
 			MaxResponseHeaderBytes: 16 << 10,
 		},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,21 +19,23 @@ import (
 
 // Replays remembers the requests that a site has taken, with their replies, until they are too old to
 // be taken again. Of one message it runs at most one: the same bytes get the same reply, and other bytes
-// under the same name are refused. It is a file that is only appended to, rewritten without what expired
+// under the same name are refused. Where a partner's replies grow too many, the oldest are dropped, and their
+// requests refused if they come again. It is a file that is only appended to, rewritten without what expired
 // when it has grown. It is safe for concurrent use; one process has a file open at a time.
 //
 // A request is on the disk before it runs, a reply as soon as the system writes it: after a crash a request
 // whose reply was lost is refused and not run again.
 type Replays struct {
 	path string
-	most int64 // bytes of the file
+	most int64 // bytes of the entries; the file is rewritten when it has twice as many
 
 	mu      sync.Mutex // guards what follows
 	file    *os.File
 	size    int64
 	live    int64 // bytes of entries that are not expired
 	entries map[replayKey]*replay
-	bytes   map[crypto.SiteID]int64 // of the entries of a partner
+	bytes   map[crypto.SiteID]int64     // of the entries of a partner
+	replies map[crypto.SiteID][]*replay // of a partner with replies, oldest first; some may be gone
 	swept   time.Time
 	trust   time.Time // what was issued up to then is refused unless it is remembered
 
@@ -80,8 +83,8 @@ const (
 	recordAnswered = 2
 
 	defaultReplayBytes = 512 << 20
-	// A partner may fill a quarter, so that one cannot make the others wait.
-	replayShare = 4
+	// A partner may fill an eighth, so that one cannot make the others wait.
+	replayShare = 8
 	sweepEvery  = time.Minute
 )
 
@@ -107,7 +110,7 @@ func CreateReplays(path string) error {
 // OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are
 // refused: those issued up to now, and up to crypto.Skew after, since the sender's clock may be ahead.
 func OpenReplays(path string, now time.Time) (*Replays, error) {
-	r := &Replays{path: path, most: defaultReplayBytes, entries: map[replayKey]*replay{}, bytes: map[crypto.SiteID]int64{}, swept: now}
+	r := &Replays{path: path, most: defaultReplayBytes, entries: map[replayKey]*replay{}, bytes: map[crypto.SiteID]int64{}, replies: map[crypto.SiteID][]*replay{}, swept: now}
 	whole, err := r.load()
 	if err != nil {
 		return nil, err
@@ -180,6 +183,7 @@ func (r *Replays) loadRecord(in *bufio.Reader, at int64) (int64, error) {
 	e.cost = int64(replayHead + n + 4)
 	if head[0] == recordAnswered {
 		e.state, e.offset, e.length = replayAnswered, at+replayHead, int(n)
+		r.replies[e.key.from] = append(r.replies[e.key.from], e)
 	}
 	if old := r.entries[e.key]; old != nil {
 		r.drop(old)
@@ -209,6 +213,12 @@ func (r *Replays) expire(now time.Time) {
 			r.drop(e)
 		}
 	}
+	for from, kept := range r.replies {
+		kept = slices.DeleteFunc(kept, func(e *replay) bool { return r.entries[e.key] != e })
+		if r.replies[from] = kept; len(kept) == 0 {
+			delete(r.replies, from)
+		}
+	}
 	r.swept = now
 }
 
@@ -222,7 +232,7 @@ const (
 	beginRunning              // wait for entry.done and begin again
 	beginOther                // other bytes under the same name
 	beginEarly                // it may have run before the file was lost
-	beginFull                 // the partner has filled its share
+	beginFull                 // more requests than can be remembered
 )
 
 // begin looks up a request and enters it if it is fresh.
@@ -247,7 +257,7 @@ func (r *Replays) begin(v *crypto.Verified, now time.Time) (*replay, begun) {
 	if !v.Issued.After(r.trust) {
 		return nil, beginEarly
 	}
-	if r.bytes[v.From] >= r.most/replayShare || r.live >= r.most/2 {
+	if r.bytes[v.From] >= r.most/replayShare || r.live >= r.most {
 		return nil, beginFull
 	}
 	e := &replay{key: key, digest: v.Digest, until: v.Until, done: make(chan struct{}), cost: replayHead + 4}
@@ -267,7 +277,7 @@ func (r *Replays) forget(e *replay) {
 // commit puts the request on the disk; from then on it has run.
 func (r *Replays) commit(e *replay) error {
 	r.mu.Lock()
-	if r.size > r.most/2 && r.size > 2*r.live {
+	if r.size > r.most && r.size > 2*r.live {
 		if err := r.rewrite(); err != nil {
 			r.mu.Unlock()
 			return err
@@ -317,10 +327,28 @@ func (r *Replays) finish(e *replay, reply []byte) error {
 		return err
 	}
 	e.state, e.offset, e.length = replayAnswered, r.size-int64(len(reply))-4, len(reply)
-	r.live += int64(len(reply))
-	r.bytes[e.key.from] += int64(len(reply))
-	e.cost += int64(len(reply))
+	r.resize(e, int64(len(reply)))
+	r.replies[e.key.from] = append(r.replies[e.key.from], e)
+	r.thin(e.key.from)
 	return nil
+}
+
+func (r *Replays) resize(e *replay, by int64) {
+	e.cost += by
+	r.live += by
+	r.bytes[e.key.from] += by
+}
+
+// thin drops the oldest replies of a partner that has more than its share. r.mu is held.
+func (r *Replays) thin(from crypto.SiteID) {
+	for r.bytes[from] > r.most/replayShare && len(r.replies[from]) > 0 {
+		e := r.replies[from][0]
+		r.replies[from] = r.replies[from][1:]
+		if r.entries[e.key] == e && e.state == replayAnswered {
+			e.state = replayLost
+			r.resize(e, -int64(e.length))
+		}
+	}
 }
 
 // append writes one record. r.mu is held.

@@ -27,6 +27,8 @@ type ServerOptions struct {
 	Timeout   time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
 	Conns     int           // connections at once; 0: 1,024
 	ConnsPer  int           // of one address; 0: 64
+	ConnRate  int           // new ones of an address in a second, ten times as many at once; 0: 50
+	ReadFor   time.Duration // most for a request to arrive; 0: one minute
 	Behind    bool          // a proxy ends TLS: partners are known by their envelopes alone
 	Registrar Registrar     // nil: nobody can enrol
 	Journal   Journal       // nil: none
@@ -48,8 +50,12 @@ func (o *ServerOptions) defaults() {
 	set(&o.Reading, 32)
 	set(&o.Conns, 1024)
 	set(&o.ConnsPer, 64)
+	set(&o.ConnRate, 50)
 	if o.Behind {
-		o.ConnsPer = o.Conns // they all come from the proxy
+		o.ConnsPer, o.ConnRate = o.Conns, 1<<20 // they all come from the proxy
+	}
+	if o.ReadFor <= 0 {
+		o.ReadFor = time.Minute
 	}
 	if o.Timeout <= 0 || o.Timeout > crypto.MaxTTL {
 		o.Timeout = 2 * time.Minute
@@ -238,7 +244,7 @@ func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]b
 		case beginEarly:
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it is older than this site's memory: ask anew", Retry: s.replays.trust})
 		case beginFull:
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many answers are kept for you", Retry: s.o.Now().Add(time.Minute)})
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "more requests than this site can remember", Retry: s.o.Now().Add(time.Minute)})
 		}
 	}
 }
@@ -430,8 +436,8 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 func (s *Server) http() *http.Server {
 	return &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
+		ReadHeaderTimeout: min(10*time.Second, s.o.ReadFor), // the TLS handshake's too
+		ReadTimeout:       s.o.ReadFor,
 		WriteTimeout:      s.o.Timeout + 2*time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
@@ -442,7 +448,7 @@ func (s *Server) http() *http.Server {
 // Serve answers what comes in at l, in TLS unless a proxy ends it, until ctx ends; then it takes no more
 // and waits up to grace for what is running. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
-	l = newBounded(l, s.o.Conns, s.o.ConnsPer)
+	l = newBounded(l, s.o.Conns, s.o.ConnsPer, s.o.ConnRate)
 	if !s.o.Behind {
 		l = newTLSListener(l, serverTLS(s.roster, s.o.Registrar, s.o.Now))
 	}

@@ -89,8 +89,20 @@ func readDocument(snapshot *scorch.IndexSnapshot, number uint32) (*concordat.Doc
 // Documents yields all documents with their texts, by library and identity. Those put or deleted
 // meanwhile may be in or out. After an error the iteration goes on with the next document.
 func (s *Shard) Documents(ctx context.Context) iter.Seq2[*concordat.Document, error] {
+	return s.documents(ctx, func(key) bool { return true })
+}
+
+// LibraryDocuments is Documents of one library; the texts of others are not read.
+func (s *Shard) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
+	return s.documents(ctx, func(k key) bool { return k.library == lib })
+}
+
+func (s *Shard) documents(ctx context.Context, want func(key) bool) iter.Seq2[*concordat.Document, error] {
 	return func(yield func(*concordat.Document, error) bool) {
 		for _, k := range s.snapshotKeys() {
+			if !want(k) {
+				continue
+			}
 			d, err := s.Document(ctx, concordat.Ref{Site: s.opt.Site, Library: k.library, Document: k.id})
 			if errors.Is(err, concordat.ErrNotFound) {
 				continue

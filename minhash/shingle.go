@@ -201,6 +201,12 @@ func ModEstimates(a, b ModSketch) (resemblance, inA, inB Estimate) {
 	return Estimate{common, len(a.Values) + len(b.Values) - common, exact}, inA, inB
 }
 
+// Unbounded returns the sketch as a MinSketch without a largest size: MinEstimates of two such are
+// ModEstimates of the originals. It shares the values.
+func (m ModSketch) Unbounded() MinSketch {
+	return MinSketch{Values: m.Values, Size: math.MaxInt, Set: m.Set}
+}
+
 // Super returns the super-shingles of a sketch: a hash of every run of width values (Broder 1997,
 // section 4). Two documents with one in common have width neighbouring members of their sketches
 // in common, and nearly always resemble each other greatly; documents of resemblance r have about

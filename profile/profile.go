@@ -173,6 +173,12 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	} else {
 		out.Terms = s.terms()
 	}
+	out.Short = s.short(out.Sections, excluded)
+	title, err := s.title(d.Title) // the last to use the split text
+	if err != nil {
+		return nil, fmt.Errorf("title of document %s: %w", d.ID, err)
+	}
+	out.Short = append(title, out.Short...)
 	return out, nil
 }
 

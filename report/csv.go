@@ -62,11 +62,11 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		}
 	}
 	return []string{
-		strconv.Itoa(i + 1), strconv.Itoa(here.Start), strconv.Itoa(here.End), cell(string(e.Kind)),
-		map[bool]string{true: "yes", false: "no"}[s.Excluded == ""], cell(string(s.Excluded)), cell(section),
-		cell(string(s.Site)), cell(string(s.Library)), cell(string(s.Document)), cell(s.Title), from, to,
-		cell(string(s.Kind)), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
-		cell(s.Here.In(r.Submission.Text)), cell(strings.Join(wording, "\n[…]\n")),
+		strconv.Itoa(i + 1), strconv.Itoa(here.Start), strconv.Itoa(here.End), Cell(string(e.Kind)),
+		map[bool]string{true: "yes", false: "no"}[s.Excluded == ""], Cell(string(s.Excluded)), Cell(section),
+		Cell(string(s.Site)), Cell(string(s.Library)), Cell(string(s.Document)), Cell(s.Title), from, to,
+		Cell(string(s.Kind)), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
+		Cell(s.Here.In(r.Submission.Text)), Cell(strings.Join(wording, "\n[…]\n")),
 	}
 }
 
@@ -74,9 +74,9 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 // are folded to the plain ones by programs set to Japanese or Chinese.
 const formulaStarts = "=+-@\t\r＝＋－＠"
 
-// cell makes s a text in every spreadsheet program (OWASP, CSV injection). The check looks behind
+// Cell makes s a text in every spreadsheet program (OWASP, CSV injection). The check looks behind
 // white space, which some programs strip, and control characters are dropped.
-func cell(s string) string {
+func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' {
 			return -1

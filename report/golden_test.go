@@ -34,7 +34,7 @@ func load(t testing.TB, name string) *report.Findings {
 }
 
 // assets are the page's style and script, which would drown what a golden page is about.
-var assets = regexp.MustCompile(`(?s)(<style>|<script>|'sha256-).*?(</style>|</script>|')`)
+var assets = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|'sha256-[^']*'`)
 
 // strict are rules of many kinds, with a passage taken out by hand.
 func strict(f *report.Findings) report.Rules {
@@ -68,7 +68,7 @@ func TestGolden(t *testing.T) {
 						t.Fatal(err)
 					}
 					if form.ext == "html" {
-						plain := assets.ReplaceAll(got.Bytes(), []byte("$1…$2"))
+						plain := assets.ReplaceAll(got.Bytes(), []byte("…"))
 						got.Reset()
 						got.Write(plain)
 					}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ type PartnerSource struct {
 	Title   string          `json:"title,omitempty"`
 	Author  string          `json:"author,omitempty"`
 	Contact string          `json:"contact,omitempty"` // whom to turn to
-	Date    time.Time       `json:"date,omitzero"`     // of the document
+	Date    time.Time       `json:"date,omitzero"`     // since when the partner has it
 	Level   concordat.Show  `json:"level"`             // of disclosure, as granted
 	Job     string          `json:"job,omitempty"`     // of the ask, hexadecimal; empty: a mirror told it
 	Epoch   concordat.Epoch `json:"epoch"`
@@ -78,26 +77,26 @@ func SharedWords(text string, p concordat.Passage) string {
 }
 
 // partnerWords says what crossed between this site and a partner's library, in both directions.
-func partnerWords(c concordat.Consulted) []string {
+func (l Language) partnerWords(c concordat.Consulted) []string {
 	if c.Level == "" {
 		return nil
 	}
 	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	say := func(english string, args ...any) { out = append(out, l.Say(english, args...)) }
 	if !c.Mirror.IsZero() {
 		say("From a mirror of %s; nothing was asked or shown there.", c.Mirror.UTC().Format(time.DateOnly))
 	}
 	if c.Withheld > 0 {
-		say("Not sent: %s, which this partner was shown in another form before.", Plural(c.Withheld, "sentence", "sentences"))
+		say("Not sent: %s, which this partner was shown in another form before.", l.Plural(c.Withheld, "sentence", "sentences"))
 	}
 	if c.Unready > 0 {
 		say("Not measured: %s of its documents have no fingerprints of this key period.", Percent(c.Unready))
 	}
-	if x := exposedWords(c.Exposed); x != "" {
+	if x := l.exposedWords(c.Exposed); x != "" {
 		say("Known there: %s.", x)
 	}
 	if c.Answered > 0 || c.Shown.Exists {
-		say("Known here: %s.", shownWords(c))
+		say("Known here: %s.", l.shownWords(c))
 	}
 	if c.Standing {
 		say("It will tell of later documents that match.")
@@ -106,82 +105,77 @@ func partnerWords(c concordat.Consulted) []string {
 }
 
 // exposedWords says what of a submission became known at a partner; "" for nothing.
-func exposedWords(e concordat.Exposed) string {
+func (l Language) exposedWords(e concordat.Exposed) string {
 	var out []string
 	if e.Sentences > 0 {
-		out = append(out, Plural(e.Sentences, "sentence", "sentences")+" as keyed fingerprints")
+		out = append(out, l.Say("%s as keyed fingerprints", l.Plural(e.Sentences, "sentence", "sentences")))
 	}
 	if e.Passages > 0 {
-		out = append(out, fmt.Sprintf("the wording of %s (%s)", Plural(e.Passages, "passage", "passages"), Plural(e.Letters, "letter", "letters")))
+		out = append(out, l.Say("the wording of %s (%s)", l.Plural(e.Passages, "passage", "passages"), l.Plural(e.Letters, "letter", "letters")))
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, l.Say(", "))
 }
 
 // shownWords says what became known here of a partner's library.
-func shownWords(c concordat.Consulted) string {
+func (l Language) shownWords(c concordat.Consulted) string {
 	s := c.Shown
 	if !s.Exists {
-		return "that nothing matches, as far as it tells"
+		return l.Say("that nothing matches, as far as it tells")
 	}
-	var out []string
 	switch c.Level {
 	case concordat.ShowNothing, concordat.ShowExists:
-		return "that something matches, and no more"
+		return l.Say("that something matches, and no more")
 	case concordat.ShowCounts:
-		return fmt.Sprintf("that %s with %s of those asked, and no more", few(s.Documents, "1 document matches", "documents match"), few(s.Sentences, "1 sentence", "sentences"))
-	default:
-		out = append(out, fmt.Sprintf("the titles of %s", Plural(s.Documents, "document that matches", "documents that match")))
+		return l.Say("that %s have %s of those asked, and no more", l.few(s.Documents, "documents"), l.few(s.Sentences, "sentences"))
 	}
+	out := []string{l.Say("the titles of %s", l.Plural(s.Documents, "document that matches", "documents that match"))}
 	if s.Outlines > 0 {
-		out = append(out, fmt.Sprintf("outlines of %s (%s)", Plural(s.Outlines, "document", "documents"), Plural(s.Units, "sentence", "sentences")))
+		out = append(out, l.Say("outlines of %s (%s)", l.Plural(s.Outlines, "document", "documents"), l.Plural(s.Units, "sentence", "sentences")))
 	}
 	if s.Words > 0 {
-		out = append(out, fmt.Sprintf("the order of %s, as a byte each", Plural(s.Words, "word", "words")))
+		out = append(out, l.Say("the order of %s, as a byte each", l.Plural(s.Words, "word", "words")))
 	}
 	if s.Overlaps > 0 {
-		out = append(out, fmt.Sprintf("the words in common with %s", Plural(s.Overlaps, "passage", "passages")))
+		out = append(out, l.Say("the words in common with %s", l.Plural(s.Overlaps, "passage", "passages")))
 	}
 	if s.Passages > 0 {
-		out = append(out, fmt.Sprintf("%s in full", Plural(s.Passages, "passage", "passages")))
+		out = append(out, l.Say("%s in full", l.Plural(s.Passages, "passage", "passages")))
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, l.Say(", "))
 }
 
 // few says a number of which those below three are told as two.
-func few(n int, one, many string) string {
-	switch n {
-	case 1:
-		return one
-	case 2:
-		return "few " + many
+func (l Language) few(n int, many string) string {
+	if n <= 2 {
+		return l.Say("few " + many)
 	}
-	return Thousands(n) + " " + many
+	return l.Plural(n, many, many)
 }
 
-// DisclosureWords says what became of a request to open passages.
-func DisclosureWords(d Disclosure) string {
-	what := "The words in common with "
+// Disclosure says what became of a request to open passages.
+func (l Language) Disclosure(d Disclosure) string {
+	what := l.Say("The words in common with %s of %s", l.Plural(len(d.Passages), "passage", "passages"), d.Source)
 	if d.Level == concordat.ShowPassage {
-		what = "The full wording of "
+		what = l.Say("The full wording of %s of %s", l.Plural(len(d.Passages), "passage", "passages"), d.Source)
 	}
-	what += Plural(len(d.Passages), "passage", "passages") + " of " + d.Source.String()
 	day := d.Changed.UTC().Format(time.DateOnly)
+	var state string
 	switch d.State {
 	case concordat.DisclosureGranted:
-		what += ": shown on " + day
+		state = l.Say("shown on %s", day)
 	case concordat.DisclosurePending:
-		what += ": asked for on " + d.Asked.UTC().Format(time.DateOnly) + ", not decided yet"
+		state = l.Say("asked for on %s, not decided yet", d.Asked.UTC().Format(time.DateOnly))
 	case concordat.DisclosureRefused:
-		what += ": refused on " + day
+		state = l.Say("refused on %s", day)
 	case concordat.DisclosureExpired:
-		what += ": no longer open since " + day
+		state = l.Say("no longer open since %s", day)
 	case concordat.DisclosureWithdrawn:
-		what += ": withdrawn on " + day
+		state = l.Say("withdrawn on %s", day)
 	}
 	if d.Words != "" {
-		what += " (" + d.Words + ")"
+		state += l.Say(" (%s)", d.Words)
 	}
-	return what + "."
+	return l.Say("%s: %s.", what, state)
 }
 
 // hidden reports whether a partner holds matches that it does not show.
@@ -198,18 +192,19 @@ func (r *Report) SourceWords(ref concordat.Ref) string {
 	if !ok {
 		return ""
 	}
+	l := r.Language
 	var out []string
 	if p.Author != "" {
-		out = append(out, "by "+p.Author)
+		out = append(out, l.Say("by %s", p.Author))
 	}
 	if !p.Date.IsZero() {
-		out = append(out, "of "+p.Date.UTC().Format(time.DateOnly))
+		out = append(out, l.Say("there since %s", p.Date.UTC().Format(time.DateOnly)))
 	}
 	if p.Contact != "" {
-		out = append(out, "contact "+p.Contact)
+		out = append(out, l.Say("contact %s", p.Contact))
 	}
 	if p.Outline == "" {
-		out = append(out, "known by matched sentences only")
+		out = append(out, l.Say("known by matched sentences only"))
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(out, l.Say(", "))
 }

@@ -138,7 +138,7 @@ func (b *Batch) scanTable(i int, part []uint64, first uint64, scratch []uint64, 
 			if d > k || table[c]>>shift != y>>shift {
 				continue
 			}
-			if p := l.Restore(table[c]); b.tables.firstIn(i, p^q) {
+			if p := l.Restore(table[c]); firstOf(b.tables.design, i, p^q) {
 				for _, h := range b.tables.append(nil, p, d) {
 					dst = append(dst, Found{h.ID, first + j, d})
 				}

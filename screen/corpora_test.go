@@ -37,7 +37,7 @@ func TestGrants(t *testing.T) {
 			return true
 		})
 		found := map[[2]int]bool{}
-		for _, p := range screen.Candidates(docs, screen.JoinOptions{Probe: concordat.ProbeOne}).Pairs {
+		for _, p := range candidates(t, docs, screen.JoinOptions{Probe: concordat.ProbeOne}).Pairs {
 			if screen.Compare(&docs[p[0]], &docs[p[1]]).Resemblance >= 0.3 {
 				found[p] = true
 			}

@@ -21,22 +21,22 @@ type Layout struct {
 	fields []field
 	// Lead is the number of leading bits in which two prints must agree to be compared.
 	Lead int
-	// mask has the leading bits at their place in the print itself.
-	mask uint64
+	// mask has the leading bits at their place in the print itself; word 1 holds bits 64 to 127.
+	mask [2]uint64
 }
 
 // field is a run of bits of the print.
 type field struct{ low, width int }
 
-// NewDesign returns the design for f bits, 1 to 64, and distance k that divides the bits into
+// NewDesign returns the design for f bits, 1 to 128, and distance k that divides the bits into
 // levels[0] blocks, lets every choice of levels[0]-k of them lead, divides the remaining bits into
 // levels[1] blocks, and so on. Of the designs of the paper for f = 64 and k = 3, {6} has 20 tables
 // with 31 to 33 leading bits, {4, 4} has 16 with 28, {5} has 10 with 25 or 26, and {4} has 4 with 16.
 // It refuses levels that are not greater than k or divide into more blocks than there are bits, and
 // more than 65,536 tables.
 func NewDesign(f, k int, levels ...int) (*Design, error) {
-	if f < 1 || f > 64 || k < 0 || k >= f || len(levels) == 0 {
-		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 64 bits, a distance below that, and a level", f, k, len(levels))
+	if f < 1 || f > mostBits || k < 0 || k >= f || len(levels) == 0 {
+		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance below that, and a level", f, k, len(levels))
 	}
 	tables := 1
 	for _, r := range levels {
@@ -53,7 +53,10 @@ func NewDesign(f, k int, levels ...int) (*Design, error) {
 	return d, nil
 }
 
-const mostTables = 1 << 16
+const (
+	mostTables = 1 << 16
+	mostBits   = 128
+)
 
 // divide adds the tables in which the fields of lead come first, for all choices of the levels.
 func (d *Design) divide(lead, rest []field, levels []int) error {
@@ -137,11 +140,13 @@ func choose(n, k int, each func(chosen []bool)) {
 func layout(lead, rest []field) Layout {
 	l := Layout{Lead: width(lead)}
 	for _, f := range lead {
-		l.mask |= ones(f.width) << f.low
+		for b := f.low; b < f.low+f.width; b++ {
+			l.mask[b>>6] |= 1 << (b & 63)
+		}
 	}
 	// Neighbours in the print that stay neighbours in the same order move as one.
 	for i, f := range append(append([]field(nil), lead...), rest...) {
-		if last := len(l.fields) - 1; i > 0 && f.low+f.width == l.fields[last].low {
+		if last := len(l.fields) - 1; i > 0 && f.low+f.width == l.fields[last].low && f.width+l.fields[last].width <= 64 {
 			l.fields[last] = field{f.low, f.width + l.fields[last].width}
 		} else {
 			l.fields = append(l.fields, f)
@@ -152,13 +157,29 @@ func layout(lead, rest []field) Layout {
 
 func ones(n int) uint64 { return 1<<n - 1 } // n = 64: 1<<64 is 0 in Go
 
-// Permute returns the print as the table orders it. Bits above the design's F must be zero.
+// Permute returns the print of at most 64 bits as the table orders it. Bits above the design's F must
+// be zero.
 func (l *Layout) Permute(print uint64) uint64 {
 	var out uint64
 	at := 64
 	for _, f := range l.fields {
 		at -= f.width
 		out |= print >> f.low & ones(f.width) << at
+	}
+	return out
+}
+
+// PermuteWide returns the first 64 bits of a print of up to 128 bits as the table orders it.
+func (l *Layout) PermuteWide(print Wide) uint64 {
+	var out uint64
+	at := 64
+	for _, f := range l.fields {
+		v := print.bits(f.low, f.width)
+		if f.width >= at {
+			return out | v>>(f.width-at)
+		}
+		at -= f.width
+		out |= v << at
 	}
 	return out
 }
@@ -194,8 +215,18 @@ func (d *Design) Candidates(n int) float64 {
 }
 
 // Bytes returns the memory of Tables over n prints: 8 bytes for each table and 12 for the prints
-// with their numbers.
-func (d *Design) Bytes(n int) int64 { return int64(n) * int64(8*len(d.Tables)+12) }
+// with their numbers; of WideTables, for designs of more than 64 bits, 12 and 24.
+func (d *Design) Bytes(n int) int64 { return bytesOf(d.F, len(d.Tables), n) }
+
+// LeastBytes returns the memory of one print in the fewest tables for prints of f bits and distance k.
+func LeastBytes(f, k int) int64 { return bytesOf(f, k+1, 1) }
+
+func bytesOf(f, tables, n int) int64 {
+	if f > 64 {
+		return int64(n) * int64(12*tables+24)
+	}
+	return int64(n) * int64(8*tables+12)
+}
 
 // binomial returns n over k, or more than mostTables where it is that large.
 func binomial(n, k int) int {

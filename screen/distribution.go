@@ -3,6 +3,7 @@ package screen
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -48,16 +49,21 @@ func (d *Distribution) Spread() float64 {
 	return sum / (Buckets - 1)
 }
 
-// String returns the buckets as lines of text, each with a bar; the longest has 60 marks.
+// String returns the buckets, then the leading bits, as lines of text, each with a bar; the longest of
+// each has 60 marks.
 func (d *Distribution) String() string {
 	var b strings.Builder
-	most := 1
-	for _, n := range d.Bucket {
-		most = max(most, n)
+	bars := func(counts []int, number func(i int) int) {
+		most := max(1, slices.Max(counts))
+		for i := range counts {
+			n := counts[number(i)]
+			fmt.Fprintf(&b, "%3d %9d %s\n", number(i), n, strings.Repeat("#", n*60/most))
+		}
 	}
-	for i, n := range d.Bucket {
-		fmt.Fprintf(&b, "%3d %9d %s\n", i, n, strings.Repeat("#", n*60/most))
-	}
+	b.WriteString("bucket  prints\n")
+	bars(d.Bucket[:], func(i int) int { return i })
+	b.WriteString("leading bit  prints\n")
+	bars(d.Lead[:], func(i int) int { return len(d.Lead) - 1 - i })
 	fmt.Fprintf(&b, "%d prints, %d of them 0, spread %.2f (uniform 1)\n", d.Prints, d.Zero, d.Spread())
 	return b.String()
 }

@@ -29,8 +29,8 @@ func TestDistribution(t *testing.T) {
 	if d.Zero != 10_000 || d.Prints != n+10_000 || d.Spread() < 100 {
 		t.Errorf("%d zero, %d prints, spread %.1f", d.Zero, d.Prints, d.Spread())
 	}
-	if lines := strings.Split(d.String(), "\n"); !strings.HasSuffix(lines[0], strings.Repeat("#", 60)) || len(lines) != 130 {
-		t.Errorf("%d lines, the first %q", len(lines), lines[0])
+	if lines := strings.Split(d.String(), "\n"); !strings.HasSuffix(lines[1], strings.Repeat("#", 60)) || len(lines) != 196 {
+		t.Errorf("%d lines, the second %q", len(lines), lines[1])
 	}
 	if (&screen.Distribution{}).Spread() != 0 {
 		t.Error("no prints have a spread")

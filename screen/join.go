@@ -2,99 +2,12 @@ package screen
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
-	"unicode"
 
 	"concordat"
-	"concordat/segment"
 )
-
-// Passage is a fingerprinted sentence with its place in normalised characters of its document.
-type Passage struct {
-	Fingerprint concordat.Fingerprint
-	Start, End  int32
-	Gate        uint8 // largest distance in bits at which it matches
-}
-
-// Document is a document as its fingerprints show it.
-type Document struct {
-	Indexed    []Passage // disjoint, in order
-	Asked      []Passage // in order, may overlap; nil: Indexed
-	Characters int       // letters, marks and digits
-	Runs       []Run     // of its words, by Hash, then Start; nil: the text is not at hand
-}
-
-// Run is a run of runWords words.
-type Run struct {
-	Hash       uint64
-	Start, End int32 // normalised characters
-}
-
-const (
-	// runWords is the number of words whose equality is no accident: the shingle by which
-	// near-duplicates are commonly defined.
-	runWords = 5
-	// edited is the distance in bits up to which a sentence is a lightly edited copy of another,
-	// two of three of its words in both (minhash.Resemblance 0.74).
-	edited = 13
-)
-
-// NewDocument returns the document of a profile and of its text cut up, or nil where the text is not at hand.
-// It keeps nothing of either.
-func NewDocument(p *concordat.Profile, t *segment.Text) Document {
-	d := Document{Indexed: make([]Passage, len(p.Indexed)), Characters: characters(p.Document.Text)}
-	place(d.Indexed, p.Indexed, p.Document.Text)
-	if p.Asked != nil {
-		d.Asked = make([]Passage, len(p.Asked))
-		place(d.Asked, p.Asked, p.Document.Text)
-	}
-	if t != nil {
-		d.Runs = runs(t)
-	}
-	return d
-}
-
-func runs(t *segment.Text) []Run {
-	n := len(t.Words)
-	hashes := Shingling{Width: runWords}.Append(t, make([]uint64, 0, n))
-	starts, ends := make([]int32, n), make([]int32, n)
-	at, before := 0, 0
-	for i, w := range t.Words {
-		before += characters(t.Source[at:w.Start])
-		starts[i] = int32(before)
-		at = int(w.Start)
-		ends[i] = int32(before + characters(t.Source[w.Start:w.End]))
-	}
-	out := make([]Run, len(hashes))
-	for i, h := range hashes {
-		out[i] = Run{h, starts[i], ends[min(n, i+runWords)-1]}
-	}
-	slices.SortFunc(out, func(a, b Run) int { return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Start, b.Start)) })
-	return out
-}
-
-func counts(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) }
-
-func characters(text string) int {
-	n := 0
-	for _, r := range text {
-		if counts(r) {
-			n++
-		}
-	}
-	return n
-}
-
-// place turns the spans of sentences, which start in ascending order, into characters.
-func place(dst []Passage, sentences []concordat.Sentence, text string) {
-	at, before := 0, 0
-	for i, s := range sentences {
-		before += characters(text[at:s.Span.Start])
-		at = s.Span.Start
-		dst[i] = Passage{s.Fingerprint, int32(before), int32(before + characters(s.Span.In(text))), uint8(s.Gate)}
-	}
-}
 
 // JoinOptions say how documents become candidates.
 type JoinOptions struct {
@@ -104,6 +17,11 @@ type JoinOptions struct {
 	// them with all others; each is compared with the next Common of them, so that groups of copies
 	// stay connected. 0: 100.
 	Common int
+	// Split above 0 wants only pairs of a document below it with one from it on: two collections, or two
+	// parts of one, joined with each other.
+	Split int
+	// Most is the number of distinct pairs from which on Candidates gives up with ErrMemory; 0: none.
+	Most int
 }
 
 // Joined is what Candidates found.
@@ -121,8 +39,9 @@ const crowd = 4096
 // Candidates returns the pairs of documents that have an indexed fingerprint each within their
 // gates and the probe: a sort of all fingerprints by each band and a merge within equal values
 // (sort-merge join), so that its work is that of sorting. With ProbeOne the sorts leave out one
-// nibble of the band at a time. Equal fingerprints always meet.
-func Candidates(docs []Document, o JoinOptions) Joined {
+// nibble of the band at a time. Equal fingerprints always meet. It fails with ErrMemory only, where
+// there are more than o.Most pairs.
+func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	if o.Common == 0 {
 		o.Common = 100
 	}
@@ -159,10 +78,14 @@ func Candidates(docs []Document, o JoinOptions) Joined {
 		}
 	}
 	j.compact()
+	if j.full {
+		return Joined{}, fmt.Errorf("%w: more than %d candidate pairs of %d documents", ErrMemory, o.Most, len(docs))
+	}
+	j.out.Pairs = make([][2]int, 0, len(j.pairs))
 	for _, p := range j.pairs {
 		j.out.Pairs = append(j.out.Pairs, [2]int{int(p >> 32), int(uint32(p))})
 	}
-	return j.out
+	return j.out, nil
 }
 
 // joiner gathers pairs of documents, each in one number.
@@ -173,7 +96,8 @@ type joiner struct {
 	starts []int     // where the documents of each begin in docs; one more at the end
 	docs   []uint32
 	pairs  []uint64
-	sorted int // so many of pairs are sorted and distinct
+	sorted int  // so many of pairs are sorted and distinct
+	full   bool // more than o.Most
 	out    Joined
 }
 
@@ -210,7 +134,7 @@ func (j *joiner) holders(print int) []uint32 { return j.docs[j.starts[print]:j.s
 
 // pair notes a pair of documents.
 func (j *joiner) pair(a, b uint32) {
-	if a == b {
+	if a == b || j.full || j.o.Split > 0 && (a < uint32(j.o.Split)) == (b < uint32(j.o.Split)) {
 		return
 	}
 	if len(j.pairs) == cap(j.pairs) && len(j.pairs) > 2*j.sorted+1<<20 {
@@ -224,6 +148,7 @@ func (j *joiner) compact() {
 	slices.Sort(j.pairs)
 	j.pairs = slices.Compact(j.pairs)
 	j.sorted = len(j.pairs)
+	j.full = j.o.Most > 0 && j.sorted > j.o.Most
 }
 
 // merge compares the fingerprints of each key with one another.
@@ -352,6 +277,31 @@ func sharedRuns(a, b []Run) [][2]int32 {
 		default:
 			out = append(out, [2]int32{a[i].Start, a[i].End})
 			i++ // the next of a may be the same run again
+		}
+	}
+	return out
+}
+
+// SectionOverlap is how much of a section of one document is in a section of another.
+type SectionOverlap struct {
+	A, B string // names of the sections
+	Overlap
+}
+
+// CompareSections returns the overlaps of the sections of a with those of b that have any, in the order
+// of a, then of b.
+func CompareSections(a, b *Document) []SectionOverlap {
+	var out []SectionOverlap
+	parts := make([]Document, len(b.Sections))
+	for j, t := range b.Sections {
+		parts[j] = b.part(t)
+	}
+	for _, s := range a.Sections {
+		p := a.part(s)
+		for j, t := range b.Sections {
+			if o := Compare(&p, &parts[j]); o.CoveredA+o.CoveredB > 0 {
+				out = append(out, SectionOverlap{s.Name, t.Name, o})
+			}
 		}
 	}
 	return out

@@ -61,6 +61,15 @@ func reaches(probe concordat.Probe, f, g concordat.Fingerprint) bool {
 	return false
 }
 
+func candidates(tb testing.TB, docs []screen.Document, o screen.JoinOptions) screen.Joined {
+	tb.Helper()
+	j, err := screen.Candidates(docs, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return j
+}
+
 // TestCandidatesIsBruteForce compares the join with comparing all sentences.
 func TestCandidatesIsBruteForce(t *testing.T) {
 	docs := printed(rand.New(rand.NewPCG(1, 2)), 300)
@@ -77,7 +86,7 @@ func TestCandidatesIsBruteForce(t *testing.T) {
 				}
 			}
 		}
-		got := screen.Candidates(docs, screen.JoinOptions{Probe: probe})
+		got := candidates(t, docs, screen.JoinOptions{Probe: probe})
 		if !slices.Equal(got.Pairs, want) || len(want) < 100 {
 			t.Errorf("probe %v: got %d pairs, want %d, at least 100", probe, len(got.Pairs), len(want))
 		}
@@ -90,7 +99,7 @@ func TestCandidatesOfCopies(t *testing.T) {
 	one := printed(rng, 1)[0]
 	one.Indexed = append(one.Indexed, screen.Passage{Fingerprint: randomPrint(rng), Start: 9000, End: 9100, Gate: 26})
 	docs := slices.Repeat([]screen.Document{one}, 200)
-	j := screen.Candidates(docs, screen.JoinOptions{Common: 5})
+	j := candidates(t, docs, screen.JoinOptions{Common: 5})
 	c := screen.NewClusters(len(docs))
 	for _, p := range j.Pairs {
 		c.Join(p[0], p[1])
@@ -150,7 +159,7 @@ func BenchmarkCandidates(b *testing.B) {
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 		b.Run(probe.String(), func(b *testing.B) {
 			for b.Loop() {
-				screen.Candidates(docs, screen.JoinOptions{Probe: probe})
+				candidates(b, docs, screen.JoinOptions{Probe: probe})
 			}
 		})
 	}

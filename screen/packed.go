@@ -304,6 +304,23 @@ type PackedTables struct {
 // Pack writes table i of the design packed, and returns its size.
 func (t *Tables) Pack(i int, w io.Writer) (int64, error) { return Pack(w, t.tables[i]) }
 
+// Pack writes the distinct ones of the prints, of at most 64 bits, packed as the table of the layout,
+// and returns the size. It takes the memory of two copies of the prints.
+func (l *Layout) Pack(w io.Writer, prints []uint64) (int64, error) {
+	table := make([]uint64, len(prints))
+	for i, p := range prints {
+		table[i] = l.Permute(p)
+	}
+	radix(table, make([]uint64, len(table)), nil, nil)
+	return Pack(w, slices.Compact(table))
+}
+
+// PackedBound returns the share of 8 bytes a print that the entropy of a set of n random prints of 64
+// bits takes, (64 - log2 n + log2 e) / 64: no packing of random prints is below it.
+func PackedBound(n int) float64 {
+	return (64 - math.Log2(float64(max(n, 1))) + math.Log2E) / 64
+}
+
 // NewPackedTables joins what Tables.Pack wrote for all tables of the design, in their order.
 func NewPackedTables(d *Design, tables []*Packed) (*PackedTables, error) {
 	if len(tables) != len(d.Tables) {

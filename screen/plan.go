@@ -8,7 +8,7 @@ import (
 
 // PlanOptions are what a design is chosen for.
 type PlanOptions struct {
-	F       int // bits of a print, 1 to 64; 0: 64
+	F       int // bits of a print, 1 to 128; 0: 64
 	K       int // largest distance that must be found
 	Prints  int // number of stored prints
 	Bytes   int64
@@ -31,12 +31,16 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64
 	}
-	if o.F < 1 || o.F > 64 || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 {
+	if o.F < 1 || o.F > mostBits || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 {
 		return nil, fmt.Errorf("plan of %d bits, distance %d, %d prints, %d bytes: out of range", o.F, o.K, o.Prints, o.Bytes)
 	}
 	var best *Design
 	least := math.Inf(1)
-	most := int(min(mostPlanned, (o.Bytes/int64(max(1, o.Prints))-12)/8))
+	each, fixed := int64(8), int64(12)
+	if o.F > 64 {
+		each, fixed = 12, 24
+	}
+	most := int(min(mostPlanned, (o.Bytes/int64(max(1, o.Prints))-fixed)/each))
 	eachLevels(o.F, o.K, most, nil, func(levels []int) {
 		d, err := NewDesign(o.F, o.K, levels...)
 		if err != nil {
@@ -52,7 +56,7 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	})
 	if best == nil {
 		return nil, fmt.Errorf("plan for %d prints in %d bytes: %w: the %d tables of the smallest design need %d", o.Prints, o.Bytes, ErrMemory, o.K+1,
-			int64(o.Prints)*int64(8*(o.K+1)+12))
+			bytesOf(o.F, o.K+1, o.Prints))
 	}
 	return best, nil
 }

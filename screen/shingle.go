@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -25,17 +26,23 @@ func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
 	if s.Letters {
 		return s.letters(t, dst)
 	}
-	width := min(s.Width, len(t.Words))
+	words := make([]uint64, len(t.Words))
+	for i, w := range t.Words {
+		words[i] = w.Hash
+	}
+	return appendRuns(words, s.Width, dst)
+}
+
+// appendRuns appends the hashes of the runs of width words, or of fewer words whole.
+func appendRuns(words []uint64, width int, dst []uint64) []uint64 {
+	width = min(width, len(words))
 	if width < 1 {
 		return dst
 	}
 	buf := make([]byte, 8*width)
-	for i := 0; i+width <= len(t.Words); i++ {
-		for j, w := range t.Words[i : i+width] {
-			h := w.Hash
-			for b := range 8 {
-				buf[8*j+b] = byte(h >> (8 * b))
-			}
+	for i := 0; i+width <= len(words); i++ {
+		for j, h := range words[i : i+width] {
+			binary.LittleEndian.PutUint64(buf[8*j:], h)
 		}
 		dst = append(dst, xxhash.Sum64(buf))
 	}
@@ -82,6 +89,23 @@ type SketchOptions struct {
 	// them with all others: each is compared with the next Common of them, so that groups of copies
 	// stay connected. 0: 200.
 	Common int
+	// Super brings documents together by super-shingles of so many neighbouring values instead of by
+	// single ones: far fewer candidates, of which those that hardly resemble each other are missing
+	// (Broder 1997, section 4; minhash.MinSketch.Super). 0: by values.
+	Super int
+}
+
+// mostSharing is the default of Common.
+const mostSharing = 200
+
+// keys returns the numbers by which a sketch meets others, distinct, in any order.
+func (o *SketchOptions) keys(m minhash.MinSketch) []uint64 {
+	if o.Super == 0 {
+		return m.Values
+	}
+	out := m.Super(o.Super)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // SketchPair is a pair A < B of documents, numbered as their sketches were given, with estimates.
@@ -102,25 +126,27 @@ func SketchPairs(sketches []minhash.MinSketch, o SketchOptions, split, end int, 
 	if o.Threshold < 0 || o.Threshold > 1 || split < 0 || end > len(sketches) {
 		return 0, fmt.Errorf("sketch pairs: threshold %v, documents %d to %d of %d", o.Threshold, split, end, len(sketches))
 	}
+	keys := make([][]uint64, len(sketches))
 	total := 0
 	for i := range sketches {
-		total += len(sketches[i].Values)
+		keys[i] = o.keys(sketches[i])
+		total += len(keys[i])
 	}
 	if int64(total) > math.MaxUint32 {
 		return 0, fmt.Errorf("sketch pairs: %w: %d values, at most %d at once", ErrMemory, total, uint32(math.MaxUint32))
 	}
 	if o.Common == 0 {
-		o.Common = 200
+		o.Common = mostSharing
 	}
 	if end == 0 {
 		end = len(sketches)
 	}
-	l := newLists(len(sketches), func(i int) []uint64 { return sketches[i].Values })
+	l := newLists(len(sketches), func(i int) []uint64 { return keys[i] })
 	var near []int32
 	seen := make([]bool, len(sketches))
 	for a := split; a < end; a++ {
 		near = near[:0]
-		for _, x := range sketches[a].Values {
+		for _, x := range keys[a] {
 			after := l.after(x, int32(a))
 			for _, b := range after[:min(len(after), o.Common)] {
 				if !seen[b] {
@@ -133,17 +159,22 @@ func SketchPairs(sketches []minhash.MinSketch, o SketchOptions, split, end int, 
 		for _, b := range near {
 			seen[b] = false
 			p := SketchPair{A: a, B: int(b)}
-			p.Resemblance, p.ContainedA, p.ContainedB = minhash.MinEstimates(sketches[a], sketches[b])
-			v := p.Resemblance.Value()
-			if o.Contained {
-				v = max(p.ContainedA.Value(), p.ContainedB.Value())
-			}
-			if v >= o.Threshold && !emit(p) {
+			if p.measure(sketches[a], sketches[b], o) && !emit(p) {
 				return l.longer(o.Common), nil
 			}
 		}
 	}
 	return l.longer(o.Common), nil
+}
+
+// measure estimates the pair and reports whether it reaches the threshold.
+func (p *SketchPair) measure(a, b minhash.MinSketch, o SketchOptions) bool {
+	p.Resemblance, p.ContainedA, p.ContainedB = minhash.MinEstimates(a, b)
+	v := p.Resemblance.Value()
+	if o.Contained {
+		v = max(p.ContainedA.Value(), p.ContainedB.Value())
+	}
+	return v >= o.Threshold
 }
 
 // lists are the documents of each value, ascending: an inverted index. Values of one document alone

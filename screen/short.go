@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -29,6 +30,13 @@ type ShortOptions struct {
 	Grams     []int
 	Measure   Measure
 	Threshold float64 // least similarity, above 0 to 1; 0: 0.4
+	// Edits also finds texts at most so many edits apart, whatever the measure says: of few letters two
+	// edits leave little to measure. Never more than half the letters of the longer. 0: the measure
+	// alone.
+	Edits int
+	// Words takes grams of words instead of letters: the texts hold spaces between their words. An edit
+	// may change how a text divides into words, so neither Edit nor Edits goes with it.
+	Words bool
 }
 
 // Short finds similar ones among many short texts, too short for fingerprints: all pairs at or
@@ -68,7 +76,20 @@ func Letters(t *segment.Text) string {
 	return string(out)
 }
 
-// NewShort indexes texts, as Letters gives them; a text's number is its place. Empty texts are
+// Words returns the folded words of a text with a space between each two: what Short compares with
+// Words set.
+func Words(t *segment.Text) string {
+	var b strings.Builder
+	for i, w := range t.Words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strings.ToLower(t.Source[w.Start:w.End]))
+	}
+	return b.String()
+}
+
+// NewShort indexes texts, as Letters or Words gives them; a text's number is its place. Empty texts are
 // found by nothing.
 func NewShort(texts []string, o ShortOptions) (*Short, error) {
 	if o.Grams == nil {
@@ -77,8 +98,8 @@ func NewShort(texts []string, o ShortOptions) (*Short, error) {
 	if o.Threshold == 0 {
 		o.Threshold = 0.4
 	}
-	if !(o.Threshold > 0 && o.Threshold <= 1) || len(o.Grams) == 0 || slices.Min(o.Grams) < 1 || o.Measure < Jaccard || o.Measure > Edit {
-		return nil, fmt.Errorf("short texts: threshold %v, grams %v, measure %d: want above 0 to 1, lengths from 1, a known measure", o.Threshold, o.Grams, o.Measure)
+	if !(o.Threshold > 0 && o.Threshold <= 1) || len(o.Grams) == 0 || slices.Min(o.Grams) < 1 || o.Measure < Jaccard || o.Measure > Edit || o.Edits < 0 || o.Words && (o.Measure == Edit || o.Edits > 0) {
+		return nil, fmt.Errorf("short texts: threshold %v, grams %v, measure %d, %d edits: want above 0 to 1, lengths from 1, a known measure, edits from 0, and none with words", o.Threshold, o.Grams, o.Measure, o.Edits)
 	}
 	if int64(len(texts)) > math.MaxUint32 {
 		return nil, fmt.Errorf("short texts: %w: %d, at most %d at once", ErrMemory, len(texts), uint32(math.MaxUint32))
@@ -133,9 +154,19 @@ func (s *Short) cut(text string) shortText {
 	if !utf8.ValidString(text) {
 		text = string(t.letters)
 	}
+	var words []uint64
+	if s.o.Words {
+		for w := range strings.FieldsSeq(text) {
+			words = append(words, xxhash.Sum64String(w))
+		}
+	}
 	for _, m := range s.o.Grams {
 		from := len(t.grams)
-		t.grams = appendGrams([]byte(text), m, t.grams)
+		if s.o.Words {
+			t.grams = appendRuns(words, m, t.grams)
+		} else {
+			t.grams = appendGrams([]byte(text), m, t.grams)
+		}
 		for i := range t.grams[from:] {
 			t.grams[from+i] ^= uint64(m) * 0x9e3779b97f4a7c15 // a short text is no gram of its own length
 		}
@@ -186,21 +217,28 @@ func (s *Short) sort(t *shortText) {
 	case Cosine: // |A∩B| ≥ t·√(|A|·|B|), and |B| ≥ |A∩B|, so ≥ t²·|A|
 		shared = int(math.Ceil(s.o.Threshold*s.o.Threshold*float64(n) - 1e-9))
 	case Edit:
-		// The longer of a similar pair has at most l/t letters, so at most e edits are between them,
-		// and each touches at most m grams of length m.
-		e := int((1-s.o.Threshold)*float64(len(t.letters))/s.o.Threshold + 1e-9)
-		touched := 0
-		for _, m := range s.o.Grams {
-			touched += m * e
-			if len(t.letters) < m {
-				touched += 1 // its only gram is the whole text
-			}
-		}
-		shared = n - touched
+		// The longer of a similar pair has at most l/t letters, so at most e edits are between them.
+		shared = n - s.touched(t, int((1-s.o.Threshold)*float64(len(t.letters))/s.o.Threshold+1e-9))
+	}
+	if s.o.Edits > 0 {
+		// The longer has at most so many letters more, and at most half of them are edited.
+		shared = min(shared, n-s.touched(t, min(s.o.Edits, (len(t.letters)+s.o.Edits)/2)))
 	}
 	if t.prefix = 0; shared >= 1 {
 		t.prefix = n - shared + 1
 	}
+}
+
+// touched returns how many grams of a text so many edits can change: each m of length m.
+func (s *Short) touched(t *shortText, edits int) int {
+	n, size := 0, len(t.letters)
+	for _, m := range s.o.Grams {
+		n += m * edits
+		if size < m {
+			n++ // its only gram is the whole text
+		}
+	}
+	return n
 }
 
 // Near appends to dst the texts similar to the given one, most similar first, then by ID, and
@@ -208,20 +246,30 @@ func (s *Short) sort(t *shortText) {
 func (s *Short) Near(text string, dst []ShortHit) (hits []ShortHit, measured int) {
 	t := s.cut(text)
 	s.sort(&t)
-	return s.near(&t, 0, dst)
+	return s.near(&t, 0, 0, 1, dst)
 }
 
 // Pairs calls emit with every pair of texts a < b at or above the threshold with a from split to
 // end, both 0 for all, by a, then falling similarity. It returns how many pairs were measured. emit
 // returning false ends it. Several calls may divide the work.
 func (s *Short) Pairs(split, end int, emit func(a, b int, similarity float64) bool) (measured int) {
+	return s.pairs(split, end, 0, 1, emit)
+}
+
+// PairsOf is Pairs of one part of the grams, of parts by their hash: the parts together emit every
+// pair once, and may be done side by side.
+func (s *Short) PairsOf(part, parts int, emit func(a, b int, similarity float64) bool) (measured int) {
+	return s.pairs(0, 0, part, parts, emit)
+}
+
+func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarity float64) bool) (measured int) {
 	if end == 0 {
 		end = len(s.texts)
 	}
 	var hits []ShortHit
 	for a := split; a < end; a++ {
 		var n int
-		hits, n = s.near(&s.texts[a], a+1, hits[:0])
+		hits, n = s.near(&s.texts[a], a+1, part, parts, hits[:0])
 		measured += n
 		for _, h := range hits {
 			if !emit(a, h.ID, h.Similarity) {
@@ -232,16 +280,26 @@ func (s *Short) Pairs(split, end int, emit func(a, b int, similarity float64) bo
 	return measured
 }
 
-// near finds the texts from number least on.
-func (s *Short) near(t *shortText, least int, dst []ShortHit) ([]ShortHit, int) {
+// near finds the texts from number least on, of all parts of the grams or of one: the first gram that
+// both texts have among their rarest decides in which part a pair is found.
+func (s *Short) near(t *shortText, least, part, parts int, dst []ShortHit) ([]ShortHit, int) {
 	var candidates []uint32
 	if t.prefix == 0 {
 		candidates = s.ofLength(candidates, s.length, len(t.letters))
 	} else {
 		candidates = s.ofLength(candidates, s.loose, len(t.letters))
-		for _, g := range t.grams[:t.prefix] {
-			if r, ok := s.rank[g]; ok {
-				candidates = append(candidates, s.lists[r]...)
+	}
+	if parts > 1 {
+		candidates = slices.DeleteFunc(candidates, func(c uint32) bool { return int(c)%parts != part })
+	}
+	for _, g := range t.grams[:t.prefix] {
+		r, ok := s.rank[g]
+		if !ok || parts > 1 && g%uint64(parts) != uint64(part) {
+			continue
+		}
+		for _, c := range s.lists[r] {
+			if int(c) >= least && (parts == 1 || s.firstShared(t, &s.texts[c]) == g) {
+				candidates = append(candidates, c)
 			}
 		}
 	}
@@ -253,7 +311,7 @@ func (s *Short) near(t *shortText, least int, dst []ShortHit) ([]ShortHit, int) 
 			continue
 		}
 		measured++
-		if v := s.similarity(t, &s.texts[c]); v >= s.o.Threshold {
+		if v := s.similarity(t, &s.texts[c]); v >= s.o.Threshold || s.edited(t, &s.texts[c]) {
 			dst = append(dst, ShortHit{int(c), v})
 		}
 	}
@@ -263,17 +321,44 @@ func (s *Short) near(t *shortText, least int, dst []ShortHit) ([]ShortHit, int) 
 	return dst, measured
 }
 
-// ofLength appends the texts of ids, in order of length, that are not too long or short for a text
-// of n letters by edit similarity; by the other measures, all.
-func (s *Short) ofLength(dst, ids []uint32, n int) []uint32 {
-	if s.o.Measure != Edit || n == 0 {
-		return dst
+// firstShared returns the rarest gram among the rarest of both texts, which have one in common.
+func (s *Short) firstShared(a, b *shortText) uint64 {
+	x, y := a.grams[:a.prefix], b.grams[:b.prefix]
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		if x[i] == y[j] {
+			return x[i]
+		}
+		r, known := s.rank[x[i]]
+		if !known || r < s.rank[y[j]] {
+			i++
+		} else {
+			j++
+		}
 	}
-	from, _ := slices.BinarySearchFunc(ids, s.o.Threshold*float64(n)-1e-9, func(id uint32, l float64) int {
+	return 0
+}
+
+// edited reports whether few enough edits lie between two texts.
+func (s *Short) edited(a, b *shortText) bool {
+	most := min(s.o.Edits, max(len(a.letters), len(b.letters))/2)
+	return most > 0 && editsWithin(a.letters, b.letters, most)
+}
+
+// ofLength appends the texts of ids, in order of length, that are not too long or short for a text
+// of n letters by edits; by the other measures, none.
+func (s *Short) ofLength(dst, ids []uint32, n int) []uint32 {
+	low, high := math.Inf(1), math.Inf(-1)
+	if s.o.Measure == Edit && n > 0 {
+		low, high = s.o.Threshold*float64(n)-1e-9, float64(n)/s.o.Threshold+1e-9
+	}
+	if s.o.Edits > 0 && n > 0 {
+		low, high = min(low, float64(n-s.o.Edits)), max(high, float64(n+s.o.Edits))
+	}
+	from, _ := slices.BinarySearchFunc(ids, low, func(id uint32, l float64) int {
 		return cmp.Compare(float64(len(s.texts[id].letters)), l)
 	})
 	for _, id := range ids[from:] {
-		if float64(len(s.texts[id].letters)) > float64(n)/s.o.Threshold+1e-9 {
+		if float64(len(s.texts[id].letters)) > high {
 			break
 		}
 		dst = append(dst, id)
@@ -283,6 +368,13 @@ func (s *Short) ofLength(dst, ids []uint32, n int) []uint32 {
 
 // sizeFits reports whether the sizes alone allow the threshold.
 func (s *Short) sizeFits(a, b *shortText) bool {
+	if d := len(a.letters) - len(b.letters); max(d, -d) <= s.o.Edits {
+		return s.o.Edits > 0 || s.measureFits(a, b)
+	}
+	return s.measureFits(a, b)
+}
+
+func (s *Short) measureFits(a, b *shortText) bool {
 	x, y, t := float64(len(a.grams)), float64(len(b.grams)), s.o.Threshold
 	switch s.o.Measure {
 	case Cosine:
@@ -351,4 +443,35 @@ func editDistance(a, b []rune) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// editsWithin reports whether at most k edits make b of a: of the rows of editDistance only the 2k+1
+// cells beside the diagonal (Ukkonen 1985).
+func editsWithin(a, b []rune, k int) bool {
+	if d := len(a) - len(b); max(d, -d) > k {
+		return false
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		from, to := max(0, i-k), min(len(b), i+1+k) // cells of row i+1
+		diagonal := row[from]
+		if row[from] = i + 1; from > 0 {
+			row[from] = k + 1 // left of the band: out of reach
+		}
+		for j := from; j < to; j++ {
+			cost := diagonal
+			if x != b[j] {
+				above := k + 1
+				if j+1 <= i+k { // the cell of row i lies in its band
+					above = row[j+1]
+				}
+				cost = 1 + min(diagonal, row[j], above)
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)] <= k
 }

@@ -2,6 +2,7 @@ package screen_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -83,6 +84,60 @@ func edit(rng *rand.Rand, r []rune, alphabet []rune) []rune {
 	return slices.Insert(slices.Clone(r), at, letter)
 }
 
+// lengths are the grams of the options, or their default.
+func lengths(o screen.ShortOptions) []int {
+	if o.Grams == nil {
+		return []int{1, 2}
+	}
+	return o.Grams
+}
+
+// TestShortOfWords holds grams of words against measuring all pairs of the words themselves.
+func TestShortOfWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 2))
+	words := strings.Fields("the cat sat on a mat and ran off to see red blue sky 项目 申请")
+	var texts []string
+	for range 150 {
+		var text []string
+		for range 2 + rng.IntN(6) {
+			text = append(text, words[rng.IntN(len(words))])
+		}
+		texts = append(texts, strings.Join(text, " "))
+	}
+	// One rune for each word makes grams of words grams of letters.
+	coded := make([]string, len(texts))
+	for i, text := range texts {
+		for w := range strings.FieldsSeq(text) {
+			coded[i] += string(rune('A' + slices.Index(words, w)))
+		}
+	}
+	for _, o := range []screen.ShortOptions{{Threshold: 0.4}, {Threshold: 0.5, Grams: []int{2}}, {Measure: screen.Cosine, Threshold: 0.6}} {
+		var got, want [][2]int
+		emit := func(out *[][2]int) func(a, b int, v float64) bool {
+			return func(a, b int, v float64) bool { *out = append(*out, [2]int{a, b}); return true }
+		}
+		letters, err := screen.NewShort(coded, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		letters.Pairs(0, 0, emit(&want))
+		o.Words = true
+		s, err := screen.NewShort(texts, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Pairs(0, 0, emit(&got))
+		slices.SortFunc(got, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+		slices.SortFunc(want, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+		if !slices.Equal(got, want) || len(got) < 5 {
+			t.Errorf("%+v: %d pairs, want %d", o, len(got), len(want))
+		}
+	}
+	if _, err := screen.NewShort(texts, screen.ShortOptions{Words: true, Edits: 1}); err == nil {
+		t.Error("edits of words were taken")
+	}
+}
+
 // TestShortIsBruteForce compares the index with measuring all pairs, by every measure.
 func TestShortIsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -107,21 +162,22 @@ func TestShortIsBruteForce(t *testing.T) {
 	for _, o := range []screen.ShortOptions{
 		{Threshold: 0.4}, {Threshold: 0.7, Grams: []int{2}}, {Threshold: 1}, {Measure: screen.Cosine, Threshold: 0.6}, {Measure: screen.Cosine, Threshold: 0.5, Grams: []int{3}},
 		{Measure: screen.Edit, Threshold: 0.8}, {Measure: screen.Edit, Threshold: 0.5}, {Measure: screen.Edit, Threshold: 0.75, Grams: []int{2, 4}},
+		{Threshold: 0.4, Edits: 2}, {Threshold: 0.9, Edits: 1, Grams: []int{2}}, {Measure: screen.Edit, Threshold: 0.9, Edits: 3}, {Measure: screen.Cosine, Threshold: 0.8, Edits: 2, Grams: []int{1}},
 	} {
+		similar := func(a, b string) bool {
+			longer := float64(max(len([]rune(a)), len([]rune(b))))
+			edits := (1 - similarity(screen.Edit, a, b, nil)) * longer
+			return similarity(o.Measure, a, b, lengths(o)) >= o.Threshold || longer > 0 && edits < min(float64(o.Edits), math.Floor(longer/2))+0.5 && o.Edits > 0
+		}
 		s, err := screen.NewShort(texts, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lengths := o.Grams
-		if lengths == nil {
-			lengths = []int{1, 2}
-		}
 		want := map[[2]int]float64{}
 		for a := range texts {
 			for b := a + 1; b < len(texts); b++ {
-				v := similarity(o.Measure, texts[a], texts[b], lengths)
-				if v >= o.Threshold {
-					want[[2]int{a, b}] = v
+				if similar(texts[a], texts[b]) {
+					want[[2]int{a, b}] = similarity(o.Measure, texts[a], texts[b], lengths(o))
 				}
 			}
 		}
@@ -134,6 +190,19 @@ func TestShortIsBruteForce(t *testing.T) {
 				t.Errorf("%+v: %q and %q: got %v, want %v", o, texts[p[0]], texts[p[1]], g, v)
 			}
 		}
+		parted, twice := map[[2]int]float64{}, 0
+		for part := range 3 {
+			s.PairsOf(part, 3, func(a, b int, v float64) bool {
+				if _, ok := parted[[2]int{a, b}]; ok {
+					twice++
+				}
+				parted[[2]int{a, b}] = v
+				return true
+			})
+		}
+		if !maps.Equal(parted, got) || twice > 0 {
+			t.Errorf("%+v: %d pairs in parts, %d of them twice; want %d", o, len(parted), twice, len(got))
+		}
 		if len(got) != len(want) || len(want) < 20 {
 			t.Errorf("%+v: got %d pairs, want %d, at least 20", o, len(got), len(want))
 		}
@@ -142,7 +211,7 @@ func TestShortIsBruteForce(t *testing.T) {
 			hits, _ := s.Near(q, nil)
 			n := 0
 			for _, text := range texts {
-				if similarity(o.Measure, q, text, lengths) >= o.Threshold {
+				if similar(q, text) {
 					n++
 				}
 			}
@@ -191,7 +260,9 @@ func TestShortRecall(t *testing.T) {
 			least float64
 		}{
 			{screen.ShortOptions{}, 1, 0.99},
-			{screen.ShortOptions{Threshold: 0.25}, 2, 0.95},
+			{screen.ShortOptions{Edits: 2}, 2, 0.95},
+			{screen.ShortOptions{Edits: 2, Threshold: 0.8}, 2, 0.95},
+			{screen.ShortOptions{Measure: screen.Edit, Threshold: 0.75, Edits: 2}, 2, 0.95},
 		} {
 			s, err := screen.NewShort(texts, c.o)
 			if err != nil {

@@ -31,6 +31,9 @@ func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	if int64(len(prints)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
 	}
+	if d.F > 64 {
+		return nil, fmt.Errorf("tables of %d bits: prints of more than 64 bits take NewWideTables", d.F)
+	}
 	t := &Tables{design: d, prints: slices.Clone(prints), ids: make([]uint32, len(prints))}
 	for i, p := range prints {
 		if p&^ones(d.F) != 0 {
@@ -81,7 +84,7 @@ func (t *Tables) nearIn(i int, q uint64, dst []Hit) []Hit {
 	prefix := y >> shift
 	for j := lowerBound(table, prefix<<shift); j < len(table) && table[j]>>shift == prefix; j++ {
 		if d := distance(table[j], y); d <= t.design.K {
-			if p := l.Restore(table[j]); t.firstIn(i, p^q) {
+			if p := l.Restore(table[j]); firstOf(t.design, i, p^q) {
 				dst = t.append(dst, p, d)
 			}
 		}
@@ -89,11 +92,12 @@ func (t *Tables) nearIn(i int, q uint64, dst []Hit) []Hit {
 	return dst
 }
 
-// firstIn reports whether table i is the first in which two prints with this difference agree in
-// the leading bits: the duplicates of later tables are left out without a look at the others.
-func (t *Tables) firstIn(i int, difference uint64) bool {
+// firstOf reports whether table i is the first of the design in which two prints with this difference
+// agree in the leading bits: the duplicates of later tables are left out without a look at the
+// others.
+func firstOf(d *Design, i int, difference uint64) bool {
 	for j := range i {
-		if t.design.Tables[j].mask&difference == 0 {
+		if d.Tables[j].mask[0]&difference == 0 {
 			return false
 		}
 	}
@@ -116,15 +120,23 @@ type Hot struct {
 }
 
 // Hot returns the prints stored more than most times, most frequent first.
-func (t *Tables) Hot(most int) []Hot {
+func (t *Tables) Hot(most int) []Hot { return hot(t.prints, most) }
+
+// HotPrints returns the prints that occur more than most times, most frequent first. It sorts prints.
+func HotPrints(prints []uint64, most int) []Hot {
+	slices.Sort(prints)
+	return hot(prints, most)
+}
+
+func hot(sorted []uint64, most int) []Hot {
 	var out []Hot
-	for i := 0; i < len(t.prints); {
+	for i := 0; i < len(sorted); {
 		j := i + 1
-		for j < len(t.prints) && t.prints[j] == t.prints[i] {
+		for j < len(sorted) && sorted[j] == sorted[i] {
 			j++
 		}
 		if j-i > most {
-			out = append(out, Hot{t.prints[i], j - i})
+			out = append(out, Hot{sorted[i], j - i})
 		}
 		i = j
 	}

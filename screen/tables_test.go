@@ -244,7 +244,7 @@ func TestHot(t *testing.T) {
 }
 
 func TestDesignRefuses(t *testing.T) {
-	for _, c := range [][]int{{65, 3, 4}, {64, 3, 3}, {64, 3, 65}, {64, 64, 65}, {8, 3, 4, 7}, {64, 3, 40, 40}, {0, 0, 1}, {64, 3}} {
+	for _, c := range [][]int{{129, 3, 4}, {64, 3, 3}, {64, 3, 65}, {64, 64, 65}, {8, 3, 4, 7}, {64, 3, 40, 40}, {0, 0, 1}, {64, 3}} {
 		if _, err := screen.NewDesign(c[0], c[1], c[2:]...); err == nil {
 			t.Errorf("%v gave no error", c)
 		}

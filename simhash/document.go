@@ -195,6 +195,9 @@ func (f *Frequencies) Add(features []uint64) {
 // Documents returns the number of documents counted.
 func (f *Frequencies) Documents() int { return int(f.documents) }
 
+// Features returns the number of distinct features counted, each of which takes some 40 bytes.
+func (f *Frequencies) Features() int { return len(f.count) }
+
 // IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature of n of the N documents:
 // a feature of all documents has next to no weight, one of none the greatest.
 func (f *Frequencies) IDF(feature uint64) uint64 {

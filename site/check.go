@@ -28,6 +28,9 @@ type Submission struct {
 	Title string
 	Text  string
 	Flags []concordat.Flag // what its extraction noticed
+	// Dated is when it is from, and DatedBy who says so; empty: unknown.
+	Dated   concordat.Date
+	DatedBy concordat.DateOrigin
 }
 
 // CheckOptions say what a check compares with. The zero value asks all libraries with probes.
@@ -37,6 +40,12 @@ type CheckOptions struct {
 	Exact     bool                  // look up exact bands only: faster, finds less
 	Channel   Channel               // by what documents are nominated; zero: fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil: none
+	// Templates are given wordings besides those of the libraries: they give no score.
+	Templates []report.Template
+	// Short asks for titles, headings and other texts too short for fingerprints as well, from the
+	// least similarity ShortThreshold on, above 0 to 1; 0: 0.6.
+	Short          bool
+	ShortThreshold float64
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
 	// left out is said in the findings.
 	Candidates int
@@ -92,6 +101,12 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	}
 	if o.Candidates < 0 {
 		return nil, fmt.Errorf("submission %s: %d candidates: %w", sub.ID, o.Candidates, concordat.ErrInvalid)
+	}
+	if !(o.ShortThreshold >= 0 && o.ShortThreshold <= 1) {
+		return nil, fmt.Errorf("submission %s: least similarity %v of short texts: %w: want above 0, at most 1", sub.ID, o.ShortThreshold, concordat.ErrInvalid)
+	}
+	if err := sub.Dated.Validate(); err != nil {
+		return nil, fmt.Errorf("submission %s: %w", sub.ID, err)
 	}
 	if err := errors.Join(o.Channel.check(), o.checkForward()); err != nil {
 		return nil, err
@@ -180,6 +195,7 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Version: report.Version, Submission: p.Document, Scheme: p.Scheme, Sections: p.Sections, Skipped: p.Skipped,
 		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Made: s.o.Now(),
 		Threshold: cmp.Or(o.Threshold, defaultThreshold), Probe: q.Probe.String(),
+		Dated: sub.Dated, DatedBy: sub.DatedBy,
 	}
 	for _, l := range libraries {
 		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints), Missing: found.missing, Capped: found.capped, Took: time.Since(began)}
@@ -195,7 +211,36 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	if f.Passages, err = s.align(ctx, sub.Text, found.candidates, progress); err != nil {
 		return nil, err
 	}
+	if err := s.complete(ctx, f, p, q, o); err != nil {
+		return nil, err
+	}
 	return f, s.forward(ctx, task, f, sub, &o, found.candidates, progress)
+}
+
+// complete adds to findings what does not come from comparing texts: how common wording is, what
+// libraries hand out themselves, the short texts, and the ages of the sources.
+func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Profile, q *concordat.Query, o CheckOptions) error {
+	if err := s.countCommon(ctx, q, f.Passages); err != nil {
+		return err
+	}
+	f.Templates = slices.Clone(o.Templates)
+	for _, id := range q.Libraries {
+		ts, err := s.o.Store.Templates(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, t := range ts {
+			f.Templates = append(f.Templates, report.Template{Site: s.o.ID, Library: id, Name: t.Name, Text: t.Text})
+		}
+	}
+	var err error
+	if o.Short {
+		if f.Short, err = s.findShort(ctx, p, q, o.ShortThreshold); err != nil {
+			return err
+		}
+	}
+	f.Dates, err = s.ages(ctx, f)
+	return err
 }
 
 // asked is what the libraries answered.

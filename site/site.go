@@ -33,6 +33,10 @@ type Store interface {
 	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
 	Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]store.DocumentRow, error)
 	DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error
+	Templates(ctx context.Context, lib concordat.LibraryID) ([]store.Template, error)
+	ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(store.ShortText) bool) error
+	ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID, limit int) ([]store.ShortPlace, int, error)
+	ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error)
 	StartTask(ctx context.Context, t store.Task, worker string, lease time.Duration) (store.Task, error)
 	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause string) error
 	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"concordat"
@@ -117,6 +120,7 @@ const (
 	PurposeSession Purpose = "session" // a browser that is signed in
 	PurposeFirst   Purpose = "first"   // makes the first administrator, once
 	PurposeJoin    Purpose = "join"    // lets somebody choose the password of an account, once
+	PurposeAPI     Purpose = "api"     // a program that acts for an account
 )
 
 // Token is what proves who somebody is. The store keeps its hash only.
@@ -125,6 +129,26 @@ type Token struct {
 	Account string // empty for PurposeFirst
 	Made    time.Time
 	Expires time.Time
+	Name    string    // of PurposeAPI: what it is for
+	Scopes  []string  // of PurposeAPI: what it may do
+	Used    time.Time // of PurposeAPI: when last, to the hour; zero: never
+}
+
+// TokenID names a token without being one: the first half of its hash.
+type TokenID string
+
+const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used`
+
+func scanToken(s scanner) (TokenID, Token, error) {
+	var t Token
+	var hash, scopes string
+	var made, expires, used int64
+	err := s.Scan(&hash, &t.Purpose, &t.Account, &made, &expires, &t.Name, &scopes, &used)
+	t.Made, t.Expires, t.Used = instant(made), instant(expires), instant(used)
+	if scopes != "" {
+		t.Scopes = strings.Fields(scopes)
+	}
+	return TokenID(hash[:min(len(hash), 32)]), t, err
 }
 
 func tokenHash(secret string) string {
@@ -138,8 +162,8 @@ func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
 		if _, err := c.exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
 			return err
 		}
-		_, err := c.exec(ctx, `INSERT INTO token (hash, purpose, account, made, expires) VALUES (?, ?, ?, ?, ?)`,
-			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires))
+		_, err := c.exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
+			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires), prose(t.Name), strings.Join(t.Scopes, " "))
 		return err
 	})
 	return db.fail(err, "keep a token")
@@ -148,12 +172,98 @@ func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
 // Token returns the token of that secret and purpose while it has not expired, or
 // concordat.ErrNotFound.
 func (db *DB) Token(ctx context.Context, secret string, p Purpose) (Token, error) {
-	t := Token{Purpose: p}
-	var made, expires int64
-	err := db.read().row(ctx, `SELECT account, made, expires FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
-		tokenHash(secret), p, stamp(db.now())).Scan(&t.Account, &made, &expires)
-	t.Made, t.Expires = instant(made), instant(expires)
+	_, t, err := scanToken(db.read().row(ctx, `SELECT `+tokenColumns+` FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
+		tokenHash(secret), p, stamp(db.now())))
 	return t, db.fail(err, "token")
+}
+
+// UseToken is Token, and notes that it was used.
+func (db *DB) UseToken(ctx context.Context, secret string, p Purpose) (Token, error) {
+	t, err := db.Token(ctx, secret, p)
+	now := db.now().UTC().Truncate(time.Hour)
+	if err != nil || t.Used.Equal(now) {
+		return t, err
+	}
+	t.Used = now
+	err = db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE token SET used = ? WHERE hash = ?`, stamp(now), tokenHash(secret))
+		return err
+	})
+	return t, db.fail(err, "token")
+}
+
+// Tokens returns the tokens of an account and a purpose that have not expired, newest first, by
+// TokenID.
+func (db *DB) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID, []Token, error) {
+	var ids []TokenID
+	ts, err := collect(ctx, db.read(), func(s scanner) (Token, error) {
+		id, t, err := scanToken(s)
+		ids = append(ids, id)
+		return t, err
+	}, `SELECT `+tokenColumns+` FROM token WHERE account = ? AND purpose = ? AND expires > ? ORDER BY made DESC, hash`, account, p, stamp(db.now()))
+	return ids, ts, db.fail(err, "tokens of %s", account)
+}
+
+// RevokeToken forgets the token of an account that has the TokenID; one that is not there is no error.
+func (db *DB) RevokeToken(ctx context.Context, account string, id TokenID) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
+		return err
+	})
+	return db.fail(err, "revoke a token of %s", account)
+}
+
+const (
+	// repeatTime is how long an answer is given again.
+	repeatTime = 24 * time.Hour
+	// workTime is how long work may take before it counts as broken off.
+	workTime = time.Hour
+)
+
+// BeginOnce begins work that an account asked for under a key, such as an Idempotency-Key, or returns
+// the answer of the one before. It fails with concordat.ErrInvalid where the key was used for
+// another request, and with concordat.ErrUnavailable while the first is still at work. request is a
+// hash of what is asked.
+func (db *DB) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
+	err = db.write(ctx, func(c conn) error {
+		now := db.now()
+		if _, err := c.exec(ctx, `DELETE FROM repeatable WHERE expires <= ?`, stamp(now)); err != nil {
+			return err
+		}
+		var before string
+		err := c.row(ctx, `SELECT request, answer FROM repeatable WHERE account = ? AND key = ?`, account, key).Scan(&before, &answer)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			_, err = c.exec(ctx, `INSERT INTO repeatable (account, key, request, answer, expires) VALUES (?, ?, ?, '', ?)`,
+				account, key, request, stamp(now.Add(workTime)))
+			return err
+		case err != nil:
+			return err
+		case before != request:
+			return fmt.Errorf("%w: the key was used for another request", concordat.ErrInvalid)
+		case answer == "":
+			return fmt.Errorf("%w: the first request of this key is still at work", concordat.ErrUnavailable)
+		}
+		return nil
+	})
+	if err != nil {
+		answer = ""
+	}
+	return answer, db.fail(err, "key %s", key)
+}
+
+// EndOnce keeps the answer of what BeginOnce began; an empty one lets the key be used anew.
+func (db *DB) EndOnce(ctx context.Context, account, key, answer string) error {
+	err := db.write(ctx, func(c conn) error {
+		var err error
+		if answer == "" {
+			_, err = c.exec(ctx, `DELETE FROM repeatable WHERE account = ? AND key = ?`, account, key)
+		} else {
+			_, err = c.exec(ctx, `UPDATE repeatable SET answer = ?, expires = ? WHERE account = ? AND key = ?`, answer, stamp(db.now().Add(repeatTime)), account, key)
+		}
+		return err
+	})
+	return db.fail(err, "key %s", key)
 }
 
 // DeleteToken forgets a token; one that is not there is no error.

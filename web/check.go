@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -55,48 +56,60 @@ func (u *upload) field(name string) string {
 // answered.
 func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	u, err := w.read(rw, r)
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
+	var ids []concordat.TaskID
+	if err == nil {
+		ids, err = w.hand(r.Context(), v, u)
 	}
-	if text := u.field("text"); strings.TrimSpace(text) != "" {
-		u.jobs = append(u.jobs, site.Job{Name: "text", Title: u.field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
-	}
-	if len(u.jobs) == 0 {
+	switch {
+	case errors.Is(err, errNothing):
 		w.showNew(rw, r, v, http.StatusBadRequest, "new.nothing")
-		return
+	case err != nil:
+		w.fail(rw, r, v, err)
+	case len(ids) == 1:
+		http.Redirect(rw, r, "/checks/"+string(ids[0]), http.StatusSeeOther)
+	default:
+		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	}
-	for _, l := range u.fields["library"] {
-		for i := range u.jobs {
-			u.jobs[i].Libraries = append(u.jobs[i].Libraries, concordat.LibraryID(l))
+}
+
+var errNothing = fmt.Errorf("%w: no file and no text", concordat.ErrInvalid)
+
+// hand puts a check of each file and text into the queue.
+func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
+	jobs := u.jobs
+	if text := u.field("text"); strings.TrimSpace(text) != "" {
+		jobs = append(jobs, site.Job{Name: "text", Title: u.field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
+	}
+	if len(jobs) == 0 {
+		return nil, errNothing
+	}
+	template := u.field("template")
+	if template != "" && !slices.Contains(w.o.Templates(), template) {
+		return nil, fmt.Errorf("template %q: %w", template, concordat.ErrInvalid)
+	}
+	var libraries []concordat.LibraryID
+	for _, name := range u.fields["library"] {
+		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 		}
-	}
-	if t := u.field("template"); t != "" && !slices.Contains(w.o.Templates(), t) {
-		w.fail(rw, r, v, fmt.Errorf("template %q: %w", t, concordat.ErrInvalid))
-		return
+		libraries = append(libraries, l.ID)
 	}
 	batch := ""
-	if len(u.jobs) > 1 {
+	if len(jobs) > 1 {
 		batch = strings.ToLower(rand.Text())
 	}
-	var first concordat.TaskID
-	for _, j := range u.jobs {
-		j.Template = u.field("template")
-		id, err := w.o.Queue.Submit(r.Context(), v.Name, batch, j)
+	var ids []concordat.TaskID
+	for _, j := range jobs {
+		j.Template, j.Libraries = template, libraries
+		id, err := w.o.Queue.Submit(ctx, v.Name, batch, j)
 		if err != nil {
-			w.fail(rw, r, v, err)
-			return
+			return ids, err
 		}
-		if first == "" {
-			first = id
-		}
-		w.audit(r.Context(), v.Name, "check_submitted", map[string]any{"task": id, "file": j.File})
+		ids = append(ids, id)
+		w.audit(ctx, v.Name, "check_submitted", map[string]any{"task": id, "file": j.File})
 	}
-	to := "/checks/" + string(first)
-	if len(u.jobs) > 1 {
-		to = "/checks"
-	}
-	http.Redirect(rw, r, to, http.StatusSeeOther)
+	return ids, nil
 }
 
 // read reads the form as it comes in: files go to disk, never whole into memory.

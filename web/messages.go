@@ -76,6 +76,7 @@ var messages = map[string][2]string{
 	"title.login":     {"Sign in", "登录"},
 	"title.first":     {"First administrator", "首位管理员"},
 	"title.join":      {"Choose a password", "设置密码"},
+	"title.account":   {"Account", "账号"},
 	"title.people":    {"People", "人员"},
 	"title.error":     {"This did not work", "操作未完成"},
 
@@ -106,6 +107,19 @@ var messages = map[string][2]string{
 	"first.differ":  {"The two passwords differ.", "两次输入的密码不一致。"},
 
 	"join.submit": {"Keep the password and sign in", "保存密码并登录"},
+
+	"account.tokens":  {"Programs that act for this account", "代表本账号的程序"},
+	"account.explain": {"A token lets a learning platform or a portal hand in documents and read reports by the HTTP interface.", "令牌允许教学平台或申报系统通过 HTTP 接口提交文档、读取报告。"},
+	"account.secret":  {"This is the token. It is not shown again.", "令牌如下，不再显示。"},
+	"account.add":     {"New token", "新建令牌"},
+	"account.name":    {"What it is for", "用途"},
+	"account.may":     {"It may", "权限"},
+	"account.used":    {"Last used", "最近使用"},
+	"account.expires": {"Expires", "有效期至"},
+	"account.revoke":  {"Revoke", "吊销"},
+
+	"scope.read":  {"read checks and reports", "读取检测与报告"},
+	"scope.check": {"hand in and cancel", "提交与取消检测"},
 
 	"people.caption":  {"People who may sign in", "可登录的人员"},
 	"people.title":    {"Name", "姓名"},

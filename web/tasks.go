@@ -80,9 +80,13 @@ func (w *Web) mayChange(v *visitor, t store.Task) bool {
 
 // task returns the task of the request if the visitor may see it; else it does not exist for them.
 func (w *Web) task(r *http.Request, v *visitor) (store.Task, error) {
-	t, err := w.o.Store.Task(r.Context(), concordat.TaskID(r.PathValue("id")))
+	return w.visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+}
+
+func (w *Web) visible(ctx context.Context, v *visitor, id concordat.TaskID) (store.Task, error) {
+	t, err := w.o.Store.Task(ctx, id)
 	if err == nil && !v.seesAll() && t.Owner != v.Name {
-		err = fmt.Errorf("task %s of %s: %w", t.ID, t.Owner, concordat.ErrNotFound)
+		err = fmt.Errorf("task %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	return t, err
 }
@@ -173,18 +177,23 @@ func (w *Web) report(ctx context.Context, v *visitor, t store.Task, rules report
 	return report.Build(f, rules), nil
 }
 
+// currentReport is the report by the rules in force.
+func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task) (*report.Report, error) {
+	if !hasReport(t) {
+		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	now, err := w.review(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	return w.report(ctx, v, t, now.Rules)
+}
+
 func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
-	if err == nil && !hasReport(t) {
-		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
-	}
-	var now *review
-	if err == nil {
-		now, err = w.review(r.Context(), t.ID)
-	}
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.report(r.Context(), v, t, now.Rules)
+		rep, err = w.currentReport(r.Context(), v, t)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -218,18 +227,25 @@ func attachment(t store.Task, ending string) string {
 
 func (w *Web) cancel(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
-	if err == nil && !w.mayChange(v, t) {
-		err = fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
-	}
 	if err == nil {
-		err = w.o.Queue.Cancel(r.Context(), t.ID, "cancelled by "+v.Name)
+		err = w.cancelTask(r.Context(), v, t)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "check_cancelled", map[string]any{"task": t.ID})
 	http.Redirect(rw, r, "/checks/"+string(t.ID), http.StatusSeeOther)
+}
+
+func (w *Web) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
+	if !w.mayChange(v, t) {
+		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
+	}
+	if err := w.o.Queue.Cancel(ctx, t.ID, "cancelled by "+v.Name); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "check_cancelled", map[string]any{"task": t.ID})
+	return nil
 }
 
 // heartBeat keeps a connection open that has nothing to say.

@@ -167,9 +167,12 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /checks/{id}/rules", w.as(all[:2], w.changeRules))
 	m.HandleFunc("POST /checks/{id}/notes", w.as(all[:2], w.addNote))
 	m.HandleFunc("GET /libraries", w.as(all, w.librariesPage))
+	m.HandleFunc("GET /account", w.as(all, w.accountPage))
+	m.HandleFunc("POST /account/tokens", w.as(all, w.changeTokens))
 	m.HandleFunc("GET /people", w.as(all[:1], w.peoplePage))
 	m.HandleFunc("POST /people", w.as(all[:1], w.addPerson))
 	m.HandleFunc("POST /people/{name}", w.as(all[:1], w.changePerson))
+	w.api()
 	m.HandleFunc("/", w.as(all, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))

@@ -28,7 +28,7 @@ type desk struct {
 // openDesk joins the parts of the pages.
 func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
-	d := &desk{reader: a.reader(extraction(o.config))}
+	d := &desk{reader: a.reader(extraction(o.config), 0)}
 	files := store.OpenFiles(filepath.Join(o.dir, originalsName))
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,

@@ -148,9 +148,11 @@ type reader struct {
 	err     error
 }
 
-// reader returns the extractor of the program: compiled parts are kept in the user's cache folder.
-func (a *app) reader(limits sandbox.Options) *reader {
+// reader returns the extractor of the program for so many files: compiled parts are kept in the user's
+// cache folder.
+func (a *app) reader(limits sandbox.Options, files int) *reader {
 	r := &reader{options: limits}
+	r.options.Files = files
 	if cache, err := os.UserCacheDir(); err == nil {
 		r.options.CacheDir = filepath.Join(cache, "concordat")
 	}

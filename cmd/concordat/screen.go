@@ -2,24 +2,20 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"path/filepath"
 	"runtime"
 	"slices"
-	"sync/atomic"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/minhash"
 	"concordat/screen"
 	"concordat/segment"
-	"concordat/simhash"
 )
 
 // The methods of screen. The exact pass comes before each.
@@ -31,19 +27,49 @@ const (
 	methodShort       = "short"
 )
 
-const (
-	sketchSize      = 100 // values of a sketch: 800 bytes
-	shingleWords    = 5
-	simhashDistance = 3
-	simhashMemory   = 1 << 30
-	shortLetters    = 200 // longest text of the short method
-	mostFolded      = 100 // copies of one text whose pairs are all printed
-)
+const mostFolded = 100 // copies of one text whose pairs are all printed
 
+// screenFlags are the question. What is not in its JSON says only how the answer is shown or worked
+// out, and may differ when a screening goes on.
 type screenFlags struct {
-	library, against, method string
-	threshold                float64
+	Library   string  `json:"library"`
+	Against   string  `json:"against,omitempty"`
+	Method    string  `json:"method"`
+	Threshold float64 `json:"threshold"`
+	Contained bool    `json:"contained,omitempty"`
+	Template  string  `json:"template,omitempty"`
+	MemoryMiB int     `json:"memory_mib"` // it decides how the work is divided
+
+	Print   printOptions `json:"print,omitzero"`
+	Shingle shingleFlags `json:"shingle,omitzero"`
+	Short   shortFlags   `json:"short,omitzero"`
+
+	Scheme concordat.Scheme `json:"scheme"`
+	Site   concordat.SiteID `json:"site"`
+
+	work, out, dates, keep string
+	removal                float64
 }
+
+// shingleFlags are the options of the method shingle.
+type shingleFlags struct {
+	Width   int    `json:"width"`
+	Letters bool   `json:"letters,omitempty"`
+	Sketch  int    `json:"sketch,omitempty"`  // values of MIN_s
+	Modulus uint64 `json:"modulus,omitempty"` // m of MOD_m; 0: MIN_s
+	Super   int    `json:"super,omitempty"`
+}
+
+// shortFlags are the options of the method short.
+type shortFlags struct {
+	Grams   []int  `json:"grams"`
+	Words   bool   `json:"words,omitempty"`
+	Measure string `json:"measure"`
+	Edits   int    `json:"edits"`
+	Longest int    `json:"longest"` // letters
+}
+
+var measures = map[string]screen.Measure{"jaccard": screen.Jaccard, "cosine": screen.Cosine, "edit": screen.Edit}
 
 func (a *app) screenCommand() *cobra.Command {
 	var f screenFlags
@@ -51,78 +77,179 @@ func (a *app) screenCommand() *cobra.Command {
 		Use: "screen --library L", Short: "Find near-duplicates in a whole library, or between two", Args: cobra.NoArgs,
 		Long: `Screen compares every document of a library with every other, or with all of another library, and prints
 the pairs whose resemblance reaches the threshold, then the clusters they form, each with a
-representative. It removes nothing.
+representative and who may come from whom, then which documents another stands for. It removes nothing.
 
 Texts that are the same but for case, spaces and punctuation are found first, whatever the method:
   fingerprint  by sentence fingerprints: shared passages; resemblance is the covered characters of
                both over all characters of both
-  shingle      by 100 sampled runs of five words: estimated resemblance and containment
-  simhash      by one 64-bit print a document, at most 3 bits apart: versions of the same text only
-  short        by letters and pairs of letters, for texts of up to 200 letters`,
+  shingle      by sampled runs of words: estimated resemblance and containment
+  simhash      by one print a document: versions of the same text only
+  short        by letters and pairs of letters, for short texts
+
+What is done is kept in the folder of the site, or of --work, until the results are out: after an
+interruption or on a full disk the same command goes on. --out writes a page with pictures, tables and
+the list of what could be removed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.library == "" {
-				return usagef("--library is missing: which library is to be screened?")
-			}
-			if !slices.Contains([]string{methodFingerprint, methodSimhash, methodShingle, methodShort}, f.method) {
-				return usagef("--method %q: want fingerprint, simhash, shingle or short", f.method)
-			}
-			if !(f.threshold > 0 && f.threshold <= 1) {
-				return usagef("--threshold %v: want a share above 0, at most 1", f.threshold)
+			if err := f.check(); err != nil {
+				return err
 			}
 			return a.with(cmd.Context(), withIndex, func(o *opened) error { return a.screen(cmd.Context(), o, f) })
 		},
 	}
-	c.Flags().StringVar(&f.library, "library", "", "library to screen")
-	c.Flags().StringVar(&f.against, "against", "", "compare with this library instead of within itself")
-	c.Flags().StringVar(&f.method, "method", methodFingerprint, "fingerprint, simhash, shingle or short")
-	c.Flags().Float64Var(&f.threshold, "threshold", 0.3, "least resemblance of a pair that is printed")
+	f.define(c)
+	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(), a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand())
 	return c
 }
 
-// screened is a distinct text of the libraries.
-type screened struct {
-	members  [2][]concordat.DocumentID // of --library, and of --against
-	document screen.Document           // method fingerprint
-	sketch   minhash.MinSketch         // method shingle
-	print    uint64                    // method simhash
-	letters  string                    // method short
-	blank    bool                      // the method has nothing to compare
+func (f *screenFlags) define(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&f.Library, "library", "", "library to screen")
+	fl.StringVar(&f.Against, "against", "", "compare with this library instead of within itself")
+	fl.StringVar(&f.Method, "method", methodFingerprint, "fingerprint, simhash, shingle or short")
+	fl.Float64Var(&f.Threshold, "threshold", 0.3, "least resemblance of a pair that is printed")
+	fl.BoolVar(&f.Contained, "contained", false, "the threshold is for the share of either document that is in the other (fingerprint, shingle)")
+	fl.StringVar(&f.Template, "template", "", "section template: say which sections overlap (fingerprint)")
+	fl.IntVar(&f.MemoryMiB, "memory", 1024, "memory for comparing in MiB, about")
+	fl.StringVar(&f.work, "work", "", "folder for unfinished work (default: screen in the folder of the site)")
+	fl.StringVar(&f.out, "out", "", "folder for a page with pictures, tables (CSV, JSON lines) and the removal list")
+	fl.StringVar(&f.dates, "dates", "", "file of lines DOCUMENT TAB DATE, such as 2019-05 (default: when a document was added)")
+	fl.StringVar(&f.keep, "keep", keepOldest, "of near-copies the removal list keeps the oldest, newest, longest or central one")
+	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "least resemblance to a kept document of one on the removal list")
+	f.Print.define(c)
+	fl.IntVar(&f.Shingle.Width, "width", 5, "words, or letters, of a shingle")
+	fl.BoolVar(&f.Shingle.Letters, "letters", false, "shingles of letters instead of words")
+	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "values of a sketch, 8 bytes each")
+	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in so many shingles, whatever the length, instead of --sketch of them")
+	fl.IntVar(&f.Shingle.Super, "super", 0, "gather candidates by super-shingles of so many values: faster, of great resemblance only")
+	fl.IntSliceVar(&f.Short.Grams, "grams", []int{1, 2}, "lengths of the runs of letters that short texts share")
+	fl.BoolVar(&f.Short.Words, "words", false, "runs of words instead of letters in short texts")
+	fl.StringVar(&f.Short.Measure, "measure", "jaccard", "similarity of short texts: jaccard, cosine or edit")
+	fl.IntVar(&f.Short.Edits, "edits", 2, "also find short texts so many edits apart")
+	fl.IntVar(&f.Short.Longest, "longest", 200, "letters of the longest short text")
+}
+
+// check refuses what makes no sense, and forgets the options of other methods.
+func (f *screenFlags) check() error {
+	switch {
+	case f.Library == "":
+		return usagef("--library is missing: which library is to be screened?")
+	case !slices.Contains([]string{methodFingerprint, methodSimhash, methodShingle, methodShort}, f.Method):
+		return usagef("--method %q: want fingerprint, simhash, shingle or short", f.Method)
+	case !(f.Threshold > 0 && f.Threshold <= 1):
+		return usagef("--threshold %v: want a share above 0, at most 1", f.Threshold)
+	case !(f.removal > 0 && f.removal <= 1):
+		return usagef("--removal-threshold %v: want a share above 0, at most 1", f.removal)
+	case f.MemoryMiB < 64 || f.MemoryMiB > 1<<20:
+		return usagef("--memory %d: want 64 to %d MiB", f.MemoryMiB, 1<<20)
+	case !slices.Contains(keeps, f.keep):
+		return usagef("--keep %q: want oldest, newest, longest or central", f.keep)
+	case f.Contained && f.Method != methodFingerprint && f.Method != methodShingle:
+		return usagef("--contained: method %s does not measure containment", f.Method)
+	case f.Template != "" && f.Method != methodFingerprint:
+		return usagef("--template: method %s does not know where texts agree", f.Method)
+	}
+	if f.Method != methodSimhash {
+		f.Print = printOptions{}
+	} else if err := f.Print.check(); err != nil {
+		return err
+	}
+	if s := f.Shingle; f.Method != methodShingle {
+		f.Shingle = shingleFlags{}
+	} else if s.Width < 1 || s.Width > 1000 || s.Sketch < 1 || s.Sketch > 1<<20 || s.Super < 0 || s.Super > s.Sketch {
+		return usagef("--width %d, --sketch %d, --super %d: want 1 to 1000, 1 to %d, 0 to the sketch", s.Width, s.Sketch, s.Super, 1<<20)
+	}
+	if f.Method != methodShort {
+		f.Short = shortFlags{}
+		return nil
+	}
+	if f.Short.Words {
+		f.Short.Edits = 0 // words have no letters to edit
+	}
+	if f.Short.Longest < 1 || f.Short.Longest > 10_000 {
+		return usagef("--longest %d: want 1 to 10,000 letters", f.Short.Longest)
+	}
+	if _, err := f.shortOptions(); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+func (f *screenFlags) shortOptions() (screen.ShortOptions, error) {
+	m, ok := measures[f.Short.Measure]
+	if !ok {
+		return screen.ShortOptions{}, fmt.Errorf("--measure %q: want jaccard, cosine or edit", f.Short.Measure)
+	}
+	o := screen.ShortOptions{Grams: f.Short.Grams, Measure: m, Threshold: f.Threshold, Edits: f.Short.Edits, Words: f.Short.Words}
+	_, err := screen.NewShort(nil, o)
+	return o, err
 }
 
 // screening is one run.
 type screening struct {
 	screenFlags
-	site  *opened
-	self  bool
-	texts []*screened
-	pairs []screenPair
-	sum   screenSummary
+	app      *app
+	site     *opened
+	self     bool
+	template *segment.Template
+	printer  *printMaker
+	work     *work
+	docs     []screenDoc
+	texts    []screenText
+	pairs    []foundPair
+	sum      screenSummary
 }
 
-func (a *app) screen(ctx context.Context, o *opened, f screenFlags) error {
-	for _, lib := range []string{f.library, f.against} {
-		if lib == "" && lib != f.library {
-			continue
-		}
-		if _, err := o.store.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
-			return usagef("no library %q; concordat library list shows them", lib)
-		} else if err != nil {
-			return err
-		}
-	}
-	s := &screening{screenFlags: f, site: o, self: f.against == "" || f.against == f.library}
-	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.library), Method: f.method, Threshold: f.threshold}
-	if !s.self {
-		s.sum.Against = concordat.LibraryID(f.against)
-	}
-	if err := a.readScreened(ctx, s); err != nil {
+// screenDoc is a document of the libraries.
+type screenDoc struct {
+	Side    int                  `json:"side"` // 0: of --library, 1: of --against
+	Library concordat.LibraryID  `json:"library"`
+	ID      concordat.DocumentID `json:"id"`
+	Title   string               `json:"title,omitempty"`
+	Added   time.Time            `json:"added"`
+	Letters int                  `json:"letters"`
+	Text    int                  `json:"text"` // its place in texts
+}
+
+// screenText is a distinct text.
+type screenText struct {
+	members [2][]int32 // of docs, by side
+	at      int64      // of its record in work.texts
+	blank   bool       // the method has nothing to compare
+}
+
+// foundPair is a pair of texts that reaches the threshold. NaN: not measured.
+type foundPair struct {
+	A           int              `json:"a"`
+	B           int              `json:"b"`
+	Resemblance float64          `json:"r"`
+	Contained   *[2]float64      `json:"c,omitempty"` // share of A in B, of B in A
+	Interval    *[2]float64      `json:"i,omitempty"` // 95 % interval of an estimated resemblance
+	Sections    []screenSections `json:"s,omitempty"`
+}
+
+// mostPairs bounds the pairs of a result, which are held in memory.
+const mostPairs = 5_000_000
+
+func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) {
+	s, err := a.newScreening(ctx, o, f)
+	if err != nil {
 		return err
 	}
-	s.exact()
-	if err := a.compareScreened(ctx, s); err != nil {
+	dates, err := readDates(f.dates)
+	if err != nil {
 		return err
 	}
-	if err := a.printScreened(s); err != nil {
+	parent := f.work
+	if parent == "" {
+		parent = filepath.Join(o.dir, "screen")
+	}
+	if s.work, err = openWork(parent, s.screenFlags); err != nil {
+		return err
+	}
+	if err := s.run(ctx, dates); err != nil {
+		return s.work.explain(errors.Join(err, s.work.close()))
+	}
+	if err := s.work.remove(); err != nil {
 		return err
 	}
 	if s.sum.Unread > 0 {
@@ -131,295 +258,243 @@ func (a *app) screen(ctx context.Context, o *opened, f screenFlags) error {
 	return nil
 }
 
-// readScreened reads the libraries once, joins identical texts, and prepares each distinct one.
-func (a *app) readScreened(ctx context.Context, s *screening) error {
-	b := a.bar(int64(s.site.shard.Stats().Documents), "reading")
-	defer b.done()
-	known := map[[sha256.Size]byte]*screened{}
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for d, err := range s.site.shard.Documents(gctx) {
-		b.add(1)
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
-			s.sum.Unread++
-			a.warn("%v", err)
+func (a *app) newScreening(ctx context.Context, o *opened, f screenFlags) (*screening, error) {
+	for _, lib := range []string{f.Library, f.Against} {
+		if lib == "" {
 			continue
 		}
-		side := 0
-		switch {
-		case d.Library == concordat.LibraryID(s.library):
-		case !s.self && d.Library == concordat.LibraryID(s.against):
-			side = 1
-		default:
-			continue
+		if _, err := o.store.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
+			return nil, usagef("no library %q; concordat library list shows them", lib)
+		} else if err != nil {
+			return nil, err
 		}
-		s.sum.Documents++
-		key := normalSum(d.Text)
-		text := known[key]
-		if text == nil {
-			text = &screened{}
-			known[key] = text
-			s.texts = append(s.texts, text)
-			g.Go(func() error { return s.prepare(d, text) })
-		}
-		text.members[side] = append(text.members[side], d.ID)
 	}
-	if err := errors.Join(g.Wait(), context.Cause(ctx)); err != nil {
+	if f.Against == f.Library {
+		f.Against = ""
+	}
+	f.Scheme, f.Site = o.profiler.Scheme(), o.config.Site.ID
+	s := &screening{screenFlags: f, app: a, site: o, self: f.Against == ""}
+	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.Library), Against: concordat.LibraryID(f.Against), Method: f.Method, Threshold: f.Threshold}
+	var err error
+	if f.Template != "" {
+		if s.template, err = o.template(f.Template); err != nil {
+			return nil, err
+		}
+	}
+	if f.Method == methodSimhash {
+		if s.printer, err = newPrintMaker(f.Print); err != nil {
+			return nil, err
+		}
+		if f.Print.IDF {
+			err = a.countFeatures(ctx, o, s.printer, int64(f.MemoryMiB)<<20, f.Library, f.Against)
+		}
+	}
+	return s, err
+}
+
+func (s *screening) run(ctx context.Context, dates map[concordat.DocumentID]time.Time) error {
+	if err := s.read(ctx); err != nil {
 		return err
 	}
-	s.sum.Distinct = len(s.texts)
+	if err := s.compare(ctx); err != nil {
+		return err
+	}
+	r := s.results(dates)
+	if s.out != "" {
+		if err := s.writeOut(r); err != nil {
+			return err
+		}
+	}
+	return s.app.printScreened(s, r)
+}
+
+// read reads the libraries once, joins identical texts, and prepares each distinct one, or takes what
+// an earlier run has prepared as long as the documents are the same.
+func (s *screening) read(ctx context.Context) error {
+	old, err := s.earlier()
+	if err != nil {
+		return err
+	}
+	libraries := []string{s.Library, s.Against}
+	total := int64(0)
+	for _, lib := range libraries {
+		if l, err := s.site.store.Library(ctx, concordat.LibraryID(lib)); err == nil {
+			total += int64(l.Documents)
+		}
+	}
+	b := s.app.bar(total, "reading")
+	defer b.done()
+	in := reading{s: s, old: old, known: map[textSum]int{}}
+	for side, lib := range libraries {
+		if lib == "" {
+			continue
+		}
+		for d, err := range s.site.shard.LibraryDocuments(ctx, concordat.LibraryID(lib)) {
+			b.add(1)
+			if ctx.Err() != nil {
+				return errors.Join(in.flush(context.WithoutCancel(ctx)), context.Cause(ctx))
+			}
+			if err != nil {
+				s.sum.Unread++
+				s.app.warn("%v", err)
+				continue
+			}
+			if err := in.add(ctx, side, d); err != nil {
+				return err
+			}
+		}
+	}
+	if err := in.flush(ctx); err != nil {
+		return err
+	}
+	s.sum.Documents, s.sum.Distinct, s.sum.Resumed = len(s.docs), len(s.texts), in.reused
 	for _, t := range s.texts {
 		if !t.blank {
 			s.sum.Compared++
 		}
 	}
-	return nil
+	return s.dropStale(in.reused == len(s.docs) && len(old) == len(s.docs))
 }
 
-// normalSum is equal for texts that are the same but for case, spaces and punctuation.
-func normalSum(text string) [sha256.Size]byte {
-	b := make([]byte, 0, len(text))
-	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) {
-			b = utf8.AppendRune(b, unicode.ToLower(r))
-		}
-	}
-	return sha256.Sum256(b)
+// textRecord is the head of a record of work.texts; what the method compares follows it where the text
+// is the first of its kind.
+type textRecord struct {
+	screenDoc
+	Sum   textSum `json:"sum"`
+	Blank bool    `json:"blank,omitempty"`
 }
 
-// prepare makes of a text what the method compares.
-func (s *screening) prepare(d *concordat.Document, out *screened) error {
-	t, err := segment.Split(d.Text)
-	if err != nil {
-		return fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
+// oldText is a record of an earlier run.
+type oldText struct {
+	textRecord
+	at, end int64
+}
+
+// earlier reads the records of an earlier run of the same question.
+func (s *screening) earlier() ([]oldText, error) {
+	var old []oldText
+	err := s.work.texts.replay(func(b []byte, at int64) bool {
+		head, _, err := splitRecord(b)
+		var r textRecord
+		if err != nil || json.Unmarshal(head, &r) != nil || r.Text < 0 || r.Text > len(old) {
+			return false
+		}
+		old = append(old, oldText{r, at, at + recordHead + int64(len(b))})
+		return true
+	})
+	if len(old) > 0 {
+		s.app.warn("going on with a screening that was begun: %d documents are prepared", len(old))
 	}
-	switch s.method {
-	case methodFingerprint:
-		p, err := s.site.profiler.Profile(*d, nil)
-		if err != nil {
-			return err
-		}
-		out.document = screen.NewDocument(p, t)
-		out.blank = len(out.document.Indexed) == 0
-	case methodShingle:
-		out.sketch = minhash.NewShingler(nil).Min(screen.Shingling{Width: shingleWords}.Append(t, nil), sketchSize)
-		out.blank = out.sketch.Set == 0
-	case methodSimhash:
-		printer, err := simhash.NewPrinter(simhash.HashMix, nil)
-		if err != nil {
-			return err
-		}
-		var words []uint64
-		for _, w := range t.Words {
-			words = append(words, w.Hash)
-		}
-		out.print = printer.Print64(simhash.Weighting{TF: simhash.TFLog}.Weigh(words, nil))
-		out.blank = len(words) == 0
-	case methodShort:
-		out.letters = screen.Letters(t)
-		if out.blank = out.letters == "" || utf8.RuneCountInString(out.letters) > shortLetters; out.blank {
-			out.letters = ""
-		}
+	return old, err
+}
+
+// dropStale forgets what was found among other documents than those at hand.
+func (s *screening) dropStale(same bool) error {
+	if !same {
+		return s.work.found.cut(0)
 	}
 	return nil
 }
 
-// add notes a pair of documents.
-func (s *screening) add(a, b concordat.DocumentID, p screenPair) {
-	p.Type, p.A, p.B = "pair", a, b
-	p.LibraryA, p.LibraryB = s.sum.Library, s.sum.Library
-	if !s.self {
-		p.LibraryB = s.sum.Against
-	}
-	s.pairs = append(s.pairs, p)
+// reading takes documents in, in their order.
+type reading struct {
+	s      *screening
+	old    []oldText // not yet met
+	met    int
+	reused int
+	known  map[textSum]int // text by sum
+	batch  []incomingText
+	bytes  int
 }
 
-// exact notes the pairs of documents of one text.
-func (s *screening) exact() {
-	one := 1.0
-	p := screenPair{Method: methodExact, Resemblance: one, ContainmentA: &one, ContainmentB: &one}
-	note := func(a, b concordat.DocumentID) { s.add(a, b, p) }
-	for _, t := range s.texts {
-		if !s.self {
-			s.product(t.members[0], t.members[1], note)
+type incomingText struct {
+	doc    *concordat.Document
+	record textRecord
+	first  bool
+	body   []byte
+}
+
+const (
+	batchDocuments = 256
+	batchBytes     = 16 << 20
+)
+
+func (r *reading) add(ctx context.Context, side int, d *concordat.Document) error {
+	sum, letters := sumOf(d.Text)
+	rec := textRecord{screenDoc: screenDoc{Side: side, Library: d.Library, ID: d.ID, Title: d.Title, Added: d.Added, Letters: letters}, Sum: sum}
+	text, ok := r.known[sum]
+	if !ok {
+		text = len(r.s.texts)
+		r.known[sum] = text
+		r.s.texts = append(r.s.texts, screenText{})
+	}
+	rec.Text = text
+	t := &r.s.texts[text]
+	t.members[side] = append(t.members[side], int32(len(r.s.docs)))
+	r.s.docs = append(r.s.docs, rec.screenDoc)
+	if r.met < len(r.old) {
+		o := &r.old[r.met]
+		if o.Sum == sum && o.ID == d.ID && o.Library == d.Library && o.Side == side && o.Text == text {
+			r.met++
+			r.reused++
+			if !ok {
+				t.at, t.blank = o.at, o.Blank
+			}
+			return nil
+		}
+		// The libraries have changed: what comes after is prepared anew.
+		if err := r.s.work.texts.cut(o.at); err != nil {
+			return err
+		}
+		r.old = r.old[:r.met]
+	}
+	r.batch = append(r.batch, incomingText{doc: d, record: rec, first: !ok})
+	if r.bytes += len(d.Text); len(r.batch) == batchDocuments || r.bytes >= batchBytes {
+		return r.flush(ctx)
+	}
+	return nil
+}
+
+// flush prepares the batch on all cores and writes it in order.
+func (r *reading) flush(ctx context.Context) error {
+	if r.met < len(r.old) && len(r.batch) == 0 { // fewer documents than there were
+		if err := r.s.work.texts.cut(r.old[r.met].at); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range r.batch {
+		in := &r.batch[i]
+		if !in.first {
 			continue
 		}
-		all := t.members[0]
-		for i, a := range all {
-			if i > 0 && len(all) > mostFolded {
-				s.sum.Folded += len(all) - i - 1
-				continue
-			}
-			for _, b := range all[i+1:] {
-				note(a, b)
-			}
-		}
-	}
-}
-
-// found notes a pair of texts, as a pair of every two of their documents.
-func (s *screening) found(i, j int, p screenPair) {
-	x, y := s.texts[i], s.texts[j]
-	swapped := p
-	swapped.ContainmentA, swapped.ContainmentB = p.ContainmentB, p.ContainmentA
-	if s.self {
-		s.product(x.members[0], y.members[0], func(a, b concordat.DocumentID) {
-			if a > b {
-				s.add(b, a, swapped)
-			} else {
-				s.add(a, b, p)
-			}
-		})
-		return
-	}
-	s.product(x.members[0], y.members[1], func(a, b concordat.DocumentID) { s.add(a, b, p) })
-	s.product(y.members[0], x.members[1], func(a, b concordat.DocumentID) { s.add(a, b, swapped) })
-}
-
-// product calls each with every two documents, of very many copies only with those that have the
-// first of either.
-func (s *screening) product(as, bs []concordat.DocumentID, each func(a, b concordat.DocumentID)) {
-	for i, a := range as {
-		for j, b := range bs {
-			if i > 0 && j > 0 && len(as)*len(bs) > mostFolded*mostFolded {
-				s.sum.Folded += len(bs) - j
-				break
-			}
-			each(a, b)
-		}
-	}
-}
-
-// across reports whether two texts have documents to compare.
-func (s *screening) across(i, j int) bool {
-	x, y := s.texts[i], s.texts[j]
-	return s.self || len(x.members[0]) > 0 && len(y.members[1]) > 0 || len(y.members[0]) > 0 && len(x.members[1]) > 0
-}
-
-func (a *app) compareScreened(ctx context.Context, s *screening) error {
-	switch s.method {
-	case methodShingle:
-		return s.bySketch(ctx)
-	case methodSimhash:
-		return s.byPrint()
-	case methodShort:
-		return s.byLetters()
-	}
-	return a.byFingerprint(ctx, s)
-}
-
-// byFingerprint joins by bands, then compares the candidates on all cores.
-func (a *app) byFingerprint(ctx context.Context, s *screening) error {
-	docs := make([]screen.Document, len(s.texts))
-	for i, t := range s.texts {
-		docs[i] = t.document
-	}
-	joined := screen.Candidates(docs, screen.JoinOptions{Probe: concordat.ProbeOne})
-	joined.Pairs = slices.DeleteFunc(joined.Pairs, func(p [2]int) bool { return !s.across(p[0], p[1]) })
-	s.sum.Candidates, s.sum.Common = len(joined.Pairs), joined.Common+joined.Crowded
-	overlaps := make([]screen.Overlap, len(joined.Pairs))
-	b := a.bar(int64(len(joined.Pairs)), "comparing")
-	defer b.done()
-	var next atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	const stride = 256
-	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
-			for {
-				from := int(next.Add(stride)) - stride
-				if from >= len(joined.Pairs) || ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				to := min(from+stride, len(joined.Pairs))
-				for i := from; i < to; i++ {
-					overlaps[i] = screen.Compare(&docs[joined.Pairs[i][0]], &docs[joined.Pairs[i][1]])
-				}
-				b.add(to - from)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
+			var err error
+			in.body, in.record.Blank, err = r.s.prepare(in.doc)
+			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for i, o := range overlaps {
-		if o.Resemblance >= s.threshold {
-			s.found(joined.Pairs[i][0], joined.Pairs[i][1], screenPair{Method: methodFingerprint, Resemblance: o.Resemblance, ContainmentA: &o.ContainedA, ContainmentB: &o.ContainedB})
+	for _, in := range r.batch {
+		head, err := json.Marshal(in.record)
+		if err != nil {
+			return err
+		}
+		at, err := r.s.work.texts.append(joinRecord(head, in.body))
+		if err != nil {
+			return err
+		}
+		if in.first {
+			t := &r.s.texts[in.record.Text]
+			t.at, t.blank = at, in.record.Blank
 		}
 	}
-	return nil
-}
-
-// bySketch estimates from MIN_s sketches.
-func (s *screening) bySketch(ctx context.Context) error {
-	sketches := make([]minhash.MinSketch, len(s.texts))
-	for i, t := range s.texts {
-		sketches[i] = t.sketch
-	}
-	var err error
-	s.sum.Common, err = screen.SketchPairs(sketches, screen.SketchOptions{Threshold: s.threshold}, 0, 0, func(p screen.SketchPair) bool {
-		if s.across(p.A, p.B) {
-			s.sum.Candidates++
-			inA, inB := p.ContainedA.Value(), p.ContainedB.Value()
-			low, high := p.Resemblance.Interval(0.95)
-			s.found(p.A, p.B, screenPair{Method: methodShingle, Resemblance: p.Resemblance.Value(), ContainmentA: &inA, ContainmentB: &inB, Low: &low, High: &high})
-		}
-		return ctx.Err() == nil
-	})
-	return errors.Join(err, context.Cause(ctx))
-}
-
-// byPrint finds prints at most simhashDistance bits apart.
-func (s *screening) byPrint() error {
-	var prints []uint64
-	var of []int
-	for i, t := range s.texts {
-		if !t.blank {
-			prints, of = append(prints, t.print), append(of, i)
-		}
-	}
-	d, err := screen.NewPlan(screen.PlanOptions{K: simhashDistance, Prints: len(prints), Bytes: simhashMemory, Queries: len(prints)})
-	if err != nil {
-		return err
-	}
-	tables, err := screen.NewTables(d, prints)
-	if err != nil {
-		return err
-	}
-	var hits []screen.Hit
-	for i, p := range prints {
-		hits = tables.Near(p, hits[:0])
-		for _, h := range hits {
-			if int(h.ID) <= i || !s.across(of[i], of[h.ID]) {
-				continue
-			}
-			s.sum.Candidates++
-			// The angle between the weighted word vectors (Charikar 2002, section 3).
-			if r := math.Cos(math.Pi * float64(h.Distance) / 64); r >= s.threshold {
-				s.found(of[i], of[h.ID], screenPair{Method: methodSimhash, Resemblance: r})
-			}
-		}
-	}
-	return nil
-}
-
-// byLetters compares short texts by their letters and pairs of letters.
-func (s *screening) byLetters() error {
-	texts := make([]string, len(s.texts))
-	for i, t := range s.texts {
-		texts[i] = t.letters
-	}
-	short, err := screen.NewShort(texts, screen.ShortOptions{Threshold: s.threshold})
-	if err != nil {
-		return err
-	}
-	s.sum.Candidates = short.Pairs(0, 0, func(i, j int, similarity float64) bool {
-		if s.across(i, j) {
-			s.found(i, j, screenPair{Method: methodShort, Resemblance: similarity})
-		}
-		return true
-	})
-	return nil
+	r.batch, r.bytes = r.batch[:0], 0
+	return r.s.work.texts.flush()
 }

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"concordat"
 	"concordat/screen"
@@ -22,6 +27,19 @@ type screenPair struct {
 	ContainmentB *float64             `json:"containment_b"`
 	Low          *float64             `json:"resemblance_low,omitempty"` // 95 % interval of an estimate
 	High         *float64             `json:"resemblance_high,omitempty"`
+	Sections     []screenSections     `json:"sections,omitempty"` // with a template
+	a, b         int                  // of docs
+}
+
+// screenSections is how much of a section of one document is in a section of another, in letters and
+// digits and as a share of the section.
+type screenSections struct {
+	A            string  `json:"a"`
+	B            string  `json:"b"`
+	CoveredA     int     `json:"covered_a"`
+	CoveredB     int     `json:"covered_b"`
+	ContainmentA float64 `json:"containment_a"`
+	ContainmentB float64 `json:"containment_b"`
 }
 
 type screenMember struct {
@@ -29,10 +47,31 @@ type screenMember struct {
 	Document concordat.DocumentID `json:"document"`
 }
 
+// screenNode is a document of a cluster with where it may come from: of the earlier documents of its
+// pairs the one it resembles most.
+type screenNode struct {
+	screenMember
+	Title           string        `json:"title,omitempty"`
+	Date            time.Time     `json:"date"`
+	From            *screenMember `json:"from,omitempty"`
+	FromResemblance float64       `json:"from_resemblance,omitempty"`
+	doc             int
+}
+
 type screenCluster struct {
-	Type           string         `json:"type"`
-	Representative screenMember   `json:"representative"`
-	Documents      []screenMember `json:"documents"`
+	Type           string       `json:"type"`
+	Representative screenMember `json:"representative"`
+	Oldest         screenMember `json:"oldest"`
+	Documents      []screenNode `json:"documents"`
+}
+
+// screenRemoval is a document that another, which is kept, stands for.
+type screenRemoval struct {
+	Type string `json:"type"`
+	screenMember
+	Kept        screenMember `json:"kept"`
+	Resemblance float64      `json:"resemblance"`
+	doc         int
 }
 
 type screenSummary struct {
@@ -45,60 +84,215 @@ type screenSummary struct {
 	Distinct   int                 `json:"distinct"`   // texts, after the exact pass
 	Compared   int                 `json:"compared"`   // distinct texts the method could compare
 	Unread     int                 `json:"unread"`     // documents that could not be read
+	Resumed    int                 `json:"resumed"`    // documents that an interrupted run had prepared
 	Candidates int                 `json:"candidates"` // pairs that were measured
 	Common     int                 `json:"common"`     // features too common to compare all their documents with one another
 	Folded     int                 `json:"folded"`     // pairs of copies left out: each is paired with the first copy only
 	Pairs      int                 `json:"pairs"`
 	Clusters   int                 `json:"clusters"`
+	Removable  int                 `json:"removable"` // documents that another stands for
 }
 
-// clusters joins all documents of pairs, copies that were folded included.
-func (s *screening) clusters() []screenCluster {
-	number := map[screenMember]int{}
-	var members []screenMember
-	of := func(lib concordat.LibraryID, id concordat.DocumentID) int {
-		m := screenMember{lib, id}
-		n, ok := number[m]
-		if !ok {
-			n = len(members)
-			number[m] = n
-			members = append(members, m)
+// Which of near-copies stays.
+const (
+	keepOldest  = "oldest"
+	keepNewest  = "newest"
+	keepLongest = "longest"
+	keepCentral = "central"
+)
+
+var keeps = []string{keepOldest, keepNewest, keepLongest, keepCentral}
+
+// screenResults are what is shown.
+type screenResults struct {
+	pairs    []screenPair
+	clusters []screenCluster
+	removals []screenRemoval
+}
+
+func (s *screening) member(doc int) screenMember {
+	return screenMember{s.docs[doc].Library, s.docs[doc].ID}
+}
+
+// results turns pairs of texts into pairs of documents, and joins them.
+func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenResults {
+	var r screenResults
+	add := func(a, b int, p screenPair) {
+		p.Type, p.a, p.b = "pair", a, b
+		p.A, p.LibraryA, p.B, p.LibraryB = s.docs[a].ID, s.docs[a].Library, s.docs[b].ID, s.docs[b].Library
+		r.pairs = append(r.pairs, p)
+	}
+	s.exact(add)
+	for _, p := range s.pairs {
+		s.expand(p, add)
+	}
+	slices.SortFunc(r.pairs, func(x, y screenPair) int {
+		return cmp.Or(cmp.Compare(y.Resemblance, x.Resemblance), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+	})
+	date := func(d int) time.Time {
+		if t, ok := dates[s.docs[d].ID]; ok {
+			return t
 		}
-		return n
+		return s.docs[d].Added
 	}
-	edges := make([][2]int, len(s.pairs))
-	for i, p := range s.pairs {
-		edges[i] = [2]int{of(p.LibraryA, p.A), of(p.LibraryB, p.B)}
+	before := func(a, b int) bool { return cmp.Or(date(a).Compare(date(b)), cmp.Compare(a, b)) < 0 }
+	links := make([]screen.Link, len(r.pairs))
+	count := make([]int, len(s.docs))
+	clusters := screen.NewClusters(len(s.docs))
+	for i, p := range r.pairs {
+		links[i] = screen.Link{A: p.a, B: p.b, Resemblance: p.Resemblance}
+		count[p.a]++
+		count[p.b]++
+		clusters.Join(p.a, p.b)
 	}
-	c := screen.NewClusters(len(members))
-	for _, e := range edges {
-		c.Join(e[0], e[1])
+	r.clusters = s.clusters(clusters.Groups(), screen.Lineage(len(s.docs), links, before), links, date, before)
+	r.removals = s.removals(links, s.preferred(before, count))
+	s.sum.Pairs, s.sum.Clusters, s.sum.Removable = len(r.pairs), len(r.clusters), len(r.removals)
+	return &r
+}
+
+// exact adds the pairs of documents of one text.
+func (s *screening) exact(add func(a, b int, p screenPair)) {
+	one := 1.0
+	p := screenPair{Method: methodExact, Resemblance: one, ContainmentA: &one, ContainmentB: &one}
+	for i := range s.texts {
+		t := &s.texts[i]
+		if !s.self {
+			s.product(t.members[0], t.members[1], func(a, b int) { add(a, b, p) })
+			continue
+		}
+		all := t.members[0]
+		for i, a := range all {
+			if i > 0 && len(all) > mostFolded {
+				s.sum.Folded += len(all) - i - 1
+				continue
+			}
+			for _, b := range all[i+1:] {
+				add(int(a), int(b), p)
+			}
+		}
+	}
+}
+
+// expand adds a pair of texts as a pair of every two of their documents.
+func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
+	x, y := &s.texts[f.A], &s.texts[f.B]
+	p := screenPair{Method: s.Method, Resemblance: f.Resemblance, Sections: f.Sections}
+	if f.Contained != nil {
+		p.ContainmentA, p.ContainmentB = &f.Contained[0], &f.Contained[1]
+	}
+	if f.Interval != nil {
+		p.Low, p.High = &f.Interval[0], &f.Interval[1]
+	}
+	swapped := p
+	swapped.ContainmentA, swapped.ContainmentB = p.ContainmentB, p.ContainmentA
+	swapped.Sections = nil
+	for _, o := range f.Sections {
+		swapped.Sections = append(swapped.Sections, screenSections{o.B, o.A, o.CoveredB, o.CoveredA, o.ContainmentB, o.ContainmentA})
+	}
+	if s.self {
+		s.product(x.members[0], y.members[0], func(a, b int) {
+			if a > b {
+				add(b, a, swapped)
+			} else {
+				add(a, b, p)
+			}
+		})
+		return
+	}
+	s.product(x.members[0], y.members[1], func(a, b int) { add(a, b, p) })
+	s.product(y.members[0], x.members[1], func(a, b int) { add(a, b, swapped) })
+}
+
+// product calls each with every two documents, of very many copies only with those that have the
+// first of either.
+func (s *screening) product(as, bs []int32, each func(a, b int)) {
+	for i, a := range as {
+		for j, b := range bs {
+			if i > 0 && j > 0 && len(as)*len(bs) > mostFolded*mostFolded {
+				s.sum.Folded += len(bs) - j
+				break
+			}
+			each(int(a), int(b))
+		}
+	}
+}
+
+func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, date func(int) time.Time, before func(a, b int) bool) []screenCluster {
+	like := map[[2]int]float64{} // of those that come from one another
+	for _, l := range links {
+		if from[l.A] == l.B || from[l.B] == l.A {
+			like[[2]int{l.A, l.B}] = l.Resemblance
+		}
 	}
 	var out []screenCluster
-	for _, g := range c.Groups() {
-		cl := screenCluster{Type: "cluster", Representative: members[g[0]]}
-		for _, i := range g {
-			cl.Documents = append(cl.Documents, members[i])
+	for _, g := range groups {
+		c := screenCluster{Type: "cluster", Representative: s.member(g[0])}
+		oldest := g[0]
+		for _, d := range g {
+			if before(d, oldest) {
+				oldest = d
+			}
+			n := screenNode{screenMember: s.member(d), Title: s.docs[d].Title, Date: date(d), doc: d}
+			if f := from[d]; f >= 0 {
+				m := s.member(f)
+				n.From, n.FromResemblance = &m, like[[2]int{min(d, f), max(d, f)}]
+			}
+			c.Documents = append(c.Documents, n)
 		}
-		out = append(out, cl)
+		c.Oldest = s.member(oldest)
+		out = append(out, c)
 	}
 	return out
 }
 
-func (a *app) printScreened(s *screening) error {
-	slices.SortFunc(s.pairs, func(x, y screenPair) int {
-		return cmp.Or(cmp.Compare(y.Resemblance, x.Resemblance), cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B))
-	})
-	clusters := s.clusters()
-	s.sum.Pairs, s.sum.Clusters = len(s.pairs), len(clusters)
+// preferred returns the order in which documents are kept. Those of the other library, which is not
+// to be changed, come first.
+func (s *screening) preferred(before func(a, b int) bool, links []int) func(a, b int) bool {
+	return func(a, b int) bool {
+		x, y := &s.docs[a], &s.docs[b]
+		order := cmp.Compare(y.Side, x.Side)
+		switch {
+		case order != 0:
+		case s.keep == keepLongest:
+			order = cmp.Compare(y.Letters, x.Letters)
+		case s.keep == keepCentral:
+			order = cmp.Compare(links[b], links[a])
+		case s.keep == keepNewest:
+			return before(b, a)
+		}
+		return order < 0 || order == 0 && before(a, b)
+	}
+}
+
+func (s *screening) removals(links []screen.Link, preferred func(a, b int) bool) []screenRemoval {
+	like := map[[2]int]float64{}
+	for _, l := range links {
+		if l.Resemblance >= s.removal {
+			like[[2]int{l.A, l.B}] = l.Resemblance
+		}
+	}
+	var out []screenRemoval
+	for d, kept := range screen.Removable(len(s.docs), links, s.removal, preferred) {
+		if kept >= 0 && s.docs[d].Side == 0 {
+			out = append(out, screenRemoval{Type: "removable", screenMember: s.member(d), Kept: s.member(kept), Resemblance: like[[2]int{min(d, kept), max(d, kept)}], doc: d})
+		}
+	}
+	return out
+}
+
+func (a *app) printScreened(s *screening, r *screenResults) error {
 	if a.json {
-		return a.screenLines(s, clusters)
+		return screenLines(s, r, a.line)
 	}
 	a.say("resemblance  in a  in b  method       a and b")
-	for _, p := range s.pairs {
+	for _, p := range r.pairs {
 		a.say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, percent(p.ContainmentA), percent(p.ContainmentB), p.Method, p.A, p.B)
+		for _, o := range p.Sections {
+			a.say("%13s%.0f%% of %s in %s (%.0f%% of that)", "", 100*o.ContainmentA, o.A, o.B, 100*o.ContainmentB)
+		}
 	}
-	for i, c := range clusters {
+	for i, c := range r.clusters {
 		var ids []string
 		for _, m := range c.Documents[:min(10, len(c.Documents))] {
 			ids = append(ids, string(m.Document))
@@ -107,13 +301,19 @@ func (a *app) printScreened(s *screening) error {
 		if n := len(c.Documents) - len(ids); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		a.say("cluster %d of %d documents, representative first: %s%s", i+1, len(c.Documents), strings.Join(ids, ", "), more)
+		a.say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), c.Oldest.Document, strings.Join(ids, ", "), more)
 	}
 	t := s.sum
 	a.say("%d pairs at or above threshold %.2f (method %s, after the exact pass) in %d clusters, of %d documents with %d distinct texts, %d of which the method can compare",
 		t.Pairs, t.Threshold, t.Method, t.Clusters, t.Documents, t.Distinct, t.Compared)
 	if t.Folded > 0 {
 		a.say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, mostFolded)
+	}
+	if t.Removable > 0 {
+		a.say("%d documents could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", t.Removable, s.keep, s.removal)
+	}
+	if s.out != "" {
+		a.say("written to %s", s.out)
 	}
 	return nil
 }
@@ -126,16 +326,57 @@ func percent(v *float64) string {
 	return fmt.Sprintf("%3.0f%%", 100**v)
 }
 
-func (a *app) screenLines(s *screening, clusters []screenCluster) error {
-	for _, p := range s.pairs {
-		if err := a.line(p); err != nil {
+// screenLines gives line every line of the JSON output.
+func screenLines(s *screening, r *screenResults, line func(any) error) error {
+	for i := range r.pairs {
+		if err := line(&r.pairs[i]); err != nil {
 			return err
 		}
 	}
-	for _, c := range clusters {
-		if err := a.line(c); err != nil {
+	for i := range r.clusters {
+		if err := line(&r.clusters[i]); err != nil {
 			return err
 		}
 	}
-	return a.line(s.sum)
+	for i := range r.removals {
+		if err := line(&r.removals[i]); err != nil {
+			return err
+		}
+	}
+	return line(s.sum)
+}
+
+// readDates reads lines of DOCUMENT TAB DATE; "" is no file.
+func readDates(path string) (map[concordat.DocumentID]time.Time, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer f.Close()
+	out := map[concordat.DocumentID]time.Time{}
+	in := bufio.NewScanner(f)
+	for n := 1; in.Scan(); n++ {
+		id, date, ok := strings.Cut(strings.TrimSuffix(in.Text(), "\r"), "\t")
+		t, err := parseDay(strings.TrimSpace(date))
+		if !ok || err != nil {
+			return nil, usagef("%s line %d: want DOCUMENT TAB DATE, the date such as 2019, 2019-05, 2019-05-31 or of RFC 3339", path, n)
+		}
+		out[concordat.DocumentID(id)] = t
+	}
+	if err := in.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return nil, usagef("%s: %w", path, err)
+	}
+	return out, nil
+}
+
+func parseDay(s string) (t time.Time, err error) {
+	for _, form := range []string{time.RFC3339, time.DateOnly, "2006-01", "2006"} {
+		if t, err = time.Parse(form, s); err == nil {
+			return t, nil
+		}
+	}
+	return t, err
 }

@@ -29,6 +29,7 @@ type Site struct {
 	Order    [32]byte
 	Replays  string // path of the file
 	Options  federation.ServerOptions
+	keeper   federation.Keeper
 	answerer *switchboard
 	listener net.Listener
 	stop     func()
@@ -111,7 +112,7 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 		URL: "https://" + l.Addr().String(), Keeper: &Keeper{schemes: map[concordat.Epoch]concordat.Scheme{Epoch: scheme}},
 		Replays: filepath.Join(t.TempDir(), "replays"), answerer: &switchboard{}, listener: l, clients: map[crypto.SiteID]*federation.Client{},
 	}
-	s.Roster = NewRoster(t, s.URL)
+	s.Roster, s.keeper = NewRoster(t, s.URL), s.Keeper
 	id, _ := s.Roster.Self()
 	s.ID = concordat.SiteID(id.Site().String())
 	fill(t, s.Order[:])
@@ -120,6 +121,18 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	}
 	s.Options.Log = slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return s
+}
+
+// Serve returns the site as served with a Keeper of its own and an answerer, at a new address.
+func Serve(t testing.TB, s *Site, k federation.Keeper, a concordat.Answerer, o federation.ServerOptions) *Site {
+	t.Helper()
+	v := NewSite(t, "")
+	id, _ := s.Roster.Self()
+	s.Roster.Use(t, id, v.URL)
+	v.ID, v.Roster, v.keeper, v.Options = s.ID, s.Roster, k, o
+	v.Answer(a)
+	v.Start(t)
+	return v
 }
 
 // Answer lets a answer for the site from now on.
@@ -138,7 +151,7 @@ func (s *Site) Start(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := federation.NewServer(s.Roster, s.answerer, s.Keeper, replays, s.Order, s.Options)
+	server := federation.NewServer(s.Roster, s.answerer, s.keeper, replays, s.Order, s.Options)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -211,14 +224,27 @@ func NewRoster(t testing.TB, url string) *Roster {
 // Use makes id the site's identity, with a new card.
 func (r *Roster) Use(t testing.TB, id *crypto.Identity, url string) {
 	t.Helper()
+	r.Replace(t, id, url, time.Now())
+}
+
+// Replace is Use at another time.
+func (r *Roster) Replace(t testing.TB, id *crypto.Identity, url string, now time.Time) {
+	t.Helper()
 	fields := crypto.CardFields{Name: "site at " + url, URLs: []string{url}, Modes: crypto.ModeSealed}
-	id, card, err := id.MakeCard(fields, nil, time.Now(), rand.Reader)
+	id, card, err := id.MakeCard(fields, nil, now, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.self, r.card = id, card
+}
+
+// Back shows an older card of the site again.
+func (r *Roster) Back(c *crypto.Card) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.card = c
 }
 
 // Self implements federation.Roster.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -82,6 +83,54 @@ func testTokens(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 	must(t, db.DeleteToken(ctx, "one"))
 	must(t, db.DeleteToken(ctx, "one"))
+}
+
+func testAPITokens(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	want := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: start, Expires: start.Add(48 * time.Hour), Name: "Moodle <1>", Scopes: []string{"read", "check"}}
+	must(t, db.PutToken(ctx, "one", want))
+	must(t, db.PutToken(ctx, "bos", store.Token{Purpose: store.PurposeAPI, Account: "bo", Made: start, Expires: start.Add(48 * time.Hour)}))
+	c.move(90 * time.Minute)
+	want.Used = c.now().Truncate(time.Hour)
+	got, err := db.UseToken(ctx, "one", store.PurposeAPI)
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	ids, all, err := db.Tokens(ctx, "ada", store.PurposeAPI)
+	must(t, err)
+	if d := cmp.Diff([]store.Token{want}, all); d != "" || len(ids) != 1 || len(ids[0]) != 32 {
+		t.Error(d, ids)
+	}
+	must(t, db.RevokeToken(ctx, "bo", ids[0])) // not bo's
+	_, err = db.UseToken(ctx, "one", store.PurposeAPI)
+	must(t, err)
+	must(t, db.RevokeToken(ctx, "ada", ids[0]))
+	_, err = db.UseToken(ctx, "one", store.PurposeAPI)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+func testOnce(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	begin := func(account, request, want string, fault error) {
+		t.Helper()
+		got, err := db.BeginOnce(ctx, account, "key", request)
+		if !errors.Is(err, fault) || got != want {
+			t.Errorf("got %q, %v; want %q, %v", got, err, want, fault)
+		}
+	}
+	begin("ada", "r1", "", nil)
+	begin("ada", "r1", "", concordat.ErrUnavailable)
+	begin("bo", "r1", "", nil)
+	must(t, db.EndOnce(ctx, "ada", "key", "answer"))
+	begin("ada", "r1", "answer", nil)
+	begin("ada", "r2", "", concordat.ErrInvalid)
+	must(t, db.EndOnce(ctx, "bo", "key", "")) // it failed
+	begin("bo", "r2", "", nil)
+	c.move(25 * time.Hour)
+	begin("ada", "r2", "", nil)
 }
 
 func testJoinAccount(t *testing.T, p Place) {

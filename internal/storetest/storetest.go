@@ -51,6 +51,8 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"FirstAccount", testFirstAccount},
 		{"JoinAccount", testJoinAccount},
 		{"Reviews", testReviews},
+		{"APITokens", testAPITokens},
+		{"Once", testOnce},
 		{"Findings", testFindings},
 		{"Results", testResults},
 		{"Shares", testShares},

@@ -1,0 +1,546 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"concordat/screen"
+)
+
+// printFile is a file of prints.
+type printFile struct {
+	Path     string    `json:"path"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	bytes    int       // of a print
+}
+
+func (f *printFile) prints() int { return int(f.Size / int64(f.bytes)) }
+
+func openPrintFile(path string, bits int) (*printFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	f := &printFile{Path: path, Size: info.Size(), Modified: info.ModTime(), bytes: bits / 8}
+	if !info.Mode().IsRegular() || f.Size%int64(f.bytes) != 0 {
+		return nil, usagef("%s: %d bytes are no prints of %d bits", path, f.Size, bits)
+	}
+	return f, nil
+}
+
+// part yields the prints from number from to number to in chunks.
+func (f *printFile) part(from, to int) iter.Seq2[[]screen.Wide, error] {
+	return func(yield func([]screen.Wide, error) bool) {
+		in, err := os.Open(f.Path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer in.Close()
+		r := io.NewSectionReader(in, int64(from)*int64(f.bytes), int64(to-from)*int64(f.bytes))
+		if f.bytes == 16 {
+			screen.WideChunks(r, chunkPrints)(yield)
+			return
+		}
+		var out []screen.Wide
+		for chunk, err := range screen.Chunks(r, chunkPrints) {
+			out = out[:0]
+			for _, p := range chunk {
+				out = append(out, screen.Wide{p})
+			}
+			if !yield(out, err) {
+				return
+			}
+		}
+	}
+}
+
+// narrow yields all prints of 64 bits in chunks.
+func (f *printFile) narrow() iter.Seq2[[]uint64, error] {
+	return f.narrowPart(0, f.prints())
+}
+
+func (f *printFile) narrowPart(from, to int) iter.Seq2[[]uint64, error] {
+	return func(yield func([]uint64, error) bool) {
+		in, err := os.Open(f.Path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer in.Close()
+		screen.Chunks(io.NewSectionReader(in, int64(from)*8, int64(to-from)*8), chunkPrints)(yield)
+	}
+}
+
+// ids returns the documents of the prints, one a line in FILE.ids; nil where there is no such file.
+func (f *printFile) ids() ([]string, error) {
+	b, err := os.ReadFile(f.Path + ".ids")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	if f.Size > 0 && len(ids) != f.prints() {
+		return nil, usagef("%s.ids: %d lines for %d prints", f.Path, len(ids), f.prints())
+	}
+	return ids, nil
+}
+
+const (
+	chunkPrints = 1 << 16
+	// batchUnit is the number of stored prints of a unit of batch: 64 MB of 64 bits, the chunk of Manku,
+	// Jain and Das Sarma 2007, section 3.5.
+	batchUnit = 1 << 23
+)
+
+// batchHit is a stored print near a query.
+type batchHit struct {
+	Type     string `json:"type"` // hit
+	Query    string `json:"query"`
+	File     string `json:"file"`
+	Stored   string `json:"stored"`
+	Distance int    `json:"distance"`
+}
+
+type batchFlags struct {
+	queries, work string
+	bits, k       int
+	levels        []int
+	memory        int
+}
+
+func (a *app) screenBatchCommand() *cobra.Command {
+	var f batchFlags
+	c := &cobra.Command{
+		Use: "batch --queries FILE STORED...", Short: "Find the stored prints near each of many queries", Args: cobra.MinimumNArgs(1),
+		Long: `Batch finds, for every print of the queries, all prints of the stored files within --distance: tables
+are built over the queries, and the stored files, such as one of each shard, stream by in pieces
+that all cores share. Queries that do not fit into --memory are taken in turns. With --work an
+interrupted batch goes on.
+
+A hit names query and stored print by the document in FILE.ids, or by number from 0.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.queries == "" {
+				return usagef("--queries is missing: a file of prints, such as concordat screen prints writes")
+			}
+			if f.bits != 64 && f.bits != 128 || f.k < 0 || f.k >= f.bits || f.memory < 1 {
+				return usagef("--bits %d, --distance %d, --memory %d: want 64 or 128, a distance below that, and memory", f.bits, f.k, f.memory)
+			}
+			return a.screenBatch(cmd.Context(), f, args)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.queries, "queries", "", "file of the prints that are asked")
+	fl.StringVar(&f.work, "work", "", "folder for unfinished work, for an interrupted batch to go on")
+	fl.IntVar(&f.bits, "bits", 64, "bits of a print, 64 or 128")
+	fl.IntVar(&f.k, "distance", 3, "bits in which two prints may differ")
+	fl.IntSliceVar(&f.levels, "levels", nil, "blocks of the tables at each level (default: planned)")
+	fl.IntVar(&f.memory, "memory", 1024, "memory for the tables in MiB")
+	return c
+}
+
+// scanner is screen.Batch or screen.WideBatch.
+type scanner func(f *printFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error)
+
+func (f *batchFlags) scanner(queries []screen.Wide) (scanner, *screen.Design, error) {
+	o := printOptions{Bits: f.bits, Distance: f.k, Levels: f.levels}
+	d, err := o.design(len(queries), int64(f.memory)<<20)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.bits == 128 {
+		b, err := screen.NewWideBatch(d, queries)
+		return func(file *printFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error) {
+			for chunk, err := range file.part(from, to) {
+				if err != nil {
+					return dst, err
+				}
+				dst = b.Scan(chunk, first, dst)
+				first += uint64(len(chunk))
+			}
+			return dst, nil
+		}, d, err
+	}
+	narrow := make([]uint64, len(queries))
+	for i, q := range queries {
+		narrow[i] = q[0]
+	}
+	b, err := screen.NewBatch(d, narrow)
+	return func(file *printFile, from, to int, first uint64, dst []screen.Found) ([]screen.Found, error) {
+		// Scan takes many prints at a time in the order of their leading bits.
+		var all []uint64
+		for chunk, err := range file.narrowPart(from, to) {
+			if err != nil {
+				return dst, err
+			}
+			all = append(all, chunk...)
+			if len(all) >= 1<<18 {
+				dst = b.Scan(all, first, dst)
+				first += uint64(len(all))
+				all = all[:0]
+			}
+		}
+		return b.Scan(all, first, dst), nil
+	}, d, err
+}
+
+// batchUnitRecord is a unit of batch or join that is done.
+type batchUnitRecord struct {
+	Unit int         `json:"unit"`
+	Hits [][3]uint64 `json:"hits"` // query, stored, distance; or both of a pair
+}
+
+// openUnits opens the work of a batch or join: in the folder given, or one that goes away.
+func openUnits(folder string, question any) (w *work, done map[int]bool, end func(error) error, err error) {
+	parent := folder
+	if folder == "" {
+		if parent, err = os.MkdirTemp("", "concordat-screen-"); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if w, err = openWork(parent, question); err != nil {
+		return nil, nil, nil, err
+	}
+	done = map[int]bool{}
+	err = w.found.replay(func(b []byte, _ int64) bool {
+		var r batchUnitRecord
+		ok := json.Unmarshal(b, &r) == nil
+		done[r.Unit] = done[r.Unit] || ok
+		return ok
+	})
+	end = func(err error) error {
+		if err == nil || folder == "" {
+			err = errors.Join(w.explain(err), w.remove())
+			if folder == "" {
+				err = errors.Join(err, os.RemoveAll(parent))
+			}
+			return err
+		}
+		return w.explain(errors.Join(err, w.close()))
+	}
+	return w, done, end, err
+}
+
+func (w *work) keepUnit(r batchUnitRecord) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if _, err := w.found.append(b); err != nil {
+		return err
+	}
+	return w.found.flush()
+}
+
+// hits calls each with what all units have found.
+func (w *work) hits(each func([3]uint64) error) error {
+	var failed error
+	err := w.found.replay(func(b []byte, _ int64) bool {
+		var r batchUnitRecord
+		if failed = json.Unmarshal(b, &r); failed != nil {
+			return true
+		}
+		for _, h := range r.Hits {
+			if failed = each(h); failed != nil {
+				break
+			}
+		}
+		return true
+	})
+	return errors.Join(failed, err)
+}
+
+func (a *app) screenBatch(ctx context.Context, f batchFlags, paths []string) (err error) {
+	began := time.Now()
+	queries, err := openPrintFile(f.queries, f.bits)
+	if err != nil {
+		return err
+	}
+	var stored []*printFile
+	for _, p := range paths {
+		s, err := openPrintFile(p, f.bits)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, s)
+	}
+	w, done, end, err := openUnits(f.work, map[string]any{"batch": queries, "stored": stored, "bits": f.bits, "distance": f.k, "memory_mib": f.memory, "levels": f.levels})
+	if err != nil {
+		return err
+	}
+	defer func() { err = end(err) }()
+	design, err := a.scanAll(ctx, f, queries, stored, w, done)
+	if err != nil {
+		return err
+	}
+	return a.printBatch(queries, stored, w, design, time.Since(began))
+}
+
+// scanAll takes the queries in turns that fit, and the stored files in units.
+func (a *app) scanAll(ctx context.Context, f batchFlags, queries *printFile, stored []*printFile, w *work, done map[int]bool) (*screen.Design, error) {
+	turn := max(1, int(int64(f.memory)<<20/screen.LeastBytes(f.bits, f.k)))
+	total := 0
+	for _, s := range stored {
+		total += s.prints()
+	}
+	b := a.bar(int64(total)*int64((queries.prints()+turn-1)/turn), "scanning")
+	defer b.done()
+	var design *screen.Design
+	unit := 0
+	for from := 0; from < queries.prints(); from += turn {
+		var asked []screen.Wide
+		for chunk, err := range queries.part(from, min(from+turn, queries.prints())) {
+			if err != nil {
+				return nil, err
+			}
+			asked = append(asked, chunk...)
+		}
+		scan, d, err := f.scanner(asked)
+		if err != nil {
+			return nil, err
+		}
+		design = d
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(runtime.GOMAXPROCS(0))
+		first := uint64(0)
+		for _, s := range stored {
+			for at := 0; at < s.prints(); at += batchUnit {
+				n, to := unit, min(at+batchUnit, s.prints())
+				begin := first + uint64(at)
+				if unit++; done[n] {
+					b.add(to - at)
+					continue
+				}
+				g.Go(func() error {
+					if gctx.Err() != nil {
+						return context.Cause(gctx)
+					}
+					hits, err := scan(s, at, to, begin, nil)
+					if err != nil {
+						return fmt.Errorf("%s: %w", s.Path, err)
+					}
+					r := batchUnitRecord{Unit: n}
+					for _, h := range hits {
+						r.Hits = append(r.Hits, [3]uint64{uint64(from) + uint64(h.Query), h.Stored, uint64(h.Distance)})
+					}
+					b.add(to - at)
+					return w.keepUnit(r)
+				})
+			}
+			first += uint64(s.prints())
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
+	}
+	return design, nil
+}
+
+// namer names prints by document, where that is known.
+func namer(f *printFile) (func(n uint64) string, error) {
+	ids, err := f.ids()
+	return func(n uint64) string {
+		if ids != nil {
+			return ids[n]
+		}
+		return strconv.FormatUint(n, 10)
+	}, err
+}
+
+func (a *app) printBatch(queries *printFile, stored []*printFile, w *work, d *screen.Design, took time.Duration) error {
+	query, err := namer(queries)
+	if err != nil {
+		return err
+	}
+	names := make([]func(uint64) string, len(stored))
+	total := 0
+	for i, s := range stored {
+		if names[i], err = namer(s); err != nil {
+			return err
+		}
+		total += s.prints()
+	}
+	n := 0
+	err = w.hits(func(h [3]uint64) error {
+		n++
+		at, i := h[1], 0
+		for at >= uint64(stored[i].prints()) {
+			at -= uint64(stored[i].prints())
+			i++
+		}
+		hit := batchHit{"hit", query(h[0]), stored[i].Path, names[i](at), int(h[2])}
+		return a.report(hit, "%s\t%s\t%s\t%d", hit.Query, hit.File, hit.Stored, hit.Distance)
+	})
+	if err != nil {
+		return err
+	}
+	sum := map[string]any{"type": "summary", "queries": queries.prints(), "stored": total, "hits": n, "took_ns": took}
+	if d != nil {
+		sum["tables"] = len(d.Tables)
+	}
+	return a.report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.prints(), total, took.Seconds())
+}
+
+func (a *app) screenJoinCommand() *cobra.Command {
+	var k, memory, hot int
+	var levels []int
+	var work, stop string
+	c := &cobra.Command{
+		Use: "join FILE", Short: "Find the pairs of near prints within a file of any size", Args: cobra.ExactArgs(1),
+		Long: `Join finds all pairs of 64-bit prints of a file within --distance of each other, in --memory however
+large the file: for every table, part by part, the file streams by, and the prints of the part are sorted.
+Of equal prints the first stands for all. With --work an interrupted join goes on.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.screenJoin(cmd.Context(), args[0], joinFlags{k, memory, hot, levels, work, stop})
+		},
+	}
+	fl := c.Flags()
+	fl.IntVar(&k, "distance", 3, "bits in which two prints may differ")
+	fl.IntVar(&memory, "memory", 1024, "memory for sorting in MiB, from 24")
+	fl.IntVar(&hot, "hot", 0, "leave out prints that occur more often; 0: none")
+	fl.IntSliceVar(&levels, "levels", []int{5}, "blocks of the tables at each level")
+	fl.StringVar(&work, "work", "", "folder for unfinished work, for an interrupted join to go on")
+	fl.StringVar(&stop, "stop", "", "file of prints to leave out, 16 hexadecimal digits a line, such as distribution --hot prints")
+	return c
+}
+
+type joinFlags struct {
+	k, memory, hot int
+	levels         []int
+	work, stop     string
+}
+
+func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err error) {
+	began := time.Now()
+	file, err := openPrintFile(path, 64)
+	if err != nil {
+		return err
+	}
+	d, err := screen.NewDesign(64, f.k, f.levels...)
+	if err != nil {
+		return usage(err)
+	}
+	if f.memory < 24 || f.memory > 1<<20 || int64(file.prints()) > math.MaxUint32 {
+		return usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20, uint32(math.MaxUint32))
+	}
+	stopped, err := readStop(f.stop)
+	if err != nil {
+		return err
+	}
+	w, done, end, err := openUnits(f.work, map[string]any{"join": file, "distance": f.k, "memory_mib": f.memory, "levels": f.levels, "hot": f.hot, "stop": len(stopped)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = end(err) }()
+	j := screen.SelfJoin{Design: d, Stored: file.narrow, Bytes: int64(f.memory) << 20, Hot: f.hot, Stop: stopped}
+	spent, stage, since := map[screen.Stage]time.Duration{}, screen.Stage(""), time.Now()
+	j.Watch = func(next screen.Stage) {
+		spent[stage] += time.Since(since)
+		stage, since = next, time.Now()
+	}
+	start := 0
+	for done[start] {
+		start++
+	}
+	if start > 0 {
+		a.warn("going on with a join that was begun: %d parts are done", start)
+	}
+	b := a.bar(-1, "joining")
+	defer b.done()
+	r := batchUnitRecord{Unit: start}
+	err = j.Run(ctx, int64(file.prints()), start, func(t screen.Twin) error {
+		r.Hits = append(r.Hits, [3]uint64{t.A, t.B, uint64(t.Distance)})
+		return nil
+	}, func(p screen.Progress) error {
+		b.add(1)
+		err := w.keepUnit(r)
+		r = batchUnitRecord{Unit: p.Done, Hits: r.Hits[:0]}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	j.Watch("")
+	delete(spent, "")
+	name, err := namer(file)
+	if err != nil {
+		return err
+	}
+	n := 0
+	err = w.hits(func(h [3]uint64) error {
+		n++
+		return a.report(map[string]any{"type": "pair", "a": name(h[0]), "b": name(h[1]), "distance": h[2]}, "%s\t%s\t%d", name(h[0]), name(h[1]), h[2])
+	})
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	return a.report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took, "stages_ns": spent},
+		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.prints(), len(d.Tables), took.Seconds(),
+		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
+}
+
+func readStop(path string) (map[uint64]bool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer f.Close()
+	out := map[uint64]bool{}
+	in := bufio.NewScanner(f)
+	for n := 1; in.Scan(); n++ {
+		p, err := parsePrint(in.Text())
+		if err != nil {
+			return nil, usagef("%s line %d: %w", path, n, err)
+		}
+		out[p] = true
+	}
+	return out, in.Err()
+}
+
+// parsePrint reads 16 hexadecimal digits; what follows them after white space is a remark.
+func parsePrint(line string) (uint64, error) {
+	word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+	b, err := hex.DecodeString(word)
+	if err != nil || len(b) != 8 {
+		return 0, fmt.Errorf("%q is no print: want 16 hexadecimal digits", word)
+	}
+	return strconv.ParseUint(word, 16, 64)
+}
+
+// The folder of packed tables.
+const (
+	packedDesign = "design.json"
+	packedTable  = "table-%04d.packed"
+)
+
+type packedHeader struct {
+	Bits   int   `json:"bits"`
+	K      int   `json:"distance"`
+	Levels []int `json:"levels"`
+	Prints int   `json:"prints"`
+}
+
+func packedPath(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf(packedTable, i)) }

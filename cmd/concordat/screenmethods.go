@@ -1,0 +1,557 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/minhash"
+	"concordat/screen"
+	"concordat/segment"
+)
+
+// textSum is equal for texts that are the same but for case, spaces and punctuation.
+type textSum [sha256.Size]byte
+
+// sumOf returns the sum of a text and how many letters, marks and digits it has.
+func sumOf(text string) (sum textSum, letters int) {
+	b := make([]byte, 0, len(text))
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) {
+			b = utf8.AppendRune(b, unicode.ToLower(r))
+			letters++
+		}
+	}
+	return sha256.Sum256(b), letters
+}
+
+// joinRecord puts the head and what the method compares together; splitRecord is its inverse.
+func joinRecord(head, body []byte) []byte {
+	out := make([]byte, 0, 4+len(head)+len(body))
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(head)))
+	return append(append(out, head...), body...)
+}
+
+func splitRecord(b []byte) (head, body []byte, err error) {
+	if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
+		return nil, nil, errors.New("work file: a record of no text")
+	}
+	n := 4 + int(binary.LittleEndian.Uint32(b))
+	return b[4:n], b[n:], nil
+}
+
+// prepare makes of a text what the method compares.
+func (s *screening) prepare(d *concordat.Document) (body []byte, blank bool, err error) {
+	t, err := segment.Split(d.Text)
+	if err != nil {
+		return nil, false, fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
+	}
+	switch s.Method {
+	case methodFingerprint:
+		p, err := s.site.profiler.Profile(*d, s.template)
+		if err != nil {
+			return nil, false, err
+		}
+		doc := screen.NewDocument(p, t)
+		body, err = doc.AppendBinary(nil)
+		return body, len(doc.Indexed) == 0, err
+	case methodShingle:
+		m := s.sketch(t)
+		body = binary.LittleEndian.AppendUint64(nil, uint64(m.Set))
+		for _, v := range m.Values {
+			body = binary.LittleEndian.AppendUint64(body, v)
+		}
+		return body, m.Set == 0, nil
+	case methodSimhash:
+		p, any, err := s.printer.print(t)
+		return screen.AppendWide(nil, p), !any, err
+	case methodShort:
+		text := screen.Letters(t)
+		if blank = text == "" || utf8.RuneCountInString(text) > s.Short.Longest; blank {
+			return nil, true, nil
+		}
+		if s.Short.Words {
+			text = screen.Words(t)
+		}
+		return []byte(text), false, nil
+	}
+	return nil, false, fmt.Errorf("method %q", s.Method)
+}
+
+// sketch returns MIN_s of the shingles, or MOD_m of them as a sketch without a largest size: the
+// estimates are those of MOD_m.
+func (s *screening) sketch(t *segment.Text) minhash.MinSketch {
+	shingles := screen.Shingling{Width: s.Shingle.Width, Letters: s.Shingle.Letters}.Append(t, nil)
+	if s.Shingle.Modulus == 0 {
+		return minhash.NewShingler(nil).Min(shingles, s.Shingle.Sketch)
+	}
+	return minhash.NewShingler(nil).Mod(shingles, s.Shingle.Modulus).Unbounded()
+}
+
+// body returns what the method compares of a text.
+func (s *screening) body(text int, buf []byte) ([]byte, error) {
+	b, err := s.work.texts.read(s.texts[text].at, buf)
+	if err != nil {
+		return nil, err
+	}
+	_, body, err := splitRecord(b)
+	return body, err
+}
+
+// across reports whether two texts have documents to compare.
+func (s *screening) across(i, j int) bool {
+	x, y := &s.texts[i], &s.texts[j]
+	return s.self || len(x.members[0]) > 0 && len(y.members[1]) > 0 || len(y.members[0]) > 0 && len(x.members[1]) > 0
+}
+
+// unit is a record of work.found: a part of the comparing that is done.
+type unit struct {
+	Unit       int         `json:"unit"`
+	Candidates int         `json:"candidates"`
+	Pairs      []foundPair `json:"pairs"`
+}
+
+// units keep what is found, and know what an earlier run has found.
+type units struct {
+	s    *screening
+	done map[int]bool
+	mu   sync.Mutex // guards s.pairs and s.sum
+}
+
+// found reads the units of an earlier run.
+func (s *screening) found() (*units, error) {
+	u := &units{s: s, done: map[int]bool{}}
+	err := s.work.found.replay(func(b []byte, _ int64) bool {
+		var r unit
+		if json.Unmarshal(b, &r) != nil {
+			return false
+		}
+		for _, p := range r.Pairs {
+			if p.A < 0 || p.B < 0 || p.A >= len(s.texts) || p.B >= len(s.texts) {
+				return false
+			}
+		}
+		u.done[r.Unit] = true
+		s.pairs = append(s.pairs, r.Pairs...)
+		s.sum.Candidates += r.Candidates
+		return true
+	})
+	return u, err
+}
+
+// keep writes a unit that is done.
+func (u *units) keep(r unit) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.s.pairs)+len(r.Pairs) > mostPairs {
+		return fmt.Errorf("more than %d pairs: %w; ask with a higher --threshold", mostPairs, screen.ErrMemory)
+	}
+	u.s.pairs = append(u.s.pairs, r.Pairs...)
+	u.s.sum.Candidates += r.Candidates
+	if _, err := u.s.work.found.append(b); err != nil {
+		return err
+	}
+	return u.s.work.found.flush()
+}
+
+func (s *screening) compare(ctx context.Context) error {
+	u, err := s.found()
+	if err != nil {
+		return err
+	}
+	switch s.Method {
+	case methodShingle:
+		return s.bySketch(ctx, u)
+	case methodSimhash:
+		return s.byPrint(ctx, u)
+	case methodShort:
+		return s.byLetters(ctx, u)
+	}
+	return s.byFingerprint(ctx, u)
+}
+
+// bySketch estimates from sketches, which are read from the work file as they are needed. A unit is
+// what is found for so many texts.
+func (s *screening) bySketch(ctx context.Context, u *units) error {
+	const texts = 20_000
+	size := s.Shingle.Sketch
+	if s.Shingle.Modulus > 0 {
+		size = math.MaxInt
+	}
+	var buf []byte
+	var values []uint64
+	b := s.app.bar(int64(len(s.texts)), "joining")
+	defer b.done()
+	join := screen.SketchJoin{
+		Options: screen.SketchOptions{Threshold: s.Threshold, Contained: s.Contained, Super: s.Shingle.Super},
+		Space:   s.work, Bytes: int64(s.MemoryMiB) << 20, Documents: len(s.texts),
+		Sketch: func(i int) (minhash.MinSketch, error) {
+			if cap(buf) == 0 {
+				buf = make([]byte, 4096)
+			}
+			body, err := s.body(i, buf)
+			if err != nil || len(body) < 8 || len(body)%8 != 0 {
+				return minhash.MinSketch{}, errors.Join(err, errIf(len(body) < 8, "work file: no sketch"))
+			}
+			values = values[:0]
+			for at := 8; at < len(body); at += 8 {
+				values = append(values, binary.LittleEndian.Uint64(body[at:]))
+			}
+			return minhash.MinSketch{Values: values, Size: size, Set: int(binary.LittleEndian.Uint64(body))}, nil
+		},
+	}
+	current := unit{}
+	stats, err := join.Run(ctx, func(p screen.SketchPair) error {
+		if n := p.A / texts; n != current.Unit {
+			if err := u.finish(current); err != nil {
+				return err
+			}
+			current = unit{Unit: n}
+			b.set(p.A)
+		}
+		if u.done[current.Unit] || !s.across(p.A, p.B) {
+			return nil
+		}
+		low, high := p.Resemblance.Interval(0.95)
+		current.Pairs = append(current.Pairs, foundPair{A: p.A, B: p.B, Resemblance: p.Resemblance.Value(),
+			Contained: &[2]float64{p.ContainedA.Value(), p.ContainedB.Value()}, Interval: &[2]float64{low, high}})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.sum.Common, s.sum.Candidates = stats.Common, stats.Measured
+	return u.finish(current)
+}
+
+func errIf(is bool, text string) error {
+	if is {
+		return errors.New(text)
+	}
+	return nil
+}
+
+// finish keeps a unit unless an earlier run has.
+func (u *units) finish(r unit) error {
+	if u.done[r.Unit] {
+		return nil
+	}
+	return u.keep(r)
+}
+
+// byPrint finds prints a few bits apart. A unit is what is found for so many.
+func (s *screening) byPrint(ctx context.Context, u *units) error {
+	const prints = 100_000
+	var all []screen.Wide
+	var of []int
+	for i := range s.texts {
+		if s.texts[i].blank {
+			continue
+		}
+		body, err := s.body(i, nil)
+		if err != nil || len(body) != 16 {
+			return errors.Join(err, errIf(len(body) != 16, "work file: no print"))
+		}
+		all = append(all, screen.Wide{binary.BigEndian.Uint64(body[8:]), binary.BigEndian.Uint64(body)})
+		of = append(of, i)
+	}
+	near, err := s.printer.tables(all, int64(s.MemoryMiB)<<20)
+	if err != nil {
+		return err
+	}
+	b := s.app.bar(int64(len(all)), "comparing")
+	defer b.done()
+	var hits []screen.Hit
+	for from := 0; from < len(all); from += prints {
+		r := unit{Unit: from / prints}
+		if u.done[r.Unit] {
+			continue
+		}
+		for i := from; i < min(from+prints, len(all)); i++ {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			hits = near(all[i], hits[:0])
+			for _, h := range hits {
+				if int(h.ID) <= i || !s.across(of[i], of[h.ID]) {
+					continue
+				}
+				r.Candidates++
+				// The angle between the weighted feature vectors (Charikar 2002, section 3).
+				if v := math.Cos(math.Pi * float64(h.Distance) / float64(s.Print.Bits)); v >= s.Threshold {
+					r.Pairs = append(r.Pairs, foundPair{A: of[i], B: of[h.ID], Resemblance: v})
+				}
+			}
+		}
+		if err := u.keep(r); err != nil {
+			return err
+		}
+		b.set(from)
+	}
+	return nil
+}
+
+// byLetters compares short texts by the grams they share, in parts by the hash of the gram, which are
+// the units.
+func (s *screening) byLetters(ctx context.Context, u *units) error {
+	const parts = 64
+	texts := make([]string, len(s.texts))
+	for i := range texts {
+		body, err := s.body(i, nil)
+		if err != nil {
+			return err
+		}
+		texts[i] = string(body)
+	}
+	o, err := s.shortOptions()
+	if err != nil {
+		return err
+	}
+	short, err := screen.NewShort(texts, o)
+	if err != nil {
+		return err
+	}
+	b := s.app.bar(parts, "comparing")
+	defer b.done()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for part := range parts {
+		if u.done[part] {
+			continue
+		}
+		g.Go(func() error {
+			r := unit{Unit: part}
+			r.Candidates = short.PairsOf(part, parts, func(i, j int, similarity float64) bool {
+				if s.across(i, j) {
+					r.Pairs = append(r.Pairs, foundPair{A: i, B: j, Resemblance: similarity})
+				}
+				return ctx.Err() == nil
+			})
+			b.add(1)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return u.keep(r)
+		})
+	}
+	return g.Wait()
+}
+
+// byFingerprint joins the texts by bands, in as many parts as memory asks for, and compares the
+// candidates on all cores. A unit is so many candidates.
+func (s *screening) byFingerprint(ctx context.Context, u *units) error {
+	j := &printJoin{s: s, u: u, cache: &documentCache{s: s, most: int64(s.MemoryMiB) << 20 / 2, docs: make([]atomic.Pointer[screen.Document], len(s.texts))}}
+	b := s.app.bar(int64(len(s.texts)), "comparing")
+	defer b.done()
+	var order []int
+	for i := range s.texts {
+		if !s.texts[i].blank {
+			order = append(order, i)
+		}
+	}
+	return j.join(ctx, order, nil, b)
+}
+
+type printJoin struct {
+	s     *screening
+	u     *units
+	cache *documentCache
+	unit  int
+}
+
+const (
+	unitPairs     = 1 << 16
+	sentenceBytes = 160 // of memory for a sentence that is joined
+	pairBytes     = 48  // of memory for a candidate pair
+	joinedAlone   = 64  // texts that are joined however much memory that takes
+)
+
+// join compares the texts of a with one another, or, where b is not nil, with those of b.
+func (j *printJoin) join(ctx context.Context, a, b []int, progress bar) error {
+	all := slices.Concat(a, b)
+	half := func(x []int) ([]int, []int) { return x[:len(x)/2], x[len(x)/2:] }
+	pairs, common, err := j.candidates(ctx, all, len(a), b != nil)
+	if errors.Is(err, screen.ErrMemory) && len(all) > joinedAlone {
+		if b != nil && len(b) >= len(a) {
+			x, y := half(b)
+			if err := j.join(ctx, a, x, progress); err != nil {
+				return err
+			}
+			return j.join(ctx, a, y, progress)
+		}
+		x, y := half(a)
+		if err := j.join(ctx, x, b, progress); err != nil {
+			return err
+		}
+		if err := j.join(ctx, y, b, progress); err != nil || b != nil {
+			return err
+		}
+		return j.join(ctx, x, y, progress)
+	}
+	if err != nil {
+		return err
+	}
+	j.s.sum.Common += common
+	for part := range slices.Chunk(pairs, unitPairs) {
+		n := j.unit
+		j.unit++
+		if j.u.done[n] {
+			continue
+		}
+		if err := j.compare(ctx, n, part, all); err != nil {
+			return err
+		}
+	}
+	if b == nil {
+		progress.add(len(a))
+	}
+	return nil
+}
+
+// candidates returns the pairs of places in all that share a sentence.
+func (j *printJoin) candidates(ctx context.Context, all []int, split int, across bool) (pairs [][2]int, common int, err error) {
+	budget := int64(j.s.MemoryMiB) << 20 / 4
+	o := screen.JoinOptions{Probe: concordat.ProbeOne}
+	if across {
+		o.Split = split
+	}
+	if len(all) > joinedAlone {
+		o.Most = int(budget / pairBytes)
+	}
+	docs := make([]screen.Document, len(all))
+	sentences := 0
+	for i, text := range all {
+		if ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		d, err := j.cache.get(text)
+		if err != nil {
+			return nil, 0, err
+		}
+		docs[i] = screen.Document{Indexed: d.Indexed}
+		if sentences += len(d.Indexed); int64(sentences)*sentenceBytes > budget && len(all) > joinedAlone {
+			return nil, 0, screen.ErrMemory
+		}
+	}
+	joined, err := screen.Candidates(docs, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	pairs = slices.DeleteFunc(joined.Pairs, func(p [2]int) bool { return !j.s.across(all[p[0]], all[p[1]]) })
+	return pairs, joined.Common + joined.Crowded, nil
+}
+
+// compare measures a unit of candidates.
+func (j *printJoin) compare(ctx context.Context, n int, pairs [][2]int, all []int) error {
+	const stride = 256
+	overlaps := make([]screen.Overlap, len(pairs))
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for range runtime.GOMAXPROCS(0) {
+		g.Go(func() error {
+			for {
+				from := int(next.Add(stride)) - stride
+				if from >= len(pairs) || ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				for i := from; i < min(from+stride, len(pairs)); i++ {
+					x, err := j.cache.get(all[pairs[i][0]])
+					if err != nil {
+						return err
+					}
+					y, err := j.cache.get(all[pairs[i][1]])
+					if err != nil {
+						return err
+					}
+					overlaps[i] = screen.Compare(x, y)
+				}
+			}
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	r := unit{Unit: n, Candidates: len(pairs)}
+	for i, o := range overlaps {
+		value := o.Resemblance
+		if j.s.Contained {
+			value = max(o.ContainedA, o.ContainedB)
+		}
+		if value < j.s.Threshold {
+			continue
+		}
+		p := foundPair{A: all[pairs[i][0]], B: all[pairs[i][1]], Resemblance: o.Resemblance, Contained: &[2]float64{o.ContainedA, o.ContainedB}}
+		if j.s.template != nil {
+			var err error
+			if p.Sections, err = j.sections(p.A, p.B); err != nil {
+				return err
+			}
+		}
+		r.Pairs = append(r.Pairs, p)
+	}
+	return j.u.keep(r)
+}
+
+func (j *printJoin) sections(a, b int) ([]screenSections, error) {
+	x, err := j.cache.get(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := j.cache.get(b)
+	if err != nil {
+		return nil, err
+	}
+	var out []screenSections
+	for _, o := range screen.CompareSections(x, y) {
+		out = append(out, screenSections{A: o.A, B: o.B, CoveredA: o.CoveredA, CoveredB: o.CoveredB, ContainmentA: o.ContainedA, ContainmentB: o.ContainedB})
+	}
+	return out, nil
+}
+
+// documentCache holds documents of the work file, and forgets all of them when they are too many. It
+// is safe for concurrent use.
+type documentCache struct {
+	s    *screening
+	most int64 // bytes
+	held atomic.Int64
+	docs []atomic.Pointer[screen.Document]
+}
+
+func (c *documentCache) get(text int) (*screen.Document, error) {
+	if d := c.docs[text].Load(); d != nil {
+		return d, nil
+	}
+	body, err := c.s.body(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	d, err := screen.ParseDocument(body)
+	if err != nil {
+		return nil, err
+	}
+	if c.held.Add(int64(len(body))*3/2) > c.most {
+		c.held.Store(0)
+		for i := range c.docs {
+			c.docs[i].Store(nil)
+		}
+	}
+	c.docs[text].Store(d)
+	return d, nil
+}

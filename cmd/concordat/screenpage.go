@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat/report"
+	"concordat/screen"
+)
+
+// writeOut writes the results to the folder of --out: index.html, pairs.csv, clusters.csv,
+// removal.txt, result.jsonl. All appear, or none.
+func (s *screening) writeOut(r *screenResults) error {
+	if err := os.MkdirAll(s.out, 0o755); err != nil {
+		return err
+	}
+	var paths []string
+	for _, name := range []string{"index.html", "pairs.csv", "clusters.csv", "removal.txt", "result.jsonl"} {
+		paths = append(paths, filepath.Join(s.out, name))
+	}
+	return writeFiles(func(w []*bufio.Writer) error {
+		if err := s.writePage(w[0], r); err != nil {
+			return err
+		}
+		if err := s.writePairs(w[1], r); err != nil {
+			return err
+		}
+		if err := s.writeClusters(w[2], r); err != nil {
+			return err
+		}
+		for _, m := range r.removals {
+			if _, err := fmt.Fprintf(w[3], "%s\t%s\n", m.Library, m.Document); err != nil {
+				return err
+			}
+		}
+		e := json.NewEncoder(w[4])
+		e.SetEscapeHTML(false)
+		return screenLines(s, r, func(v any) error { return e.Encode(v) })
+	}, paths...)
+}
+
+func share(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'f', 4, 64)
+}
+
+// clusterNumbers returns the cluster of each document, from 1.
+func (r *screenResults) clusterNumbers() map[int]int {
+	out := map[int]int{}
+	for i, c := range r.clusters {
+		for _, n := range c.Documents {
+			out[n.doc] = i + 1
+		}
+	}
+	return out
+}
+
+func (s *screening) writePairs(w *bufio.Writer, r *screenResults) error {
+	number := r.clusterNumbers()
+	c := csv.NewWriter(w)
+	c.UseCRLF = true
+	if err := c.Write([]string{"cluster", "library_a", "a", "title_a", "library_b", "b", "title_b", "method", "resemblance", "low", "high", "containment_a", "containment_b", "sections"}); err != nil {
+		return err
+	}
+	for _, p := range r.pairs {
+		var sections []string
+		for _, o := range p.Sections {
+			sections = append(sections, fmt.Sprintf("%s in %s %.0f%%", o.A, o.B, 100*o.ContainmentA))
+		}
+		x, y := &s.docs[p.a], &s.docs[p.b]
+		err := c.Write([]string{strconv.Itoa(number[p.a]), report.Cell(string(p.LibraryA)), report.Cell(string(p.A)), report.Cell(x.Title), report.Cell(string(p.LibraryB)), report.Cell(string(p.B)), report.Cell(y.Title),
+			p.Method, share(&p.Resemblance), share(p.Low), share(p.High), share(p.ContainmentA), share(p.ContainmentB), report.Cell(strings.Join(sections, "; "))})
+		if err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (s *screening) writeClusters(w *bufio.Writer, r *screenResults) error {
+	kept := r.keptFor()
+	c := csv.NewWriter(w)
+	c.UseCRLF = true
+	if err := c.Write([]string{"cluster", "library", "document", "title", "date", "representative", "from_library", "from", "from_resemblance", "removable_for"}); err != nil {
+		return err
+	}
+	for i, cl := range r.clusters {
+		for _, n := range cl.Documents {
+			row := []string{strconv.Itoa(i + 1), report.Cell(string(n.Library)), report.Cell(string(n.Document)), report.Cell(n.Title), n.Date.UTC().Format(time.RFC3339), "", "", "", "", report.Cell(kept[n.doc])}
+			if n.screenMember == cl.Representative {
+				row[5] = "yes"
+			}
+			if n.From != nil {
+				row[6], row[7], row[8] = report.Cell(string(n.From.Library)), report.Cell(string(n.From.Document)), share(&n.FromResemblance)
+			}
+			if err := c.Write(row); err != nil {
+				return err
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// keptFor returns which document stands for each removable one.
+func (r *screenResults) keptFor() map[int]string {
+	out := map[int]string{}
+	for _, m := range r.removals {
+		out[m.doc] = string(m.Kept.Document)
+	}
+	return out
+}
+
+const (
+	clustersShown = 300 // on the page; the tables have all
+	pairsShown    = 100 // of a cluster
+)
+
+// screenPage is what the template shows.
+type screenPage struct {
+	Sum      screenSummary
+	Keep     string
+	Overview template.HTML
+	Clusters []pageCluster
+	More     int
+}
+
+type pageCluster struct {
+	Number    int
+	Picture   template.HTML
+	Documents []pageDocument
+	Pairs     []pagePair
+	MorePairs int
+}
+
+type pageDocument struct {
+	Number                        int
+	Document, Title, Date, From   string
+	FromShare, Removable, Library string
+	Representative                bool
+}
+
+type pagePair struct {
+	A, B                 int
+	Method               string
+	Resemblance, InA, In string
+	Sections             []screenSections
+}
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
+}).Parse(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Screening of {{.Sum.Library}}</title>
+<style>
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#1c2430;background:#fff;overflow-wrap:anywhere}
+table{border-collapse:collapse;margin:.5rem 0 1rem;font-size:.9rem}th,td{text-align:start;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #d5dae1;vertical-align:top}
+section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-width:100%;height:auto}.n{text-align:end;font-variant-numeric:tabular-nums;white-space:nowrap}.note{color:#525c6b}
+</style></head><body>
+<h1>Screening of {{.Sum.Library}}{{with .Sum.Against}} against {{.}}{{end}}</h1>
+<p>Method {{.Sum.Method}}, threshold {{percent .Sum.Threshold}}: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters.
+{{.Sum.Documents}} documents, {{.Sum.Distinct}} distinct texts, {{.Sum.Compared}} of which the method could compare{{if .Sum.Unread}}; {{.Sum.Unread}} could not be read{{end}}.</p>
+<p>{{.Sum.Removable}} documents could go, with the {{.Keep}} of their kind standing for them (removal.txt). Nothing was removed.</p>
+<p class="note">A pair says that two texts share wording, not that anybody copied: common sources, forms and quotations look the same. All pairs are in pairs.csv, all clusters in clusters.csv.</p>
+{{.Overview}}
+{{range .Clusters}}<section id="cluster-{{.Number}}"><h2>Cluster {{.Number}}: {{len .Documents}} documents</h2>
+<p class="note">In the order of their dates; arcs join pairs, the full circle is the representative.</p>
+{{.Picture}}
+<table><thead><tr><th class="n">No.</th><th>Document</th><th>Title</th><th>Date</th><th>May come from</th><th>Could go for</th></tr></thead><tbody>
+{{range .Documents}}<tr><td class="n">{{.Number}}</td><td>{{.Library}}/{{.Document}}{{if .Representative}} <strong>(representative)</strong>{{end}}</td><td>{{.Title}}</td><td>{{.Date}}</td><td>{{.From}}{{with .FromShare}} ({{.}}){{end}}</td><td>{{.Removable}}</td></tr>
+{{end}}</tbody></table>
+<table><thead><tr><th class="n">Pair</th><th>Found by</th><th class="n">Resemblance</th><th class="n">Of the first in the second</th><th class="n">Of the second in the first</th><th>Sections</th></tr></thead><tbody>
+{{range .Pairs}}<tr><td class="n">{{.A}} – {{.B}}</td><td>{{.Method}}</td><td class="n">{{.Resemblance}}</td><td class="n">{{.InA}}</td><td class="n">{{.In}}</td><td>{{range .Sections}}{{percent .ContainmentA}} of {{.A}} in {{.B}}<br>{{end}}</td></tr>
+{{end}}</tbody></table>{{if .MorePairs}}<p class="note">and {{.MorePairs}} more pairs</p>{{end}}</section>
+{{end}}{{if .More}}<p class="note">{{.More}} smaller clusters are in clusters.csv.</p>{{end}}
+</body></html>
+`))
+
+func (s *screening) writePage(w *bufio.Writer, r *screenResults) error {
+	page := screenPage{Sum: s.sum, Keep: s.keep, More: max(0, len(r.clusters)-clustersShown)}
+	var sizes []int
+	for _, c := range r.clusters {
+		sizes = append(sizes, len(c.Documents))
+	}
+	var b strings.Builder
+	if err := screen.WriteOverview(&b, sizes); err != nil {
+		return err
+	}
+	page.Overview = template.HTML(b.String()) // our own elements, texts escaped
+	kept, number := r.keptFor(), r.clusterNumbers()
+	pairs := make([][]int, len(r.clusters)+1)
+	for i, p := range r.pairs {
+		pairs[number[p.a]] = append(pairs[number[p.a]], i)
+	}
+	for i, c := range r.clusters[:min(len(r.clusters), clustersShown)] {
+		p, err := s.pageCluster(i+1, c, r, pairs[i+1], kept)
+		if err != nil {
+			return err
+		}
+		page.Clusters = append(page.Clusters, p)
+	}
+	return pageTemplate.Execute(w, page)
+}
+
+func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs []int, kept map[int]string) (pageCluster, error) {
+	out := pageCluster{Number: n}
+	byDate := slices.Clone(c.Documents)
+	slices.SortStableFunc(byDate, func(a, b screenNode) int { return a.Date.Compare(b.Date) })
+	place := map[int]int{}
+	var nodes []screen.Node
+	for i, d := range byDate {
+		place[d.doc] = i
+		row := pageDocument{Number: i + 1, Library: string(d.Library), Document: string(d.Document), Title: d.Title, Date: d.Date.UTC().Format(time.DateOnly), Representative: d.screenMember == c.Representative, Removable: kept[d.doc]}
+		if d.From != nil {
+			row.From, row.FromShare = string(d.From.Document), percent(&d.FromResemblance)
+		}
+		out.Documents = append(out.Documents, row)
+		nodes = append(nodes, screen.Node{Label: string(d.Document), Mark: row.Representative})
+	}
+	var links []screen.Link
+	for i, at := range pairs {
+		p := &r.pairs[at]
+		links = append(links, screen.Link{A: place[p.a], B: place[p.b], Resemblance: p.Resemblance})
+		if i < pairsShown {
+			out.Pairs = append(out.Pairs, pagePair{place[p.a] + 1, place[p.b] + 1, p.Method, percent(&p.Resemblance), percent(p.ContainmentA), percent(p.ContainmentB), p.Sections})
+		}
+	}
+	out.MorePairs = max(0, len(pairs)-pairsShown)
+	var b strings.Builder
+	if err := screen.WriteCluster(&b, fmt.Sprintf("Cluster %d", n), nodes, links[:min(len(links), 2000)]); err != nil {
+		return out, err
+	}
+	out.Picture = template.HTML(b.String()) // our own elements, texts escaped
+	return out, nil
+}

@@ -1,0 +1,72 @@
+package screen
+
+// Labelled is a pair of documents whose relation is known, with the distance of their prints.
+type Labelled struct {
+	Distance int  // bits
+	Same     bool // near-duplicates by the label
+}
+
+// CurvePoint is how well "at most K bits apart" tells near-duplicates from others.
+type CurvePoint struct {
+	K        int `json:"k"`
+	Reported int `json:"reported"` // pairs at most K bits apart
+	Found    int `json:"found"`    // of them, near-duplicates
+	Same     int `json:"same"`     // all near-duplicates
+}
+
+// Precision returns the share of the reported pairs that are near-duplicates; 1 of none.
+func (p CurvePoint) Precision() float64 {
+	if p.Reported == 0 {
+		return 1
+	}
+	return float64(p.Found) / float64(p.Reported)
+}
+
+// Recall returns the share of the near-duplicates that is reported; 1 of none.
+func (p CurvePoint) Recall() float64 {
+	if p.Same == 0 {
+		return 1
+	}
+	return float64(p.Found) / float64(p.Same)
+}
+
+// F1 returns the harmonic mean of precision and recall.
+func (p CurvePoint) F1() float64 {
+	if p.Reported+p.Same == 0 {
+		return 1
+	}
+	return 2 * float64(p.Found) / float64(p.Reported+p.Same)
+}
+
+// Sweep counts labelled pairs by distance: the sample by which Manku, Jain and Das Sarma 2007
+// (section 5.1, figure 1) choose k. The zero value has counted none.
+type Sweep struct {
+	same, other [mostBits + 1]int
+}
+
+// Add counts a pair. A distance outside 0 to 128 is taken for the nearest of those.
+func (s *Sweep) Add(l Labelled) {
+	d := max(0, min(l.Distance, mostBits))
+	if l.Same {
+		s.same[d]++
+	} else {
+		s.other[d]++
+	}
+}
+
+// Curve returns the points for K from 0 to most.
+func (s *Sweep) Curve(most int) []CurvePoint {
+	same := 0
+	for _, n := range s.same {
+		same += n
+	}
+	var out []CurvePoint
+	p := CurvePoint{Same: same}
+	for k := 0; k <= min(most, mostBits); k++ {
+		p.K = k
+		p.Found += s.same[k]
+		p.Reported += s.same[k] + s.other[k]
+		out = append(out, p)
+	}
+	return out
+}

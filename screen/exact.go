@@ -1,0 +1,46 @@
+package screen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Shared is a pair of sets A < B with the number of members they have in common, above zero.
+type Shared struct{ A, B, Common int }
+
+// ExactPairs calls emit with every two sets that have a member in common, by A, then B: the truth that
+// sketches estimate. Sets may hold repeats, which count once, and are sorted in place. Its work is
+// the sum over the members of the squares of how many sets have each; emit returning false ends it.
+// sizes are the numbers of distinct members. More than 2^32-1 members in all are an error.
+func ExactPairs(sets [][]uint64, emit func(Shared) bool) (sizes []int, err error) {
+	sizes = make([]int, len(sets))
+	total := 0
+	for i, s := range sets {
+		slices.Sort(s)
+		sets[i] = slices.Compact(s)
+		sizes[i] = len(sets[i])
+		total += sizes[i]
+	}
+	if int64(total) > math.MaxUint32 {
+		return nil, fmt.Errorf("exact pairs: %w: %d members, at most %d", ErrMemory, total, uint32(math.MaxUint32))
+	}
+	l := newLists(len(sets), func(i int) []uint64 { return sets[i] })
+	counts := make([]int32, len(sets))
+	for a := range sets {
+		for _, x := range sets[a] {
+			for _, b := range l.after(x, int32(a)) {
+				counts[b]++
+			}
+		}
+		for b := a + 1; b < len(sets); b++ {
+			if n := counts[b]; n > 0 {
+				counts[b] = 0
+				if !emit(Shared{a, b, int(n)}) {
+					return sizes, nil
+				}
+			}
+		}
+	}
+	return sizes, nil
+}

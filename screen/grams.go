@@ -1,0 +1,141 @@
+package screen
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// GramTrial is how one choice of grams does on a sample of edited texts.
+type GramTrial struct {
+	Grams    []int
+	Recall   float64 // share of the edited texts whose original is found
+	Measured float64 // texts measured a query, mean
+	Hits     float64 // texts found a query, mean
+}
+
+// GramOptions say for what grams are chosen.
+type GramOptions struct {
+	Short  ShortOptions // its Grams are not looked at
+	Edits  int          // letters of each sample text that are replaced, deleted or put in; 0: 2
+	Sample int          // texts edited; 0: 300
+	Recall float64      // least share that must be found; 0: 0.95
+}
+
+// TryGrams tries choices of the gram lengths on a sample of the texts, edited at random but always the
+// same for the same texts, and returns the trials with the place of the best: of those that reach
+// the recall the one that measures least, or, where none does, the one of most recall. Longer
+// grams gather fewer candidates and miss more: two texts of n letters with e edits between them
+// share a run of (n-e)/(e+1) letters, and no longer one for certain.
+func TryGrams(texts []string, o GramOptions) (trials []GramTrial, best int, err error) {
+	if o.Edits == 0 {
+		o.Edits = 2
+	}
+	if o.Sample == 0 {
+		o.Sample = 300
+	}
+	if o.Recall == 0 {
+		o.Recall = 0.95
+	}
+	if o.Edits < 0 || o.Sample < 0 || !(o.Recall >= 0 && o.Recall <= 1) || len(texts) == 0 {
+		return nil, 0, fmt.Errorf("grams for %d texts, %d edits, a sample of %d, recall %v: out of range", len(texts), o.Edits, o.Sample, o.Recall)
+	}
+	for _, grams := range [][]int{{1}, {1, 2}, {2}, {2, 3}, {3}, {4}, {5}} {
+		o.Short.Grams = grams
+		t, err := tryGrams(texts, o)
+		if err != nil {
+			return nil, 0, err
+		}
+		trials = append(trials, t)
+	}
+	for i, t := range trials {
+		b := trials[best]
+		switch {
+		case t.Recall >= o.Recall && (b.Recall < o.Recall || t.Measured < b.Measured), b.Recall < o.Recall && t.Recall > b.Recall:
+			best = i
+		}
+	}
+	return trials, best, nil
+}
+
+func tryGrams(texts []string, o GramOptions) (GramTrial, error) {
+	s, err := NewShort(texts, o.Short)
+	if err != nil {
+		return GramTrial{}, err
+	}
+	t := GramTrial{Grams: o.Short.Grams}
+	r := steps(1)
+	n := 0
+	var hits []ShortHit
+	for range o.Sample {
+		id := r.below(len(texts))
+		edited := r.edit(texts[id], texts, o.Edits)
+		if edited == "" {
+			continue
+		}
+		n++
+		var measured int
+		hits, measured = s.Near(edited, hits[:0])
+		t.Measured += float64(measured)
+		t.Hits += float64(len(hits))
+		for _, h := range hits {
+			if h.ID == id {
+				t.Recall++
+				break
+			}
+		}
+	}
+	if n > 0 {
+		t.Recall /= float64(n)
+		t.Measured /= float64(n)
+		t.Hits /= float64(n)
+	}
+	return t, nil
+}
+
+// steps are pseudo-random numbers that are the same everywhere (SplitMix64; Steele, Lea and Flood
+// 2014).
+type steps uint64
+
+func (s *steps) next() uint64 {
+	*s += 0x9e3779b97f4a7c15
+	x := uint64(*s)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func (s *steps) below(n int) int { return int(s.next() % uint64(n)) }
+
+// edit changes n letters of a text, with letters of the others.
+func (s *steps) edit(text string, others []string, n int) string {
+	r := []rune(text)
+	for range n {
+		if len(r) < 2 {
+			break
+		}
+		letter := 'x'
+		if o := others[s.below(len(others))]; o != "" {
+			letter, _ = utf8.DecodeRuneInString(o[runeStart(o, s.below(len(o))):])
+		}
+		at := s.below(len(r))
+		switch s.below(3) {
+		case 0:
+			r[at] = letter
+		case 1:
+			r = append(r[:at], r[at+1:]...)
+		default:
+			r = append(r, 0)
+			copy(r[at+1:], r[at:])
+			r[at] = letter
+		}
+	}
+	return string(r)
+}
+
+// runeStart returns the place of the rune that at lies in.
+func runeStart(s string, at int) int {
+	for at > 0 && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return at
+}

@@ -1,0 +1,211 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+)
+
+// Stream yields the same stored prints anew each time it is called, in chunks that are valid until
+// the next: Chunks of a file read from its beginning.
+type Stream func() iter.Seq2[[]uint64, error]
+
+// SelfJoin finds the pairs of stored prints within a distance of one another, however many there are,
+// in bounded memory: for each table and each part of it the stored prints stream by, those of the
+// part are sorted, and neighbours with equal leading bits are compared. It is the sort of Manku, Jain
+// and Das Sarma 2007, section 3, without the tables being kept; nothing is written but what is found.
+type SelfJoin struct {
+	Design *Design // of at most 64 bits
+	Stored Stream
+	// Bytes is the memory that the sorted part may take, 24 bytes a print; at least 24 million. A part
+	// that turns out larger, because the prints are far from uniform, is divided again.
+	Bytes int64
+	// Hot is the number of equal prints from which on they are left out as saying nothing about reuse
+	// (section 5.2 there); 0: none are.
+	Hot int
+	// Stop holds prints that are left out from the start, such as those found hot before.
+	Stop map[uint64]bool
+	// Watch, if not nil, is told what begins, over and over: for those who take the time.
+	Watch func(Stage)
+}
+
+// Stage is what a SelfJoin is at.
+type Stage string
+
+// The stages of each part of each table.
+const (
+	StageRead    Stage = "read" // and permute
+	StageSort    Stage = "sort"
+	StageCompare Stage = "compare" // and emit
+)
+
+func (s *SelfJoin) watch(stage Stage) {
+	if s.Watch != nil {
+		s.Watch(stage)
+	}
+}
+
+// Twin is a pair of stored prints, A < B by number, within the distance of the design.
+type Twin struct {
+	A, B     uint64
+	Distance int
+}
+
+// Progress of a SelfJoin: unit Done of Units is complete; each is one part of one table.
+type Progress struct{ Done, Units int }
+
+const (
+	selfRecord   = 24       // two keys and two numbers, for the sort
+	selfLeast    = 24 << 20 // bytes
+	mostParts    = 1 << 12
+	mostSelfJoin = math.MaxUint32
+)
+
+// parts returns the number of parts of each table for n prints.
+func (s *SelfJoin) parts(n int64) int {
+	parts := 1
+	// A quarter is left for parts that are larger than the average one.
+	for int64(parts)*s.Bytes*3/4 < n*selfRecord && parts < mostParts {
+		parts *= 2
+	}
+	return parts
+}
+
+// Run calls emit with every pair once, table by table, and done after each part; what is found in a
+// part that is done is never found again, so that a run may go on from unit start of an interrupted
+// one over the same stored prints. n is the number of stored prints, at most 2^32-1. Equal prints
+// are one: each copy is paired with the first, and only the first with what is near. Run fails
+// with the first error of the stream or of emit, with the cause of a cancelled ctx, and with
+// ErrMemory where more equal leading bits occur than fit.
+func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
+	if s.Bytes < selfLeast || n < 0 || n > mostSelfJoin || s.Design.F > 64 {
+		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F, s.Bytes, uint32(mostSelfJoin), selfLeast)
+	}
+	parts := s.parts(n)
+	units := parts * len(s.Design.Tables)
+	size := min(s.Bytes/selfRecord, n)
+	w := selfWork{join: s, emit: emit, keys: make([]uint64, 0, size), ids: make([]uint32, 0, size)}
+	for unit := start; unit < units; unit++ {
+		width := uint64(math.MaxUint64)/uint64(parts) + 1 // 2^64 / parts; 0 for one part
+		low := uint64(unit%parts) * width
+		if err := w.part(ctx, unit/parts, low, low+width-1, n); err != nil {
+			return fmt.Errorf("part %d of %d: %w", unit, units, err)
+		}
+		if err := done(Progress{unit + 1, units}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type selfWork struct {
+	join       *SelfJoin
+	emit       func(Twin) error
+	keys, more []uint64
+	ids, idsTo []uint32
+}
+
+// part joins the stored prints whose permuted value lies from low to high.
+func (w *selfWork) part(ctx context.Context, table int, low, high uint64, n int64) error {
+	l := &w.join.Design.Tables[table]
+	w.join.watch(StageRead)
+	fits, err := w.read(ctx, l, low, high, n)
+	if err != nil {
+		return err
+	}
+	if !fits {
+		if low>>(64-l.Lead) == high>>(64-l.Lead) {
+			return fmt.Errorf("%w: more than %d prints agree in %d leading bits; allow more memory or stop hot prints", ErrMemory, cap(w.keys), l.Lead)
+		}
+		middle := low + (high-low)/2
+		if err := w.part(ctx, table, low, middle, n); err != nil {
+			return err
+		}
+		return w.part(ctx, table, middle+1, high, n)
+	}
+	w.join.watch(StageSort)
+	w.more, w.idsTo = slices.Grow(w.more[:0], len(w.keys))[:len(w.keys)], slices.Grow(w.idsTo[:0], len(w.ids))[:len(w.ids)]
+	radix(w.keys, w.more, w.ids, w.idsTo)
+	w.join.watch(StageCompare)
+	w.fold()
+	return w.merge(table)
+}
+
+// read collects the prints of a part and reports whether they fit.
+func (w *selfWork) read(ctx context.Context, l *Layout, low, high uint64, n int64) (bool, error) {
+	w.keys, w.ids = w.keys[:0], w.ids[:0]
+	at := int64(0)
+	for chunk, err := range w.join.Stored() {
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
+			return false, err
+		}
+		if at+int64(len(chunk)) > n {
+			return false, fmt.Errorf("more than the %d stored prints that were there", n)
+		}
+		for i, p := range chunk {
+			y := l.Permute(p & ones(w.join.Design.F))
+			if y-low > high-low || len(w.join.Stop) > 0 && w.join.Stop[p] {
+				continue
+			}
+			if len(w.keys) == cap(w.keys) {
+				return false, nil
+			}
+			w.keys, w.ids = append(w.keys, y), append(w.ids, uint32(at)+uint32(i))
+		}
+		at += int64(len(chunk))
+	}
+	if at != n {
+		return false, fmt.Errorf("%d stored prints where there were %d", at, n)
+	}
+	return true, nil
+}
+
+// fold keeps the first of equal prints, with the copies emitted aside in more and idsTo: more[i] is
+// the number of copies of keys[i], which follow each other in idsTo.
+func (w *selfWork) fold() {
+	copy(w.idsTo, w.ids)
+	n := 0
+	for i := 0; i < len(w.keys); {
+		j := i + 1
+		for j < len(w.keys) && w.keys[j] == w.keys[i] {
+			j++
+		}
+		if w.join.Hot == 0 || j-i <= w.join.Hot {
+			w.keys[n], w.ids[n] = w.keys[i], uint32(i)
+			w.more[n] = uint64(j - i)
+			n++
+		}
+		i = j
+	}
+	w.keys, w.ids = w.keys[:n], w.ids[:n]
+}
+
+// merge compares the distinct prints of equal leading bits.
+func (w *selfWork) merge(table int) error {
+	l, k := &w.join.Design.Tables[table], w.join.Design.K
+	shift := 64 - l.Lead
+	for i, x := range w.keys {
+		a := w.idsTo[w.ids[i]]
+		if table == 0 {
+			for _, b := range w.idsTo[w.ids[i]+1:][:w.more[i]-1] {
+				if err := w.emit(Twin{uint64(a), uint64(b), 0}); err != nil {
+					return err
+				}
+			}
+		}
+		for j := i + 1; j < len(w.keys) && w.keys[j]>>shift == x>>shift; j++ {
+			d := distance(x, w.keys[j])
+			if d > k || !firstOf(w.join.Design, table, l.Restore(x)^l.Restore(w.keys[j])) {
+				continue
+			}
+			b := w.idsTo[w.ids[j]]
+			if err := w.emit(Twin{uint64(min(a, b)), uint64(max(a, b)), d}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"concordat/minhash"
+)
+
+// SketchJoin finds the pairs of resembling sketches in bounded memory, however many there are:
+// split, compute, merge (Broder 1997, section 3). The values of all sketches with their documents
+// are sorted; for every value each two of its documents are noted; the notes are sorted and added up
+// to the number of values two documents share; and those that may reach the threshold are measured.
+// What does not fit into memory is sorted in Space.
+type SketchJoin struct {
+	Options SketchOptions
+	Space   Space
+	Bytes   int64 // for sorting, about; at least 64 KiB is taken
+	// Documents is their number, at most 2^32-1.
+	Documents int
+	// Sketch returns the sketch of a document: of all in order, then of any. It may be overwritten
+	// by the next call.
+	Sketch func(i int) (minhash.MinSketch, error)
+}
+
+// SketchStats are what a SketchJoin went through.
+type SketchStats struct {
+	Common   int // values that were too common
+	Noted    int // pairs with a value in common
+	Measured int // of them, those that were not passed over for having too few
+}
+
+// Run calls emit with every pair of sketches that has a value in common (or a super-shingle, by the
+// options) and reaches the threshold, by A, then B. The pairs are those of SketchPairs. It ends with
+// the first error of Sketch, Space or emit, or the cause of a cancelled ctx.
+func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stats SketchStats, err error) {
+	if j.Documents < 0 || int64(j.Documents) > math.MaxUint32 || j.Options.Threshold < 0 || j.Options.Threshold > 1 {
+		return stats, fmt.Errorf("sketch join of %d documents at threshold %v: out of range", j.Documents, j.Options.Threshold)
+	}
+	if j.Options.Common == 0 {
+		j.Options.Common = mostSharing
+	}
+	pairs := newSorter(j.Space, j.Bytes/2, true)
+	stats.Common, err = j.share(ctx, pairs)
+	if err == nil {
+		err = j.measure(ctx, pairs, &stats, emit)
+	}
+	return stats, errors.Join(err, pairs.close())
+}
+
+// share notes in pairs how many values each two documents share.
+func (j *SketchJoin) share(ctx context.Context, pairs *sorter) (common int, err error) {
+	values := newSorter(j.Space, j.Bytes/2, false)
+	defer func() { err = errors.Join(err, values.close()) }()
+	for i := range j.Documents {
+		m, err := j.Sketch(i)
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
+			return 0, err
+		}
+		for _, v := range j.Options.keys(m) {
+			if err := values.add(v, uint64(i)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	var last uint64
+	var docs []uint64 // the last documents of the value, Common at most
+	n := 0            // documents of it so far
+	for r, err := range values.all() {
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
+			return 0, err
+		}
+		if r.key != last {
+			last, docs, n = r.key, docs[:0], 0
+		}
+		n++
+		for _, d := range docs {
+			if err := pairs.add(d<<32|r.value, 1); err != nil {
+				return 0, err
+			}
+		}
+		if len(docs) == j.Options.Common {
+			copy(docs, docs[1:])
+			docs = docs[:len(docs)-1]
+		}
+		docs = append(docs, r.value)
+		if n == j.Options.Common+1 {
+			common++
+		}
+	}
+	return common, nil
+}
+
+// measure estimates the pairs. Where every value is counted, none being too common, a pair whose count
+// is too small is passed over without a look at its sketches.
+func (j *SketchJoin) measure(ctx context.Context, pairs *sorter, stats *SketchStats, emit func(SketchPair) error) error {
+	prune := stats.Common == 0 && !j.Options.Contained && j.Options.Super == 0
+	var a minhash.MinSketch
+	at := -1
+	for r, err := range pairs.all() {
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
+			return err
+		}
+		stats.Noted++
+		p := SketchPair{A: int(r.key >> 32), B: int(uint32(r.key))}
+		if p.A != at {
+			if a, err = j.Sketch(p.A); err != nil {
+				return err
+			}
+			a.Values = slices.Clone(a.Values)
+			at = p.A
+		}
+		// Of at least as many trials as the sketch of A has values at most r.value hit.
+		if prune && float64(r.value) < j.Options.Threshold*float64(len(a.Values)) {
+			continue
+		}
+		stats.Measured++
+		b, err := j.Sketch(p.B)
+		if err != nil {
+			return err
+		}
+		if p.measure(a, b, j.Options) {
+			if err := emit(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package screen
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Wide is a print of up to 128 bits: word 0 holds bits 0 to 63.
+type Wide [2]uint64
+
+// Distance returns the number of bits in which two prints differ.
+func (w Wide) Distance(x Wide) int {
+	return bits.OnesCount64(w[0]^x[0]) + bits.OnesCount64(w[1]^x[1])
+}
+
+// bits returns width bits from low on, width at most 64.
+func (w Wide) bits(low, width int) uint64 {
+	if low >= 64 {
+		return w[1] >> (low - 64) & ones(width)
+	}
+	return (w[0]>>low | w[1]<<(64-low)) & ones(width) // low = 0: shifted out by Go's rule
+}
+
+// within returns the print with the bits from f on cleared.
+func (w Wide) within(f int) Wide {
+	if f <= 64 {
+		return Wide{w[0] & ones(f), 0}
+	}
+	return Wide{w[0], w[1] & ones(f-64)}
+}
+
+func compareWide(a, b Wide) int {
+	return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
+}
+
+// WideTables is Tables for prints of up to 128 bits. A table holds the first 64 permuted bits of each
+// distinct print and its place, 12 bytes, so that the prints themselves are kept once. It is
+// immutable and safe for concurrent use.
+type WideTables struct {
+	design *Design
+	tables []wideTable
+	prints []Wide // distinct, ascending
+	starts []uint32
+	ids    []uint32 // of prints[i]: ids[starts[i]:starts[i+1]], ascending
+}
+
+type wideTable struct {
+	keys []uint64
+	refs []uint32 // of prints
+	lead int      // leading bits that keys have
+}
+
+// NewWideTables sorts the prints into the tables of the design. It refuses prints of more than the
+// design's bits and more than 2^32-1 of them. The prints are not kept.
+func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
+	if int64(len(prints)) > math.MaxUint32 {
+		return nil, fmt.Errorf("%d prints: at most %d in one set of tables", len(prints), uint32(math.MaxUint32))
+	}
+	t := &WideTables{design: d, ids: make([]uint32, len(prints))}
+	for i, p := range prints {
+		if p.within(d.F) != p {
+			return nil, fmt.Errorf("print %d has more than %d bits", i, d.F)
+		}
+		t.ids[i] = uint32(i)
+	}
+	slices.SortFunc(t.ids, func(a, b uint32) int {
+		return cmp.Or(compareWide(prints[a], prints[b]), cmp.Compare(a, b))
+	})
+	for i, id := range t.ids {
+		if i == 0 || prints[id] != prints[t.ids[i-1]] {
+			t.prints, t.starts = append(t.prints, prints[id]), append(t.starts, uint32(i))
+		}
+	}
+	t.starts = append(t.starts, uint32(len(t.ids)))
+	n := len(t.prints)
+	scratch, refScratch := make([]uint64, n), make([]uint32, n)
+	for i := range d.Tables {
+		w := wideTable{keys: make([]uint64, n), refs: make([]uint32, n), lead: min(64, d.Tables[i].Lead)}
+		for j, p := range t.prints {
+			w.keys[j], w.refs[j] = d.Tables[i].PermuteWide(p), uint32(j)
+		}
+		radix(w.keys, scratch, w.refs, refScratch)
+		t.tables = append(t.tables, w)
+	}
+	return t, nil
+}
+
+// Design returns the design of the tables.
+func (t *WideTables) Design() *Design { return t.design }
+
+// Len returns the number of stored prints, equal ones counted each.
+func (t *WideTables) Len() int { return len(t.ids) }
+
+// Near appends to dst the stored prints within distance K of q, each once, nearest first, then by
+// ID. Bits of q above the design's F are ignored.
+func (t *WideTables) Near(q Wide, dst []Hit) []Hit {
+	start := len(dst)
+	q = q.within(t.design.F)
+	for i := range t.tables {
+		w := &t.tables[i]
+		y := t.design.Tables[i].PermuteWide(q)
+		dst = t.from(i, lowerBound(w.keys, y>>(64-w.lead)<<(64-w.lead)), y, q, dst)
+	}
+	slices.SortFunc(dst[start:], func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
+	})
+	return dst
+}
+
+// from appends what table i finds from place j on that no table before it does. y is q permuted.
+func (t *WideTables) from(i, j int, y uint64, q Wide, dst []Hit) []Hit {
+	w, shift := &t.tables[i], 64-t.tables[i].lead
+	for ; j < len(w.keys) && w.keys[j]>>shift <= y>>shift; j++ {
+		if w.keys[j]>>shift != y>>shift {
+			continue
+		}
+		ref := w.refs[j]
+		p := t.prints[ref]
+		if d := p.Distance(q); d <= t.design.K && t.firstIn(i, Wide{p[0] ^ q[0], p[1] ^ q[1]}) {
+			for _, id := range t.ids[t.starts[ref]:t.starts[ref+1]] {
+				dst = append(dst, Hit{id, d})
+			}
+		}
+	}
+	return dst
+}
+
+// firstIn reports whether table i is the first in which two prints with this difference agree in
+// all leading bits; where these are more than the 64 of a key, agreement in the key is not enough.
+func (t *WideTables) firstIn(i int, difference Wide) bool {
+	for j := range i + 1 {
+		if m := &t.design.Tables[j].mask; m[0]&difference[0]|m[1]&difference[1] == 0 {
+			return j == i
+		}
+	}
+	return false
+}
+
+// WideBatch is Batch for prints of up to 128 bits.
+type WideBatch struct {
+	tables  *WideTables
+	filters []filter
+}
+
+// NewWideBatch returns the batch of the queries, which it does not keep.
+func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
+	t, err := NewWideTables(d, queries)
+	if err != nil {
+		return nil, err
+	}
+	b := &WideBatch{tables: t}
+	for i := range t.tables {
+		b.filters = append(b.filters, newFilter(t.tables[i].keys, t.tables[i].lead))
+	}
+	return b, nil
+}
+
+// Bytes returns the memory that the batch takes.
+func (b *WideBatch) Bytes() int64 {
+	n := int64(16*len(b.tables.prints) + 4*len(b.tables.starts) + 4*len(b.tables.ids))
+	for i, f := range b.filters {
+		n += int64(8*len(f.bits) + 4*len(f.starts) + 12*len(b.tables.tables[i].keys))
+	}
+	return n
+}
+
+// Scan appends to dst every pair of a query and one of the stored prints within the design's
+// distance, once, by number of the stored print, then of the query. first is the number of the
+// first stored print. Bits above the design's are ignored.
+func (b *WideBatch) Scan(stored []Wide, first uint64, dst []Found) []Found {
+	start := len(dst)
+	var hits []Hit
+	for i := range b.filters {
+		l, f := &b.tables.design.Tables[i], &b.filters[i]
+		for j, q := range stored {
+			q = q.within(b.tables.design.F)
+			y := l.PermuteWide(q)
+			if !f.has(y) {
+				continue
+			}
+			hits = b.tables.from(i, int(f.starts[y>>(f.startShift&63)]), y, q, hits[:0])
+			for _, h := range hits {
+				dst = append(dst, Found{h.ID, first + uint64(j), h.Distance})
+			}
+		}
+	}
+	slices.SortFunc(dst[start:], func(x, y Found) int {
+		return cmp.Or(cmp.Compare(x.Stored, y.Stored), cmp.Compare(x.Query, y.Query))
+	})
+	return dst
+}
+
+// WideChunks is Chunks for prints of 16 bytes each, the number big-endian.
+func WideChunks(r io.Reader, size int) iter.Seq2[[]Wide, error] {
+	return func(yield func([]Wide, error) bool) {
+		out := make([]Wide, 0, size)
+		for words, err := range Chunks(r, 2*size) {
+			if err == nil && len(words)%2 == 1 {
+				err = fmt.Errorf("prints end 8 bytes into one: %w", io.ErrUnexpectedEOF)
+			}
+			out = out[:0]
+			for i := 0; i+2 <= len(words); i += 2 {
+				out = append(out, Wide{words[i+1], words[i]})
+			}
+			if len(out) > 0 && !yield(out, nil) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// AppendWide appends the 16 bytes of a print, the number big-endian.
+func AppendWide(b []byte, w Wide) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, w[1]), w[0])
+}
