@@ -68,7 +68,7 @@ var keys = []Key{
 
 	yesNo("check.short", "false", live, func(c *Config) *bool { return &c.Check.Short },
 		"Also compare titles, headings and answers too short for fingerprints; reports show them apart."),
-	threshold("check.short_threshold", "0.6", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
+	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
 		"Least similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
 
 	word("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },

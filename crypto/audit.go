@@ -79,23 +79,3 @@ func (h *Head) Follows(earlier *Head) error {
 	}
 	return nil
 }
-
-// Record is what the audit says of one exchange with a partner, on either side: the detail of an
-// entry, as JSON. It holds no text and no fingerprint.
-type Record struct {
-	Partner    SiteID   `json:"partner"`
-	Direction  string   `json:"direction"` // in: the partner asked; out: this site did
-	Type       string   `json:"type"`      // of the message, such as query
-	Request    string   `json:"request"`   // SHA-256 of the request's envelope, hexadecimal; likewise the next
-	Reply      string   `json:"reply,omitempty"`
-	Libraries  []string `json:"libraries,omitempty"`
-	Count      int      `json:"count"` // sentences asked, padded as on the wire
-	Hits       int      `json:"hits"`
-	Level      string   `json:"level,omitempty"` // the highest that was shown
-	Characters int      `json:"characters"`      // of text that was disclosed
-	Purpose    string   `json:"purpose,omitempty"`
-	Rule       int64    `json:"rule,omitempty"`       // version of the rule that was applied
-	Commitment string   `json:"commitment,omitempty"` // hexadecimal
-	User       string   `json:"user,omitempty"`       // pseudonym, 32 hexadecimal digits
-	Refused    string   `json:"refused,omitempty"`    // reason
-}

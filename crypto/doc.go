@@ -35,7 +35,6 @@ const (
 	labelSecret     = "concordat/site-secret/1"
 	labelKeystore   = "concordat/keystore/1\x00"
 	labelHead       = "concordat/audit-head/1\x00"
-	labelManifest   = "concordat/manifest/1\x00"
 )
 
 // The clockwork of keys and messages.

@@ -3,7 +3,6 @@ package crypto
 import (
 	"crypto/ed25519"
 	"crypto/hmac"
-	"crypto/hpke"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
@@ -66,11 +65,7 @@ func (i *Invitation) Enrol(own, inviter *Card, now time.Time, random io.Reader) 
 	plain := slices.Concat(i.Token[:], nonce, proof[:], own.raw)
 	b := append([]byte(enrolMagic), 1, byte(SuiteXWing))
 	b = binary.BigEndian.AppendUint32(b, key.Epoch)
-	enc, s, err := hpke.NewSender(key.sealing, kdf, aead, enrolInfo(inviter.Site, b))
-	if err != nil {
-		return nil, nil, fmt.Errorf("enrol: %w", err)
-	}
-	ct, err := s.Seal(nil, plain)
+	enc, ct, err := encrypt(key.sealing, enrolInfo(inviter.Site, b), nil, plain)
 	if err != nil {
 		return nil, nil, fmt.Errorf("enrol: %w", err)
 	}
@@ -122,13 +117,9 @@ func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := hpke.NewRecipient(enc, key, kdf, aead, enrolInfo(id.Site(), b[:10]))
+	plain, err := decrypt(key, enc, enrolInfo(id.Site(), b[:10]), nil, ct)
 	if err != nil {
-		return nil, ErrOpen
-	}
-	plain, err := r.Open(nil, ct)
-	if err != nil {
-		return nil, ErrOpen
+		return nil, err
 	}
 	p := &decoder{b: plain}
 	e := &Enrolment{Digest: sha256.Sum256(b), token: p.array16(), Nonce: p.array16(), proof: p.array32()}

@@ -72,6 +72,29 @@ var (
 	aead = hpke.ChaCha20Poly1305()
 )
 
+// encrypt is HPKE in base mode with one message (RFC 9180, section 6.1).
+func encrypt(to hpke.PublicKey, info, associated, plain []byte) (enc, ct []byte, err error) {
+	enc, s, err := hpke.NewSender(to, kdf, aead, info)
+	if err != nil {
+		return nil, nil, err
+	}
+	ct, err = s.Seal(associated, plain)
+	return enc, ct, err
+}
+
+// decrypt is the reverse of encrypt. It fails with ErrOpen, whatever the reason.
+func decrypt(key hpke.PrivateKey, enc, info, associated, ct []byte) ([]byte, error) {
+	r, err := hpke.NewRecipient(enc, key, kdf, aead, info)
+	if err != nil {
+		return nil, ErrOpen
+	}
+	plain, err := r.Open(associated, ct)
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return plain, nil
+}
+
 func (h *Header) append(b []byte) []byte {
 	b = append(b, envelopeMagic...)
 	b = append(b, 1, byte(h.Suite), byte(h.Type), 0)
@@ -121,11 +144,7 @@ func (id *Identity) seal(h Header, key hpke.PublicKey, plain []byte, now time.Ti
 		return nil, fmt.Errorf("seal: time to live %v: %w", h.TTL, ErrFormat)
 	}
 	b := h.append(make([]byte, 0, envelopeLeast-padLeast+len(plain)))
-	enc, s, err := hpke.NewSender(key, kdf, aead, append([]byte(labelSeal), b...))
-	if err != nil {
-		return nil, fmt.Errorf("seal: %w", err)
-	}
-	ct, err := s.Seal(b, plain)
+	enc, ct, err := encrypt(key, append([]byte(labelSeal), b...), b, plain)
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
@@ -275,13 +294,9 @@ func (v *Verified) timely(now time.Time) error {
 // open decrypts with the key.
 func (v *Verified) open(key hpke.PrivateKey) ([]byte, error) {
 	header := v.env[:headerSize]
-	r, err := hpke.NewRecipient(v.enc, key, kdf, aead, append([]byte(labelSeal), header...))
+	plain, err := decrypt(key, v.enc, append([]byte(labelSeal), header...), header, v.ct)
 	if err != nil {
-		return nil, ErrOpen
-	}
-	plain, err := r.Open(header, v.ct)
-	if err != nil {
-		return nil, ErrOpen
+		return nil, err
 	}
 	b, err := unpad(plain)
 	if err != nil {

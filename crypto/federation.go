@@ -73,9 +73,9 @@ func (e FederationEpoch) Serves(now time.Time) bool {
 // named as it would be with the public key: a recipe has its own key.
 func (e FederationEpoch) FingerprintKey(scheme string) []byte { return e.derive("fingerprint", scheme) }
 
-// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order). It is the
-// asker's and the owner's alone, given the two sites in that order: what one asker saw cannot be
-// compared with what another one saw.
+// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order) that owner shows
+// to asker. Every pair of sites has its own, so that sketches cannot be compared across pairs as they
+// stand; a member can still compute any of them, as it holds the epoch's secret.
 func (e FederationEpoch) SketchKey(asker, owner SiteID) []byte {
 	return e.derive("sketch", string(asker[:])+string(owner[:]))
 }
@@ -104,6 +104,11 @@ func expand(secret [32]byte, salt, info string) []byte {
 func (id *Identity) HandleKey(asker SiteID, federation string, epoch uint32) []byte {
 	info := "handle\x00" + string(asker[:]) + string(binary.BigEndian.AppendUint32(nil, epoch)) + federation
 	return expand(id.secret, labelSecret, info)
+}
+
+// LocalKey returns a key for a purpose within this site: the same as long as the site's secret is.
+func (id *Identity) LocalKey(of string) [32]byte {
+	return [32]byte(expand(id.secret, labelSecret, "local\x00"+of))
 }
 
 // Federations returns the federations whose secrets the identity holds.

@@ -2,6 +2,7 @@ package crypto
 
 import (
 	"crypto/ed25519"
+	"crypto/subtle"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -285,4 +286,9 @@ func (id *Identity) Unwrap(of string, b []byte) ([]byte, error) {
 		return nil, ErrOpen
 	}
 	return plain, nil
+}
+
+// Equal reports whether two secrets are the same, in time that does not depend on where they differ.
+func (s Secret) Equal(t Secret) bool {
+	return s.kind == t.kind && subtle.ConstantTimeCompare(s.key, t.key) == 1
 }

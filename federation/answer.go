@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"concordat"
 	"concordat/crypto"
@@ -144,7 +145,54 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	if err != nil {
 		return nil, err
 	}
-	return wire.AppendTold(nil, &wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: *t})
+	return appendFitting(&wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: *t})
+}
+
+// mostAnswer is the most bytes of a payload that fit into one reply beside what the transport adds.
+const mostAnswer = crypto.MaxPayload - 4096
+
+// appendFitting returns the payload of t. Where it is too long for one message, each sentence keeps its
+// nearest hits, as if the ask had a lower limit, and the sentences that lost some count as capped look-ups
+// of their library. It fails if even one hit a sentence is too much.
+func appendFitting(t *wire.Told) ([]byte, error) {
+	b, err := wire.AppendTold(nil, t)
+	most := 0
+	for _, n := range hitsPerSentence(t.Tell.Hits) {
+		most = max(most, n)
+	}
+	for limit := most / 2; err == nil && len(b) > mostAnswer && limit > 0; limit /= 2 {
+		v := *t
+		v.Tell = nearest(&t.Tell, limit)
+		b, err = wire.AppendTold(nil, &v)
+	}
+	return b, err
+}
+
+func hitsPerSentence(hits []concordat.Hit) map[int]int {
+	n := map[int]int{}
+	for _, h := range hits {
+		n[h.Sentence]++
+	}
+	return n
+}
+
+// nearest returns t with at most limit hits for each sentence. Hits of one sentence come nearest first.
+func nearest(t *concordat.Tell, limit int) concordat.Tell {
+	v := *t
+	v.Libraries, v.Hits = slices.Clone(t.Libraries), nil
+	kept := map[int]int{}
+	cut := map[[2]int]bool{} // library and sentence
+	for _, h := range t.Hits {
+		if kept[h.Sentence]++; kept[h.Sentence] <= limit {
+			v.Hits = append(v.Hits, h)
+			continue
+		}
+		cut[[2]int{t.Documents[h.Document].Library, h.Sentence}] = true
+	}
+	for at := range cut {
+		v.Libraries[at[0]].Capped++
+	}
+	return v
 }
 
 // notice gives the hits of an alert the numbers that the sentences had before they were shuffled. Hits

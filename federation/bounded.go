@@ -3,6 +3,7 @@ package federation
 import (
 	"crypto/tls"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -44,15 +45,28 @@ func (b *bounded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		peer, _, err := net.SplitHostPort(c.RemoteAddr().String())
-		if err != nil {
-			peer = c.RemoteAddr().String()
-		}
+		peer := callerOf(c.RemoteAddr())
 		if b.enter(peer) {
 			return &boundedConn{Conn: c, leave: sync.OnceFunc(func() { b.leave(peer) })}, nil
 		}
 		_ = c.Close()
 	}
+}
+
+// callerOf names who calls: the address, or, of version 6, the network of 64 bits that one household or
+// machine usually has.
+func callerOf(a net.Addr) string {
+	p, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	ip := p.Addr().Unmap()
+	if ip.Is6() {
+		if n, err := ip.WithZone("").Prefix(64); err == nil {
+			return n.String()
+		}
+	}
+	return ip.String()
 }
 
 func (b *bounded) enter(peer string) bool {

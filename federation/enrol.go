@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -111,4 +112,50 @@ func (s *stranger) redeem(ctx context.Context, i *crypto.Invitation, roster Rost
 		return nil, &Error{Kind: KindGarbage, Err: err}
 	}
 	return &Redeemed{Inviter: card, Words: crypto.Words(card.Site, own.Site, i.Digest(), redemption.Nonce)}, nil
+}
+
+// enrol takes in a site that redeems an invitation.
+func (s *Server) enrol(w http.ResponseWriter, r *http.Request) {
+	receipt, err := s.redeem(w, r)
+	if err != nil {
+		s.o.Log.Info("enrolment refused", "err", err)
+		reject(w)
+		return
+	}
+	deliver(w, receipt)
+}
+
+func (s *Server) redeem(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	registrar := s.o.Registrar
+	if registrar == nil || !registrar.Inviting() || r.ContentLength > crypto.MaxEnrolment {
+		return nil, concordat.ErrRefused
+	}
+	if err := s.reading.enter(r.Context(), crypto.SiteID{}); err != nil {
+		return nil, err
+	}
+	defer s.reading.leave(crypto.SiteID{})
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, crypto.MaxEnrolment))
+	if err != nil {
+		return nil, err
+	}
+	now := s.o.Now()
+	id, own := s.roster.Self()
+	e, err := id.ReadEnrolment(b, now)
+	if err != nil {
+		return nil, err
+	}
+	if p, err := pinOf(r.TLS); !s.o.Behind && (err != nil || !e.Card.PinnedTLS(p)) {
+		return nil, errPin
+	}
+	expiry, err := registrar.Invitation(r.Context(), e.TokenHash())
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Check(expiry, now, own); err != nil {
+		return nil, err
+	}
+	if err := registrar.Enrol(r.Context(), e); err != nil {
+		return nil, err
+	}
+	return id.Receipt(e, now)
 }

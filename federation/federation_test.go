@@ -177,3 +177,50 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("after a panic: %v", err)
 	}
 }
+
+// crowd is an answerer to which every sentence is common wording.
+type crowd struct{ scan }
+
+const crowded = 64 // hits of a sentence
+
+func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: crowded, Sentences: len(a.Sentences)}}}
+	for d := range crowded {
+		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(a.Sentences)})
+	}
+	for i := range a.Sentences {
+		for d := range crowded {
+			t.Hits = append(t.Hits, concordat.Hit{Sentence: i, Document: d, Distance: d, Documents: crowded})
+		}
+	}
+	return t, nil
+}
+
+// TestLongAnswer: an answer that is too long for one message keeps the nearest hits of each sentence and
+// says that some were cut; one that fits loses nothing.
+func TestLongAnswer(t *testing.T) {
+	r := newRand(t)
+	f := fedtest.Join(t, scheme, &scan{}, &crowd{})
+	for _, test := range []struct{ sentences, each int }{{1024, crowded}, {8192, crowded / 4}} {
+		a := submission(r, library(r, "", 1, 5), test.sentences)
+		tell, err := f.Partner(0, 1).Ask(t.Context(), a)
+		if err != nil {
+			t.Fatalf("%d sentences: %v", test.sentences, err)
+		}
+		if got, want := len(tell.Hits), test.sentences*test.each; got != want {
+			t.Fatalf("%d sentences: %d hits, want %d", test.sentences, got, want)
+		}
+		for i, h := range tell.Hits {
+			if h.Sentence != i/test.each || h.Distance != i%test.each {
+				t.Fatalf("%d sentences: hit %d is %+v", test.sentences, i, h)
+			}
+		}
+		capped := 0
+		if test.each < crowded {
+			capped = test.sentences
+		}
+		if got := tell.Libraries[0].Capped; got != capped {
+			t.Errorf("%d sentences: %d capped, want %d", test.sentences, got, capped)
+		}
+	}
+}

@@ -41,6 +41,8 @@ func handleOf(document int) (h concordat.Handle) {
 	return h
 }
 
+func titleOf(title string, document int) string { return fmt.Sprintf("%s %d", title, document) }
+
 func (s *scan) OpenTo(context.Context, concordat.SiteID) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{Libraries: []concordat.OpenLibrary{{
 		ID: "theses", Title: s.title, Documents: len(s.documents), Level: s.level, Sentences: -1, Disclosures: 500,
@@ -71,7 +73,7 @@ func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 			}
 		}
 		if len(matched) > 0 {
-			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(matched), Title: fmt.Sprintf("%s %d", s.title, d), Outline: concordat.OutlineWords})
+			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(matched), Title: titleOf(s.title, d), Outline: concordat.OutlineWords})
 		}
 	}
 	l := &t.Libraries[0]

@@ -21,26 +21,29 @@ import (
 
 // ClientOptions are the settings of a Client.
 type ClientOptions struct {
-	Timeout time.Duration    // of a call, retries included; 0: two minutes; at most crypto.MaxTTL
-	Tries   int              // of one message, with the same bytes; 0: three
-	Journal Journal          // nil: none
-	Now     func() time.Time // nil: time.Now
+	Timeout  time.Duration    // of a call, retries included; 0: two minutes; at most crypto.MaxTTL
+	Tries    int              // of one message, with the same bytes; 0: three
+	Parallel int              // calls under way at once, further ones wait here; 0: eight
+	Journal  Journal          // nil: none
+	Now      func() time.Time // nil: time.Now
 	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 const (
-	clientTimeout = 2 * time.Minute
-	clientTries   = 3
-	dialTimeout   = 10 * time.Second
-	firstPause    = 100 * time.Millisecond
+	clientTimeout  = 2 * time.Minute
+	clientTries    = 3
+	clientParallel = 8
+	dialTimeout    = 10 * time.Second
+	firstPause     = 100 * time.Millisecond
+	mostPause      = 30 * time.Second
 )
 
 // NewClient returns the partner of the roster with this identity. order is a secret of this site that
 // does not change while answers to its asks may come. Close ends idle connections.
 func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOptions) *Client {
 	o.defaults()
-	r := &remote{site: site, name: concordat.SiteID(site.String()), roster: roster, o: o}
+	r := &remote{site: site, name: concordat.SiteID(site.String()), roster: roster, o: o, slots: make(chan struct{}, o.Parallel)}
 	r.http = httpClient(o.Dial, clientTLS(roster, o.Now, func(p crypto.Pin) bool {
 		m, ok := roster.Member(site)
 		return ok && m.Card.PinnedTLS(p)
@@ -54,6 +57,9 @@ func (o *ClientOptions) defaults() {
 	}
 	if o.Tries <= 0 {
 		o.Tries = clientTries
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = clientParallel
 	}
 	if o.Journal == nil {
 		o.Journal = noJournal{}
@@ -73,6 +79,7 @@ type remote struct {
 	roster Roster
 	http   *http.Client
 	o      ClientOptions
+	slots  chan struct{} // holds one for each call under way
 }
 
 var _ link = (*remote)(nil)
@@ -97,6 +104,12 @@ func (r *remote) member() (Member, error) {
 func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return nil, concordat.Statement{}, failure(ctx, r.name, KindSilent, ctx.Err())
+	}
 	m, err := r.member()
 	if err != nil {
 		return nil, concordat.Statement{}, err
@@ -157,11 +170,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	if err := hear(r.o.Journal, card, reply.Head); err != nil {
 		return nil, none, r.failed(KindGarbage, err)
 	}
-	e := Exchange{Partner: r.name, Asked: true, Kind: statement.Kind, At: began, Took: r.o.Now().Sub(began), Request: pending.Digest, Reply: crypto.DigestOf(answer)}
-	if refusal != nil {
-		e.Refused = refusal.Reason
-	}
-	r.o.Journal.Exchanged(e)
+	r.record(Exchange{Kind: statement.Kind, At: began, Request: pending.Digest, Reply: crypto.DigestOf(answer)}, refusal)
 	if reply.Card > card.Serial {
 		// The answer is good whatever comes of this; the next call tries again.
 		_, _ = r.renew(ctx)
@@ -173,6 +182,15 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 		return nil, none, r.failed(KindRejected, errKey)
 	}
 	return nil, none, refusal
+}
+
+// record puts an exchange that this site began into the journal.
+func (r *remote) record(e Exchange, refusal *concordat.Refusal) {
+	e.Partner, e.Asked, e.Took = r.name, true, r.o.Now().Sub(e.At)
+	if refusal != nil {
+		e.Refused = refusal.Reason
+	}
+	r.o.Journal.Exchanged(e)
 }
 
 // timeToLive returns what is left of ctx, in whole milliseconds and at least one second.
@@ -190,19 +208,22 @@ func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.
 	for try := 1; ; try++ {
 		answer, err := r.post(ctx, card, env)
 		var opened *crypto.Reply
+		wait := jitter(pause)
 		if err == nil {
 			if opened, err = r.open(id, answer, p, card, want); err != nil {
 				return answer, nil, err
 			}
-			if !isBusy(opened) {
+			busy, later := isBusy(opened)
+			if !busy {
 				return answer, opened, nil
 			}
+			wait = min(max(wait, later.Sub(r.o.Now())), mostPause)
 		}
 		if try >= r.o.Tries || err != nil && !passing(err) {
 			return answer, opened, err
 		}
 		select {
-		case <-time.After(jitter(pause)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			if err == nil {
 				err = ctx.Err()
@@ -221,17 +242,20 @@ func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, car
 	return opened, nil
 }
 
-// isBusy reports whether the reply says that the message was not run and may come again.
-func isBusy(o *crypto.Reply) bool {
+// isBusy reports whether the reply says that the message was not run and may come again, and when.
+func isBusy(o *crypto.Reply) (bool, time.Time) {
 	if o.Type != crypto.TypeError {
-		return false
+		return false, time.Time{}
 	}
 	reply, err := wire.ParseReply(o.Payload)
 	if err != nil {
-		return false
+		return false, time.Time{}
 	}
 	refusal, err := wire.ParseRefusal(reply.Payload)
-	return err == nil && refusal.Reason == concordat.ReasonBusy
+	if err != nil || refusal.Reason != concordat.ReasonBusy {
+		return false, time.Time{}
+	}
+	return true, refusal.Retry
 }
 
 // passing reports whether trying again may help.

@@ -3,7 +3,6 @@ package federation
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -20,11 +19,14 @@ import (
 
 // ServerOptions are the settings of a Server.
 type ServerOptions struct {
-	Parallel  int           // requests answered at once; 0: twice the processors
-	PerSite   int           // of one partner at once; 0: half of Parallel, at least one
-	Waiting   int           // requests of one partner that wait; more are told to come later; 0: 32
-	Reading   int           // requests read and checked at once; 0: 32
-	Timeout   time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
+	Parallel int           // requests answered at once; 0: twice the processors
+	PerSite  int           // of one partner at once; 0: half of Parallel, at least one
+	Waiting  int           // requests of one partner that wait; more are told to come later; 0: 32
+	Reading  int           // requests read and checked at once; 0: 32
+	Timeout  time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
+	// Beat: answers leave at whole multiples of it after their message came, so that the time an answer
+	// takes tells a watcher little of what was found; 0: at once.
+	Beat      time.Duration
 	Conns     int           // connections at once; 0: 1,024
 	ConnsPer  int           // of one address; 0: 64
 	ConnRate  int           // new ones of an address in a second, ten times as many at once; 0: 50
@@ -183,7 +185,9 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 		reject(w)
 		return
 	}
+	came := time.Now()
 	reply, err := s.respond(r.Context(), v, m)
+	s.beat(r.Context(), came)
 	if err != nil {
 		// The asker has gone, or this site cannot seal: there is nobody or nothing to answer with.
 		s.o.Log.Warn("message not answered", "site", m.Site.Short(), "err", err)
@@ -192,6 +196,17 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	deliver(w, reply)
+}
+
+// beat waits for the next whole multiple of Beat after the moment.
+func (s *Server) beat(ctx context.Context, came time.Time) {
+	if s.o.Beat <= 0 {
+		return
+	}
+	select {
+	case <-time.After(s.o.Beat - time.Since(came)%s.o.Beat):
+	case <-ctx.Done():
+	}
 }
 
 // receive reads a message and checks it up to its signature and time.
@@ -220,8 +235,17 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member) (*
 	return v, m, err
 }
 
-// respond returns the reply to a verified message: the stored one if it came before.
+// respond returns the reply to a verified message: the stored one if it came before. All that it does
+// takes a place of the partner's, so that one that sends much waits for itself.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
+	err := s.running.enter(ctx, m.Site)
+	if errors.Is(err, errBusy) {
+		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait", Retry: s.o.Now().Add(time.Second)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.running.leave(m.Site)
 	for {
 		e, found := s.replays.begin(v, s.o.Now())
 		switch found {
@@ -270,14 +294,6 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if s.o.Newer != nil && request.Card > m.Card.Serial {
 		s.o.Newer(concordat.SiteID(m.Site.String()))
 	}
-	if err := s.running.enter(ctx, m.Site); err != nil {
-		s.replays.forget(e)
-		if !errors.Is(err, errBusy) {
-			return nil, err
-		}
-		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait", Retry: s.o.Now().Add(time.Second)})
-	}
-	defer s.running.leave(m.Site)
 	if err := s.replays.commit(e); err != nil {
 		s.replays.forget(e)
 		s.o.Log.Error("request not remembered, so not run", "err", err)
@@ -326,113 +342,7 @@ func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.Me
 	return s.answers.answer(ctx, from, t, payload)
 }
 
-// answered is the payload of a request and the payload that answers it.
-type answered struct{ request, reply []byte }
-
-// content returns the content of a reply with its statement. A refusal is a statement about the request's
-// envelope, since the payload may not be known; a is then not looked at.
-func (s *Server) content(t crypto.MessageType, envelope [32]byte, a answered, refusal *concordat.Refusal) ([]byte, error) {
-	kind, request := kinds[t], crypto.DigestOf(a.request)
-	if refusal != nil {
-		var err error
-		if a.reply, err = wire.AppendRefusal(nil, refusal); err != nil {
-			return nil, err
-		}
-		kind, request = kindError, envelope
-	}
-	id, card := s.roster.Self()
-	at := s.o.Now().UTC().Truncate(time.Millisecond)
-	epoch, signature, err := id.SignStatement(kind, at, request, a.reply)
-	if err != nil {
-		return nil, err
-	}
-	reply := wire.Reply{Card: card.Serial, Head: s.o.Journal.Head(), At: at, KeyEpoch: epoch, Payload: a.reply}
-	copy(reply.Signature[:], signature)
-	return wire.AppendReply(nil, &reply)
-}
-
-// seal returns the envelope that answers an opened request.
-func (s *Server) seal(o *crypto.Opened, a answered, refusal *concordat.Refusal) ([]byte, error) {
-	content, err := s.content(o.Type, o.Digest, a, refusal)
-	if err == nil && len(content) > crypto.MaxPayload {
-		s.o.Log.Error("answer is too long", "bytes", len(content))
-		refusal = &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the answer is too long for one message: ask less at once"}
-		content, err = s.content(o.Type, o.Digest, a, refusal)
-	}
-	if err != nil {
-		return nil, err
-	}
-	t := replyType(o.Type)
-	if refusal != nil {
-		t = crypto.TypeError
-	}
-	id, _ := s.roster.Self()
-	return id.SealReply(o, t, content, s.o.Now(), rand.Reader)
-}
-
-// refuse answers a message that was verified and not opened. It did not run, now.
-func (s *Server) refuse(v *crypto.Verified, m Member, refusal *concordat.Refusal) ([]byte, error) {
-	content, err := s.content(v.Type, v.Digest, answered{}, refusal)
-	if err != nil {
-		return nil, err
-	}
-	s.journal(v, m, Exchange{At: s.o.Now(), Refused: refusal.Reason})
-	id, _ := s.roster.Self()
-	return id.SealRefusal(v, m.Card, content, s.o.Now(), rand.Reader)
-}
-
-func (s *Server) journal(v *crypto.Verified, m Member, x Exchange) {
-	x.Partner, x.Kind, x.Request = concordat.SiteID(m.Site.String()), kinds[v.Type], v.Digest
-	s.o.Journal.Exchanged(x)
-}
-
-// enrol takes in a site that redeems an invitation.
-func (s *Server) enrol(w http.ResponseWriter, r *http.Request) {
-	receipt, err := s.redeem(w, r)
-	if err != nil {
-		s.o.Log.Info("enrolment refused", "err", err)
-		reject(w)
-		return
-	}
-	deliver(w, receipt)
-}
-
-func (s *Server) redeem(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	registrar := s.o.Registrar
-	if registrar == nil || !registrar.Inviting() || r.ContentLength > crypto.MaxEnrolment {
-		return nil, concordat.ErrRefused
-	}
-	if err := s.reading.enter(r.Context(), crypto.SiteID{}); err != nil {
-		return nil, err
-	}
-	defer s.reading.leave(crypto.SiteID{})
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, crypto.MaxEnrolment))
-	if err != nil {
-		return nil, err
-	}
-	now := s.o.Now()
-	id, own := s.roster.Self()
-	e, err := id.ReadEnrolment(b, now)
-	if err != nil {
-		return nil, err
-	}
-	if p, err := pinOf(r.TLS); !s.o.Behind && (err != nil || !e.Card.PinnedTLS(p)) {
-		return nil, errPin
-	}
-	expiry, err := registrar.Invitation(r.Context(), e.TokenHash())
-	if err != nil {
-		return nil, err
-	}
-	if err := e.Check(expiry, now, own); err != nil {
-		return nil, err
-	}
-	if err := registrar.Enrol(r.Context(), e); err != nil {
-		return nil, err
-	}
-	return id.Receipt(e, now)
-}
-
-// HTTP returns the HTTP server with its deadlines; behind a proxy, or with TLS by Serve.
+// http returns the HTTP server with its deadlines.
 func (s *Server) http() *http.Server {
 	return &http.Server{
 		Handler:           s,

@@ -60,6 +60,14 @@ func (l Language) Plural(n int, one, many string) string {
 	return Plural(n, one, many)
 }
 
+// join puts sentences behind one another.
+func (l Language) join(sentences []string) string {
+	if l == Chinese {
+		return strings.Join(sentences, "")
+	}
+	return strings.Join(sentences, " ")
+}
+
 // Messages returns a copy of the table of language l, English text to translation; nil for English,
 // which needs none.
 func Messages(l Language) map[string]string {

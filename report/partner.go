@@ -15,7 +15,7 @@ type PartnerSource struct {
 	Title   string          `json:"title,omitempty"`
 	Author  string          `json:"author,omitempty"`
 	Contact string          `json:"contact,omitempty"` // whom to turn to
-	Date    time.Time       `json:"date,omitzero"`     // since when the partner has it
+	Date    time.Time       `json:"date,omitzero"`     // of the document
 	Level   concordat.Show  `json:"level"`             // of disclosure, as granted
 	Job     string          `json:"job,omitempty"`     // of the ask, hexadecimal; empty: a mirror told it
 	Epoch   concordat.Epoch `json:"epoch"`
@@ -76,13 +76,13 @@ func SharedWords(text string, p concordat.Passage) string {
 	return strings.TrimSpace(b.String())
 }
 
-// partnerWords says what crossed between this site and a partner's library, in both directions.
-func (l Language) partnerWords(c concordat.Consulted) []string {
+// partner says what crossed between this site and a partner's library, in both directions.
+func (l Language) partner(c concordat.Consulted) []string {
 	if c.Level == "" {
 		return nil
 	}
 	var out []string
-	say := func(english string, args ...any) { out = append(out, l.Say(english, args...)) }
+	say := func(format string, args ...any) { out = append(out, l.Say(format, args...)) }
 	if !c.Mirror.IsZero() {
 		say("From a mirror of %s; nothing was asked or shown there.", c.Mirror.UTC().Format(time.DateOnly))
 	}
@@ -92,11 +92,11 @@ func (l Language) partnerWords(c concordat.Consulted) []string {
 	if c.Unready > 0 {
 		say("Not measured: %s of its documents have no fingerprints of this key period.", Percent(c.Unready))
 	}
-	if x := l.exposedWords(c.Exposed); x != "" {
+	if x := l.exposed(c.Exposed); x != "" {
 		say("Known there: %s.", x)
 	}
 	if c.Answered > 0 || c.Shown.Exists {
-		say("Known here: %s.", l.shownWords(c))
+		say("Known here: %s.", l.shown(c))
 	}
 	if c.Standing {
 		say("It will tell of later documents that match.")
@@ -104,8 +104,8 @@ func (l Language) partnerWords(c concordat.Consulted) []string {
 	return out
 }
 
-// exposedWords says what of a submission became known at a partner; "" for nothing.
-func (l Language) exposedWords(e concordat.Exposed) string {
+// exposed says what of a submission became known at a partner; "" for nothing.
+func (l Language) exposed(e concordat.Exposed) string {
 	var out []string
 	if e.Sentences > 0 {
 		out = append(out, l.Say("%s as keyed fingerprints", l.Plural(e.Sentences, "sentence", "sentences")))
@@ -116,19 +116,21 @@ func (l Language) exposedWords(e concordat.Exposed) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// shownWords says what became known here of a partner's library.
-func (l Language) shownWords(c concordat.Consulted) string {
+// shown says what became known here of a partner's library.
+func (l Language) shown(c concordat.Consulted) string {
 	s := c.Shown
 	if !s.Exists {
 		return l.Say("that nothing matches, as far as it tells")
 	}
+	var out []string
 	switch c.Level {
 	case concordat.ShowNothing, concordat.ShowExists:
 		return l.Say("that something matches, and no more")
 	case concordat.ShowCounts:
-		return l.Say("that %s have %s of those asked, and no more", l.few(s.Documents, "documents"), l.few(s.Sentences, "sentences"))
+		return l.Say("that %s with %s of those asked, and no more", l.few(s.Documents, "1 document matches", "documents match"), l.few(s.Sentences, "1 sentence", "sentences"))
+	default:
+		out = append(out, l.Say("the titles of %s", l.Plural(s.Documents, "document that matches", "documents that match")))
 	}
-	out := []string{l.Say("the titles of %s", l.Plural(s.Documents, "document that matches", "documents that match"))}
 	if s.Outlines > 0 {
 		out = append(out, l.Say("outlines of %s (%s)", l.Plural(s.Outlines, "document", "documents"), l.Plural(s.Units, "sentence", "sentences")))
 	}
@@ -145,21 +147,21 @@ func (l Language) shownWords(c concordat.Consulted) string {
 }
 
 // few says a number of which those below three are told as two.
-func (l Language) few(n int, many string) string {
-	if n <= 2 {
-		return l.Say("few " + many)
+func (l Language) few(n int, one, many string) string {
+	if n == 2 {
+		return l.Say("few") + " " + l.Say(many)
 	}
-	return l.Plural(n, many, many)
+	return l.Plural(n, one[len("1 "):], many)
 }
 
-// Disclosure says what became of a request to open passages.
+// Disclosure says how a request to open passages stands.
 func (l Language) Disclosure(d Disclosure) string {
-	what := l.Say("The words in common with %s of %s", l.Plural(len(d.Passages), "passage", "passages"), d.Source)
+	what := "The words in common with %s of %s: %s"
 	if d.Level == concordat.ShowPassage {
-		what = l.Say("The full wording of %s of %s", l.Plural(len(d.Passages), "passage", "passages"), d.Source)
+		what = "The full wording of %s of %s: %s"
 	}
 	day := d.Changed.UTC().Format(time.DateOnly)
-	var state string
+	state := d.State
 	switch d.State {
 	case concordat.DisclosureGranted:
 		state = l.Say("shown on %s", day)
@@ -173,9 +175,9 @@ func (l Language) Disclosure(d Disclosure) string {
 		state = l.Say("withdrawn on %s", day)
 	}
 	if d.Words != "" {
-		state += l.Say(" (%s)", d.Words)
+		state += " (" + d.Words + ")"
 	}
-	return l.Say("%s: %s.", what, state)
+	return l.Say(what, l.Plural(len(d.Passages), "passage", "passages"), d.Source, state) + l.Say(".")
 }
 
 // hidden reports whether a partner holds matches that it does not show.
@@ -198,7 +200,7 @@ func (r *Report) SourceWords(ref concordat.Ref) string {
 		out = append(out, l.Say("by %s", p.Author))
 	}
 	if !p.Date.IsZero() {
-		out = append(out, l.Say("there since %s", p.Date.UTC().Format(time.DateOnly)))
+		out = append(out, l.Say("of %s", p.Date.UTC().Format(time.DateOnly)))
 	}
 	if p.Contact != "" {
 		out = append(out, l.Say("contact %s", p.Contact))
@@ -206,5 +208,5 @@ func (r *Report) SourceWords(ref concordat.Ref) string {
 	if p.Outline == "" {
 		out = append(out, l.Say("known by matched sentences only"))
 	}
-	return strings.Join(out, l.Say(", "))
+	return strings.Join(out, l.Say("; "))
 }

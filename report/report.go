@@ -181,36 +181,35 @@ type ExcludedPassage struct {
 // Report is findings seen through rules. Slices belong to the report; Parts and texts are shared
 // with the findings and must not be changed.
 type Report struct {
-	Task       concordat.TaskID
-	Submission concordat.Document
-	Digest     string // SHA-256 of Submission.Text, hexadecimal
-	Scheme     concordat.Scheme
-	Made       time.Time
-	Probe      string
-	Forward    string
-	Threshold  float64
-	Rules      Rules
-	Language   Language // of the words in which it is written; set it before writing
-	Scores     Scores
-	Evidence   []concordat.Evidence // in text order, disjoint
-	Sources    []RankedSource       // largest share first, those excluded by a rule last
-	Sections   []SectionScore
-	Covered    []Stretch           // what gives the covered share, in text order, disjoint
-	Checked    []concordat.Span    // what was compared, in text order, disjoint
-	Skipped    []concordat.Skipped // what was not, in text order, disjoint
-	Quotes     []concordat.Span    // quotations, in text order, disjoint
-	References []concordat.Span    // lists of references, in text order, disjoint
-	Citations  []concordat.Span    // marks of citations, in text order, disjoint
-	Templates  []Template          // whose wording gives no score unless Rules.CountTemplates
-	Dated      concordat.Date      // of the submission; empty: unknown
-	Short      *ShortTexts         // the short pieces; nil: they were not asked
-	Consulted  []concordat.Consulted
-	Flags      []concordat.Flag
-	Signatures []Signature
-	Partners   []PartnerSource // of Findings
-	// Disclosures are requests to open passages of partners, in the order made.
+	Task        concordat.TaskID
+	Submission  concordat.Document
+	Digest      string // SHA-256 of Submission.Text, hexadecimal
+	Scheme      concordat.Scheme
+	Made        time.Time
+	Probe       string
+	Forward     string
+	Threshold   float64
+	Rules       Rules
+	Language    Language // of the words in which it is written; set it before writing
+	Scores      Scores
+	Evidence    []concordat.Evidence // in text order, disjoint
+	Sources     []RankedSource       // largest share first, those excluded by a rule last
+	Sections    []SectionScore
+	Covered     []Stretch           // what gives the covered share, in text order, disjoint
+	Checked     []concordat.Span    // what was compared, in text order, disjoint
+	Skipped     []concordat.Skipped // what was not, in text order, disjoint
+	Quotes      []concordat.Span    // quotations, in text order, disjoint
+	References  []concordat.Span    // lists of references, in text order, disjoint
+	Citations   []concordat.Span    // marks of citations, in text order, disjoint
+	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
+	Dated       concordat.Date      // of the submission; empty: unknown
+	Short       *ShortTexts         // the short pieces; nil: they were not asked
+	Consulted   []concordat.Consulted
+	Flags       []concordat.Flag
+	Signatures  []Signature
+	Partners    []PartnerSource // of Findings
 	Disclosures []Disclosure
-	Statements  []concordat.Statement // signed words of partners
+	Statements  []concordat.Statement
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
 }

@@ -141,7 +141,7 @@ func (t textWriter) summary(r *Report, n int) {
 		if x.Checked > 0 {
 			share = Percent(x.Share)
 		}
-		t.wrap("  "+t.Say("section")+" ", x.Name+": "+share)
+		t.wrap("  "+t.Say("section")+" ", t.Say("%s: %s", x.Name, share))
 	}
 	for i, f := range r.Flags {
 		if i == 0 {
@@ -151,7 +151,7 @@ func (t textWriter) summary(r *Report, n int) {
 	}
 	for _, c := range r.Consulted {
 		if !whole(c) {
-			t.wrap("  ! ", string(c.Site)+"/"+string(c.Library)+": "+t.Consulted(c))
+			t.wrap("  ! ", t.Say("%s: %s", string(c.Site)+"/"+string(c.Library), t.Consulted(c)))
 		}
 	}
 }

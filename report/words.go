@@ -286,7 +286,7 @@ func (r *Report) Statement() []string {
 		out = append(out, l.Say("No library is on record as asked."))
 	}
 	for _, c := range r.Consulted {
-		out = append(out, string(c.Site)+"/"+string(c.Library)+": "+l.Consulted(c))
+		out = append(out, l.Say("%s: %s", string(c.Site)+"/"+string(c.Library), l.Consulted(c)))
 	}
 	switch r.Forward {
 	case "unmatched":
@@ -338,9 +338,9 @@ func (l Language) Consulted(c concordat.Consulted) string {
 		if c.Asked > 0 {
 			out = append(out, l.Say("%s not measured there.", l.Plural(c.Asked, "sentence was", "sentences were")))
 		}
-		return strings.Join(append(out, l.partnerWords(c)...), " ")
+		return l.join(append(out, l.partner(c)...))
 	case c.Asked == 0:
-		return strings.Join(append([]string{l.Say("was not asked about any sentence.")}, l.partnerWords(c)...), " ")
+		return l.join(append([]string{l.Say("was not asked about any sentence.")}, l.partner(c)...))
 	case c.Answered < c.Asked:
 		out = append(out, l.Say("answered %s of %s.", Thousands(c.Answered), l.Plural(c.Asked, "sentence", "sentences")))
 	default:
@@ -355,7 +355,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	if c.Capped > 0 {
 		out = append(out, l.Say("Cut short by a safety limit: %s.", l.Plural(c.Capped, "look-up", "look-ups")))
 	}
-	return strings.Join(append(out, l.partnerWords(c)...), " ")
+	return l.join(append(out, l.partner(c)...))
 }
 
 // RuleWords says the rules of a report, one line each.

@@ -48,15 +48,18 @@ type Short struct {
 	o      ShortOptions
 	rank   map[uint64]uint32 // of a gram, rarest first
 	texts  []shortText
-	lists  [][]uint32 // by rank: the texts that have it among their rarest
+	lists  [][]uint32 // by rank: the texts that have it among their rarest, ascending
 	loose  []uint32   // texts for which the filter promises nothing: compared with all of like length
 	length []uint32   // all texts by number of letters
 }
 
 type shortText struct {
 	letters []rune
-	grams   []uint64 // gram and how many of it came before, by rank; those unknown to the index first
-	prefix  int      // how many of grams are rare enough; 0: the filter promises nothing
+	grams   []uint64 // with how many of each came before; nil when they are ranked
+	size    int      // number of grams
+	ranks   []uint32 // of the grams that the index knows, ascending: the rarest first
+	prefix  int      // how many of ranks are rare enough
+	loose   bool     // the filter promises nothing
 }
 
 // ShortHit is a text at or above the threshold.
@@ -115,11 +118,11 @@ func NewShort(texts []string, o ShortOptions) (*Short, error) {
 	s.order(count)
 	for i := range s.texts {
 		t := &s.texts[i]
-		s.sort(t)
-		for _, g := range t.grams[:t.prefix] {
-			s.lists[s.rank[g]] = append(s.lists[s.rank[g]], uint32(i))
+		s.place(t)
+		for _, r := range t.ranks[:t.prefix] {
+			s.lists[r] = append(s.lists[r], uint32(i))
 		}
-		if t.prefix == 0 && len(t.grams) > 0 {
+		if t.loose && t.size > 0 {
 			s.loose = append(s.loose, uint32(i))
 		}
 		s.length = append(s.length, uint32(i))
@@ -192,23 +195,19 @@ func numbered(t shortText) shortText {
 	return t
 }
 
-// sort orders the grams of a text by rank, those unknown first, and sets its prefix: one more than
-// it can lack of what every similar text shares with it.
-func (s *Short) sort(t *shortText) {
-	slices.SortFunc(t.grams, func(a, b uint64) int {
-		ra, aIn := s.rank[a]
-		rb, bIn := s.rank[b]
-		switch {
-		case aIn && bIn:
-			return cmp.Compare(ra, rb)
-		case aIn:
-			return 1
-		case bIn:
-			return -1
-		}
-		return cmp.Compare(a, b)
-	})
+// place ranks the grams of a text, and sets its prefix: one more than it can lack of what every similar
+// text shares with it. Those that the index does not know are the rarest.
+func (s *Short) place(t *shortText) {
 	n := len(t.grams)
+	t.size = n
+	t.ranks = make([]uint32, 0, n)
+	for _, g := range t.grams {
+		if r, ok := s.rank[g]; ok {
+			t.ranks = append(t.ranks, r)
+		}
+	}
+	t.grams = nil
+	slices.Sort(t.ranks)
 	// A hair below, so that rounding never raises what must be shared.
 	var shared int
 	switch s.o.Measure {
@@ -224,8 +223,9 @@ func (s *Short) sort(t *shortText) {
 		// The longer has at most so many letters more, and at most half of them are edited.
 		shared = min(shared, n-s.touched(t, min(s.o.Edits, (len(t.letters)+s.o.Edits)/2)))
 	}
-	if t.prefix = 0; shared >= 1 {
-		t.prefix = n - shared + 1
+	if t.loose = shared < 1; !t.loose {
+		unknown := n - len(t.ranks)
+		t.prefix = max(0, n-shared+1-unknown)
 	}
 }
 
@@ -245,7 +245,7 @@ func (s *Short) touched(t *shortText, edits int) int {
 // returns how many it measured.
 func (s *Short) Near(text string, dst []ShortHit) (hits []ShortHit, measured int) {
 	t := s.cut(text)
-	s.sort(&t)
+	s.place(&t)
 	return s.near(&t, 0, 0, 1, dst)
 }
 
@@ -284,7 +284,7 @@ func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarit
 // both texts have among their rarest decides in which part a pair is found.
 func (s *Short) near(t *shortText, least, part, parts int, dst []ShortHit) ([]ShortHit, int) {
 	var candidates []uint32
-	if t.prefix == 0 {
+	if t.loose {
 		candidates = s.ofLength(candidates, s.length, len(t.letters))
 	} else {
 		candidates = s.ofLength(candidates, s.loose, len(t.letters))
@@ -292,19 +292,19 @@ func (s *Short) near(t *shortText, least, part, parts int, dst []ShortHit) ([]Sh
 	if parts > 1 {
 		candidates = slices.DeleteFunc(candidates, func(c uint32) bool { return int(c)%parts != part })
 	}
-	for _, g := range t.grams[:t.prefix] {
-		r, ok := s.rank[g]
-		if !ok || parts > 1 && g%uint64(parts) != uint64(part) {
-			continue
-		}
-		for _, c := range s.lists[r] {
-			if int(c) >= least && (parts == 1 || s.firstShared(t, &s.texts[c]) == g) {
-				candidates = append(candidates, c)
-			}
+	apart := len(candidates)
+	for _, r := range t.ranks[:t.prefix] {
+		if parts == 1 || int(r)%parts == part {
+			candidates = append(candidates, s.from(r, uint32(least))...)
 		}
 	}
-	slices.Sort(candidates)
-	candidates = slices.Compact(candidates)
+	shared := candidates[apart:]
+	slices.Sort(shared)
+	shared = slices.Compact(shared)
+	if parts > 1 {
+		shared = slices.DeleteFunc(shared, func(c uint32) bool { return int(firstShared(t, &s.texts[c]))%parts != part })
+	}
+	candidates = candidates[:apart+len(shared)]
 	start, measured := len(dst), 0
 	for _, c := range candidates {
 		if int(c) < least || !s.sizeFits(t, &s.texts[c]) {
@@ -321,18 +321,24 @@ func (s *Short) near(t *shortText, least, part, parts int, dst []ShortHit) ([]Sh
 	return dst, measured
 }
 
+// from returns the texts from number least on that have a gram among their rarest.
+func (s *Short) from(rank, least uint32) []uint32 {
+	list := s.lists[rank]
+	at, _ := slices.BinarySearch(list, least)
+	return list[at:]
+}
+
 // firstShared returns the rarest gram among the rarest of both texts, which have one in common.
-func (s *Short) firstShared(a, b *shortText) uint64 {
-	x, y := a.grams[:a.prefix], b.grams[:b.prefix]
+func firstShared(a, b *shortText) uint32 {
+	x, y := a.ranks[:a.prefix], b.ranks[:b.prefix]
 	for i, j := 0, 0; i < len(x) && j < len(y); {
-		if x[i] == y[j] {
-			return x[i]
-		}
-		r, known := s.rank[x[i]]
-		if !known || r < s.rank[y[j]] {
+		switch {
+		case x[i] < y[j]:
 			i++
-		} else {
+		case x[i] > y[j]:
 			j++
+		default:
+			return x[i]
 		}
 	}
 	return 0
@@ -375,7 +381,7 @@ func (s *Short) sizeFits(a, b *shortText) bool {
 }
 
 func (s *Short) measureFits(a, b *shortText) bool {
-	x, y, t := float64(len(a.grams)), float64(len(b.grams)), s.o.Threshold
+	x, y, t := float64(a.size), float64(b.size), s.o.Threshold
 	switch s.o.Measure {
 	case Cosine:
 		t *= t
@@ -393,8 +399,8 @@ func (s *Short) similarity(a, b *shortText) float64 {
 		}
 		return 1 - float64(editDistance(a.letters, b.letters))/float64(longer)
 	}
-	common := float64(s.common(a.grams, b.grams))
-	x, y := float64(len(a.grams)), float64(len(b.grams))
+	common := float64(common(a.ranks, b.ranks))
+	x, y := float64(a.size), float64(b.size)
 	if common == 0 {
 		return 0
 	}
@@ -404,21 +410,17 @@ func (s *Short) similarity(a, b *shortText) float64 {
 	return common / (x + y - common)
 }
 
-// common returns the number of grams in both, which are ordered by rank, those unknown first.
-func (s *Short) common(a, b []uint64) int {
+// common returns the number of grams in both.
+func common(a, b []uint32) int {
 	n := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
-		if a[i] == b[j] {
-			n, i, j = n+1, i+1, j+1
-			continue
-		}
-		ra, aIn := s.rank[a[i]]
-		rb, bIn := s.rank[b[j]]
-		// Stored texts have no unknown grams: one that is unknown is in no other text.
-		if !aIn || bIn && ra < rb {
+		switch {
+		case a[i] < b[j]:
 			i++
-		} else {
+		case a[i] > b[j]:
 			j++
+		default:
+			n, i, j = n+1, i+1, j+1
 		}
 	}
 	return n

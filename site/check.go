@@ -43,7 +43,7 @@ type CheckOptions struct {
 	// Templates are given wordings besides those of the libraries: they give no score.
 	Templates []report.Template
 	// Short asks for titles, headings and other texts too short for fingerprints as well, from the
-	// least similarity ShortThreshold on, above 0 to 1; 0: 0.6.
+	// least similarity ShortThreshold on, above 0 to 1; 0: 0.5.
 	Short          bool
 	ShortThreshold float64
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is

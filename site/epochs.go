@@ -84,8 +84,9 @@ type readiness struct {
 }
 
 // UseEpochs makes these the sets that partners are answered from and that [Site.KeepEpochs] fills,
-// in the place of those before. The highest number of a federation is its present epoch; earlier
-// ones are answered for EpochGrace more.
+// in the place of those before, which no pass fills any more on return; answers in progress may still
+// read them. The highest number of a federation is its present epoch; earlier ones are answered for
+// EpochGrace more.
 func (s *Site) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	var in []*epochSet
 	for i := range sets {
@@ -115,9 +116,14 @@ func (s *Site) UseEpochs(ctx context.Context, sets ...EpochSet) error {
 	s.epochs.mu.Lock()
 	s.epochs.sets = in
 	s.epochs.mu.Unlock()
+	s.epochs.fill.Lock() // a pass over the sets before ends with its batch
+	defer s.epochs.fill.Unlock()
 	s.pokeEpochs()
 	return nil
 }
+
+// inUse reports whether a pass shall go on with a set.
+func (s *Site) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
 
 // retired reports whether the grace of a replaced epoch is over.
 func (e *epochSet) retired(now time.Time) bool {
@@ -324,7 +330,7 @@ func (s *Site) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, 
 
 // trim removes from the set the documents of a library that the catalogue does not have; all: every one.
 func (s *Site) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
-	for {
+	for s.inUse(e) {
 		ids, err := s.o.Store.Leftover(ctx, e.Epoch, lib, all, batchDocuments)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -333,6 +339,7 @@ func (s *Site) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, a
 			return err
 		}
 	}
+	return nil
 }
 
 func (s *Site) removeFrom(ctx context.Context, e *epochSet, lib concordat.LibraryID, ids []concordat.DocumentID) error {
@@ -350,12 +357,12 @@ func (s *Site) removeFrom(ctx context.Context, e *epochSet, lib concordat.Librar
 // fill adds to the set the documents of a library that it lacks.
 func (s *Site) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
 	after := concordat.DocumentID("")
-	for {
+	for s.inUse(e) {
 		rows, err := s.o.Store.Unset(ctx, e.Epoch, lib, after, batchDocuments)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		for len(rows) > 0 {
+		for len(rows) > 0 && s.inUse(e) {
 			n, bytes := 0, int64(0)
 			for n < len(rows) && (n == 0 || bytes+rows[n].Bytes <= epochBatchBytes) {
 				bytes += rows[n].Bytes
@@ -367,6 +374,7 @@ func (s *Site) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) e
 			after, rows = rows[n-1].ID, rows[n:]
 		}
 	}
+	return nil
 }
 
 // epochBatchBytes bounds the text of documents that are in memory at once.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/index"
 	"concordat/site"
 	"concordat/store"
 )
@@ -296,4 +297,55 @@ func (s *signalIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	err := s.Index.Put(ctx, ps...)
 	s.put <- struct{}{}
 	return err
+}
+
+// When UseEpochs returns, no pass writes to a set that it took out of use.
+func TestUseEpochsEndsAPass(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
+	var in []site.Incoming
+	for i := range 450 {
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
+	}
+	must(t, o.Ingest(t.Context(), "theses", docs(in...), func(site.Ingested) error { return nil }))
+	put := make(chan struct{}, 100)
+	counting := &countingIndex{Index: &signalIndex{o.set.Index, put}}
+	o.set.Index = counting
+	done := make(chan error, 1)
+	go func() { done <- o.CatchUp(context.Background()) }()
+	<-put // the first batch is written
+	next := o.newSet(t, concordat.Epoch{Federation: "health", Number: 2})
+	must(t, o.UseEpochs(t.Context(), next))
+	before := counting.put
+	must(t, <-done)
+	if counting.put != before || before == 450 {
+		t.Errorf("after %d documents, %d more were put", before, counting.put-before)
+	}
+}
+
+// A set that was closed and opened again answers as before, spans included.
+func TestSetReopens(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap})
+	set := o.newSet(t, concordat.Epoch{Federation: "health", Number: 2})
+	dir := t.TempDir()
+	first, err := index.Open(dir, index.Options{Site: "here", Scheme: set.Profiler.Scheme(), Shard: "00"})
+	must(t, err)
+	set.Index = &faulty{Index: first}
+	o.use(t, set)
+	text := long(river+winter, 3)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	want := o.answer(t, "north", o.ask(t, river+winter, concordat.ShowOverlap, "theses"))
+	must(t, first.Close())
+	set.Index = &faulty{Index: openShard(t, dir, set.Profiler)}
+	o.use(t, set)
+	a, d, _ := o.told(t, "north", river+winter, "theses")
+	if len(want.Hits) != 2 || d.Handle != want.Documents[0].Handle || d.Matches != 2 {
+		t.Errorf("got %+v, before it was %+v", d, want)
+	}
+	r, err := o.AnswerReveal(t.Context(), "north", o.revealAsk(a, d, concordat.ShowOverlap, text, river, river))
+	must(t, err)
+	if len(r.Passages[0].Shared) != 1 {
+		t.Errorf("got %+v", r)
+	}
 }

@@ -190,8 +190,7 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
 		return fmt.Errorf("document %s: %w", d.ID, err)
-	case old.Hash == hash && old.Title == d.Title && old.Author == d.Author && old.Scheme == s.Scheme() &&
-		(d.Dated == "" || old.Dated == d.Dated && old.DatedBy == d.DatedBy):
+	case old.Hash == hash && old.Title == d.Title && old.Author == d.Author && old.Scheme == s.Scheme() && (d.Dated == "" || old.Dated == d.Dated && old.DatedBy == d.DatedBy):
 		in.Outcome, in.Sentences = Unchanged, old.Sentences
 		return nil
 	default:

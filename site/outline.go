@@ -109,7 +109,10 @@ func (s *Site) AnswerOutline(ctx context.Context, from concordat.SiteID, a *conc
 		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
 	}
 	out := &concordat.Outlines{}
-	for _, of := range a.Documents {
+	for i, of := range a.Documents {
+		if len(of.Ordinals) > concordat.MostAsked {
+			return nil, fmt.Errorf("outline %d around %d sentences: %w", i, len(of.Ordinals), concordat.ErrInvalid)
+		}
 		line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(of.Handle[:])}
 		o, err := s.outline(ctx, from, a, of, &line)
 		line.Refused = reasonOf(err)

@@ -133,6 +133,9 @@ func TestShip(t *testing.T) {
 		must(t, o.CatchUp(t.Context()))
 		o.withdrawn(t, "north", 3)
 	}
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	must(t, o.DeleteLibrary(t.Context(), "theses", nil))
+	o.withdrawn(t, "north", 4)
 }
 
 // withdrawn counts the notices of withdrawal in the outbox.
@@ -228,7 +231,7 @@ func TestStandingAsk(t *testing.T) {
 	o.add(t, "theses", site.Incoming{ID: "two", Title: "later", Text: long(river+winter, 2)})
 	out, err := o.Outbox(t.Context(), 0)
 	must(t, err)
-	if n := out[0].Notice.Tell; len(n.Hits) != 2 || n.Hits[0].Sentence != 0 || n.Hits[1].Sentence != 1 || n.Documents[0].Matches != 2 || n.Libraries[0].Library != "theses" {
+	if n := out[0].Notice.Tell; len(n.Hits) != 2 || out[0].Notice.Asked != len(a.Sentences) || n.Hits[0].Sentence != 0 || n.Hits[1].Sentence != 1 || n.Documents[0].Matches != 2 || n.Libraries[0].Library != "theses" {
 		t.Errorf("got tell %+v", n)
 	}
 	alerts("a later document", "later")

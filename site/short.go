@@ -16,7 +16,7 @@ import (
 const (
 	// defaultShortThreshold is the least Jaccard similarity of the grams of two short texts
 	// (doc/evaluation-short.md).
-	defaultShortThreshold = 0.6
+	defaultShortThreshold = 0.5
 	// shortSources is the most places shown of what one short text is like.
 	shortSources = 50
 	// shortMeasured bounds the texts measured for one short text: beyond it the check says so.

@@ -167,5 +167,14 @@ func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progr
 			progress(done)
 		}
 	}
+	shares, err := s.o.Store.Shares(ctx, lib, "")
+	if err != nil {
+		return err
+	}
+	for _, x := range shares { // they go with the library
+		if err := s.Unshare(ctx, lib, x.Partner); err != nil {
+			return err
+		}
+	}
 	return s.o.Store.DeleteLibrary(ctx, lib)
 }

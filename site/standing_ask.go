@@ -209,7 +209,7 @@ func (s *Site) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	}
 	order(t)
 	// Before the marks: after a crash in between it is told twice rather than never.
-	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Tell: t, At: s.o.Now()}
+	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Tell: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
 	if err := s.o.Store.Queue(ctx, x.Partner, n); err != nil {
 		return err
 	}

@@ -35,13 +35,13 @@ type DocumentRow struct {
 	ShortKnown bool
 }
 
-const documentColumns = `library, id, title, hash, source, bytes, sentences, characters, scheme, added, changed, revision, author, dated, dated_by, short`
+const documentColumns = `library, id, title, hash, source, bytes, sentences, characters, scheme, added, changed, revision, dated, dated_by, short, author`
 
 func scanDocument(s scanner) (DocumentRow, error) {
 	var d DocumentRow
 	var added, changed int64
 	err := s.Scan(&d.Library, &d.ID, &d.Title, &d.Hash, &d.Source, &d.Bytes, &d.Sentences, &d.Characters,
-		&d.Scheme, &added, &changed, &d.Revision, &d.Author, &d.Dated, &d.DatedBy, &d.ShortKnown)
+		&d.Scheme, &added, &changed, &d.Revision, &d.Dated, &d.DatedBy, &d.ShortKnown, &d.Author)
 	d.Added, d.Changed = instant(added), instant(changed)
 	return d, err
 }
@@ -66,15 +66,15 @@ func (db *DB) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 				changed  = CASE WHEN document.hash = excluded.hash THEN document.changed ELSE excluded.changed END,
 				revision = CASE WHEN document.hash = excluded.hash THEN document.revision ELSE document.revision + 1 END,
 				title = excluded.title, hash = excluded.hash, source = excluded.source, bytes = excluded.bytes,
-				sentences = excluded.sentences, characters = excluded.characters, scheme = excluded.scheme, author = excluded.author,
-				dated = excluded.dated, dated_by = excluded.dated_by, short = excluded.short`)
+				sentences = excluded.sentences, characters = excluded.characters, scheme = excluded.scheme,
+				dated = excluded.dated, dated_by = excluded.dated_by, short = excluded.short, author = excluded.author`)
 		if err != nil {
 			return err
 		}
 		defer put.Close()
 		for _, d := range rows {
 			_, err := put.ExecContext(ctx, d.Library, d.ID, prose(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
-				d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), prose(d.Author), d.Dated, d.DatedBy, d.Short != nil)
+				d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), d.Dated, d.DatedBy, d.Short != nil, prose(d.Author))
 			if err == nil {
 				err = c.putShort(ctx, d.Library, d.ID, d.Short)
 			}

@@ -31,6 +31,10 @@ type app struct {
 	json, quiet    bool
 
 	mu sync.Mutex // guards stdout
+
+	signing sync.Once // finds what follows
+	sign    *signer
+	signErr error
 }
 
 // Names within the folder of a site.

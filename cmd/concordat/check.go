@@ -63,7 +63,7 @@ several submissions, to files in that folder.`,
 	fl.StringArrayVar(&f.exclude, "exclude", nil, "document not to be shown, as LIBRARY/ID (repeatable): an earlier version of the submission")
 	fl.StringArrayVar(&f.templates, "template", nil, "name of the section template of the submission, or a file of any format whose wording gives no score: a form, a cover page (repeatable)")
 	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
-	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.6)")
+	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.5)")
 	fl.StringVar(&f.date, "date", "", "when the submission is from: YYYY, YYYY-MM or YYYY-MM-DD (default: what its file says)")
 	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
 	fl.StringVar(&f.channel, "channel", "both", "by what source documents are nominated: both, fingerprints (fastest) or text")
@@ -392,7 +392,7 @@ func isFolder(path string) bool {
 // give writes a report where the flags say.
 func (a *app) give(rep *report.Report, f outFlags) error {
 	if a.json {
-		if err := a.line(rep); err != nil {
+		if err := a.reportLine(rep); err != nil {
 			return err
 		}
 	}
@@ -405,9 +405,9 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 		if a.json {
 			return nil
 		}
-		return writeReport(a.stdout, rep, f.format)
+		return a.writeReport(a.stdout, rep, f.format)
 	}
-	if err := writeFile(f.out, rep, f.format); err != nil {
+	if err := a.writeFile(f.out, rep, f.format); err != nil {
 		return err
 	}
 	if a.json {
@@ -443,12 +443,12 @@ func (c *checker) fileName(name string) string {
 }
 
 // writeFile writes a report beside path and renames it, so that path never holds half of one.
-func writeFile(path string, rep *report.Report, format string) error {
+func (a *app) writeFile(path string, rep *report.Report, format string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
 	if err != nil {
 		return err
 	}
-	err = writeReport(tmp, rep, format)
+	err = a.writeReport(tmp, rep, format)
 	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
@@ -459,10 +459,14 @@ func writeFile(path string, rep *report.Report, format string) error {
 	return nil
 }
 
-func writeReport(w io.Writer, rep *report.Report, format string) error {
+func (a *app) writeReport(w io.Writer, rep *report.Report, format string) error {
 	switch format {
 	case "json":
-		return report.WriteJSON(w, rep)
+		b, err := a.reportJSON(rep)
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		return err
 	case "csv":
 		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
 	case "text":

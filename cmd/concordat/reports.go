@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	c := &cobra.Command{Use: "report", Short: "List, show and export the reports of earlier checks", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "report", Short: "List, show, export and verify the reports of checks", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var limit int
 	list := &cobra.Command{
@@ -29,7 +29,7 @@ func (a *app) reportCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withReport(cmd.Context(), args[0], &showRules, showLanguage, func(rep *report.Report) error {
 				if a.json {
-					return a.line(rep)
+					return a.reportLine(rep)
 				}
 				return report.WriteText(a.stdout, rep)
 			})
@@ -53,7 +53,7 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	out.add(export.Flags())
 	exportRules.add(export.Flags())
-	c.AddCommand(list, show, export)
+	c.AddCommand(list, show, export, a.reportVerify())
 	return c
 }
 

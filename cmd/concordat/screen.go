@@ -139,8 +139,8 @@ func (f *screenFlags) check() error {
 		return usagef("--threshold %v: want a share above 0, at most 1", f.Threshold)
 	case !(f.removal > 0 && f.removal <= 1):
 		return usagef("--removal-threshold %v: want a share above 0, at most 1", f.removal)
-	case f.MemoryMiB < 64 || f.MemoryMiB > 1<<20:
-		return usagef("--memory %d: want 64 to %d MiB", f.MemoryMiB, 1<<20)
+	case f.MemoryMiB < 1 || f.MemoryMiB > 1<<20:
+		return usagef("--memory %d: want 1 to %d MiB", f.MemoryMiB, 1<<20)
 	case !slices.Contains(keeps, f.keep):
 		return usagef("--keep %q: want oldest, newest, longest or central", f.keep)
 	case f.Contained && f.Method != methodFingerprint && f.Method != methodShingle:

@@ -311,7 +311,7 @@ func (s *screening) byPrint(ctx context.Context, u *units) error {
 // byLetters compares short texts by the grams they share, in parts by the hash of the gram, which are
 // the units.
 func (s *screening) byLetters(ctx context.Context, u *units) error {
-	const parts = 64
+	const parts = 8
 	texts := make([]string, len(s.texts))
 	for i := range texts {
 		body, err := s.body(i, nil)

@@ -127,7 +127,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 		s.expand(p, add)
 	}
 	slices.SortFunc(r.pairs, func(x, y screenPair) int {
-		return cmp.Or(cmp.Compare(y.Resemblance, x.Resemblance), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+		return cmp.Or(cmp.Compare(y.Resemblance, x.Resemblance), cmp.Compare(rankOf(x.Method), rankOf(y.Method)), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
 	})
 	date := func(d int) time.Time {
 		if t, ok := dates[s.docs[d].ID]; ok {
@@ -149,6 +149,14 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	r.removals = s.removals(links, s.preferred(before, count))
 	s.sum.Pairs, s.sum.Clusters, s.sum.Removable = len(r.pairs), len(r.clusters), len(r.removals)
 	return &r
+}
+
+// rankOf puts what is certain before what is measured.
+func rankOf(method string) int {
+	if method == methodExact {
+		return 0
+	}
+	return 1
 }
 
 // exact adds the pairs of documents of one text.

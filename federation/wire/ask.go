@@ -8,11 +8,10 @@ import (
 
 // Bounds of an ask and a tell.
 const (
-	maxLibraries = math.MaxUint8
+	maxLibraries = math.MaxUint16
 	maxAuthors   = math.MaxUint8
 	maxLimit     = math.MaxUint16
 	entryBytes   = concordat.FingerprintBytes + 1
-	levelCount   = 6
 )
 
 var (
@@ -39,7 +38,7 @@ func (c *coder) ask(a *concordat.Ask) {
 	c.flag(&a.Standing)
 	name(c, &a.Purpose, 0)
 	c.bytes(a.Commitment[:])
-	list(c, &a.Libraries, 1, 1, maxLibraries, 2, func(l *concordat.LibraryID) { name(c, l, 1) })
+	list(c, &a.Libraries, 2, 1, maxLibraries, 3, func(l *concordat.LibraryID) { name(c, l, 1) })
 	list(c, &a.Authors, 1, 0, maxAuthors, 16, func(p *[16]byte) { c.bytes(p[:]) })
 	list(c, &a.Sentences, 4, 1, concordat.MostAsked, entryBytes, func(s *concordat.AskedSentence) {
 		c.fingerprint(&s.Fingerprint)
@@ -73,8 +72,8 @@ type Told struct {
 }
 
 func (c *coder) tell(t *concordat.Tell) {
-	list(c, &t.Libraries, 1, 0, maxLibraries, 42, c.libraryTell)
-	list(c, &t.Documents, 4, 0, math.MaxInt32, 36, c.documentTell)
+	list(c, &t.Libraries, 2, 0, maxLibraries, 45, c.libraryTell)
+	list(c, &t.Documents, 4, 0, math.MaxInt32, 37, c.documentTell)
 	list(c, &t.Hits, 4, 0, math.MaxInt32, 15, c.hit)
 	if c.err != nil {
 		return
@@ -108,7 +107,7 @@ func (c *coder) libraryTell(l *concordat.LibraryTell) {
 
 func (c *coder) documentTell(d *concordat.DocumentTell) {
 	c.bytes(d.Handle[:])
-	c.num(&d.Library, 1, maxLibraries)
+	c.num(&d.Library, 2, maxLibraries)
 	c.num(&d.Matches, 4, math.MaxInt32)
 	c.prose(&d.Title, maxTitle)
 	c.prose(&d.Author, maxTitle)

@@ -183,7 +183,7 @@ const (
 	noTime   = math.MinInt64
 	leastMs  = -62135596800000
 	mostMs   = 253402300799999
-	maxNames = math.MaxUint8
+	maxNames = 512 // bytes: what an identity may have (doc/operations.md)
 )
 
 func (c *coder) time(t *time.Time) {
@@ -212,14 +212,14 @@ func (c *coder) time(t *time.Time) {
 	*t = time.UnixMilli(ms).UTC()
 }
 
-// name codes an identity: valid UTF-8 of least to 255 bytes under a length of one byte.
+// name codes an identity: valid UTF-8 of least to maxNames bytes under a length of two.
 func name[S ~string](c *coder, s *S, least int) {
 	n := len(*s)
 	if !c.reading && (n < least || n > maxNames) {
 		c.fail("a name of %d bytes, want %d to %d", n, least, maxNames)
 		return
 	}
-	c.num(&n, 1, maxNames)
+	c.num(&n, 2, maxNames)
 	if c.reading && c.err == nil && n < least {
 		c.fail("a name of %d bytes, want at least %d", n, least)
 	}
@@ -378,9 +378,8 @@ var reasons = []concordat.Reason{
 const ReasonKey concordat.Reason = "key"
 
 const (
-	maxWords   = 1000 // bytes of an explanation
-	maxTitle   = 4096 // bytes of a title, author or contact
-	maxPurpose = maxNames
+	maxWords = 1000 // bytes of an explanation
+	maxTitle = 4096 // bytes of a title, author or contact
 )
 
 // refusal codes *r, all fields of which are zero where there is none.

@@ -21,7 +21,7 @@ func ParseCatalogueAsk(b []byte) error { return read(b, "catalogue ask", (*coder
 
 func (c *coder) catalogue(v *concordat.Catalogue) {
 	c.constant(Version, "payload version")
-	list(c, &v.Libraries, 2, 0, math.MaxUint16, 40, c.openLibrary)
+	list(c, &v.Libraries, 2, 0, math.MaxUint16, 41, c.openLibrary)
 }
 
 func (c *coder) openLibrary(l *concordat.OpenLibrary) {
@@ -31,10 +31,10 @@ func (c *coder) openLibrary(l *concordat.OpenLibrary) {
 	c.num(&l.Documents, 4, math.MaxInt32)
 	enum(c, &l.Level, levels)
 	enum(c, &l.Outline, outlines)
-	list(c, &l.Purposes, 1, 0, math.MaxUint8, 2, func(s *string) { name(c, s, 1) })
+	list(c, &l.Purposes, 1, 0, math.MaxUint8, 3, func(s *string) { name(c, s, 1) })
 	c.flag(&l.Ship)
 	c.flag(&l.Standing)
-	list(c, &l.Ready, 1, 0, math.MaxUint8, 12, func(e *concordat.EpochTell) {
+	list(c, &l.Ready, 1, 0, math.MaxUint8, 14, func(e *concordat.EpochTell) {
 		c.epoch(&e.Epoch)
 		name(c, &e.Scheme, 1)
 		c.share(&e.Ready)

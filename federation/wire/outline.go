@@ -91,33 +91,36 @@ func (c *coder) wordSet(words *[]uint16, bits int) {
 	if c.err != nil {
 		return
 	}
-	if !c.reading {
-		acc, have, last := 0, 0, -1
-		for _, w := range *words {
-			if int(w) <= last || int(w) >= 1<<bits {
-				c.fail("word %d after %d in a set of %d bits", w, last, bits)
-				return
-			}
-			last = int(w)
-			acc, have = acc<<bits|int(w), have+bits
-			for ; have >= 8; have -= 8 {
-				c.b = append(c.b, byte(acc>>(have-8)))
-			}
-			acc &= 1<<have - 1
-		}
-		if have > 0 {
-			c.b = append(c.b, byte(acc<<(8-have)))
-		}
+	if c.reading {
+		*words = c.readWords(n, bits)
 		return
 	}
-	p := c.take((n*bits + 7) / 8)
-	*words = nil
-	if len(p) == 0 {
-		return
-	}
-	*words = make([]uint16, n)
 	acc, have, last := 0, 0, -1
-	for i := range *words {
+	for _, w := range *words {
+		if int(w) <= last || int(w) >= 1<<bits {
+			c.fail("word %d after %d in a set of %d bits", w, last, bits)
+			return
+		}
+		last = int(w)
+		acc, have = acc<<bits|int(w), have+bits
+		for ; have >= 8; have -= 8 {
+			c.b = append(c.b, byte(acc>>(have-8)))
+		}
+		acc &= 1<<have - 1
+	}
+	if have > 0 {
+		c.b = append(c.b, byte(acc<<(8-have)))
+	}
+}
+
+func (c *coder) readWords(n, bits int) []uint16 {
+	p := c.take((n*bits + 7) / 8)
+	if len(p) == 0 {
+		return nil
+	}
+	words := make([]uint16, n)
+	acc, have, last := 0, 0, -1
+	for i := range words {
 		for ; have < bits; have += 8 {
 			acc = acc<<8 | int(p[0])
 			p = p[1:]
@@ -127,13 +130,14 @@ func (c *coder) wordSet(words *[]uint16, bits int) {
 		acc &= 1<<have - 1
 		if w <= last {
 			c.fail("word %d after %d", w, last)
-			return
+			return nil
 		}
-		(*words)[i], last = uint16(w), w
+		words[i], last = uint16(w), w
 	}
 	if acc != 0 {
 		c.fail("bits after the last word")
 	}
+	return words
 }
 
 // AppendOutlines appends the payload of o.

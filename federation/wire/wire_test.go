@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +117,34 @@ func TestRoundTrip(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNames: an identity of 512 bytes arrives whole, and a longer one is refused, never cut; a title that is
+// too long is cut between letters.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 512)
+	for name, good := range map[string]bool{"": false, "x": true, long: true, long + "x": false, "\xff": false} {
+		b, err := wire.AppendShipAsk(nil, &concordat.ShipAsk{Epoch: concordat.Epoch{Federation: "f", Number: 1}, Library: concordat.LibraryID(name)})
+		if good != (err == nil) || !good && !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("a name of %d bytes: error %v", len(name), err)
+			continue
+		}
+		if a, err := wire.ParseShipAsk(b); good && (err != nil || string(a.Library) != name) {
+			t.Errorf("a name of %d bytes was read as one of %d, error %v", len(name), len(a.Library), err)
+		}
+	}
+	s := &concordat.Shipment{Scheme: "s", Documents: []concordat.ShippedDocument{{Title: "x" + strings.Repeat("汉", 2000), Author: "a\xffb"}}}
+	b, err := wire.AppendShipment(nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := wire.ParseShipment(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := got.Documents[0]; d.Title != "x"+strings.Repeat("汉", 1365) || d.Author != "a\uFFFDb" {
+		t.Errorf("a title of %d bytes ending in %q, an author %q", len(d.Title), d.Title[len(d.Title)-3:], d.Author)
 	}
 }
 
