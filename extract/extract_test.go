@@ -153,6 +153,14 @@ var docxStyleSheet = []string{"word/styles.xml", `<w:styles ` + wordNS + `>
 <w:style w:type="character" w:styleId="W"><w:rPr><w:color w:val="FEFEFE"/></w:rPr></w:style><w:style w:type="paragraph" w:styleId="T"><w:rPr><w:sz w:val="2"/></w:rPr></w:style>
 <w:style w:type="table" w:styleId="Grid"><w:tblStylePr w:type="firstRow"><w:tcPr><w:shd w:fill="4472C4"/></w:tcPr></w:tblStylePr></w:style></w:styles>`}
 
+// pptx is a show of one slide with one shape at place x.
+func pptx(t testing.TB, slide, shape, x string) []byte {
+	const ns = ` xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"`
+	return zipped(t, "ppt/presentation.xml", `<p:presentation`+ns+`><p:sldSz cx="9144000" cy="6858000"/></p:presentation>`,
+		"ppt/slides/slide1.xml", `<p:sld`+ns+slide+`><p:sp><p:nvSpPr><p:cNvPr id="2"`+shape+`/></p:nvSpPr><p:spPr><a:xfrm><a:off x="`+x+`" y="100"/><a:ext cx="1000" cy="1000"/></a:xfrm></p:spPr>`+
+			`<p:txBody><a:p><a:r><a:t>secret</a:t></a:r></a:p></p:txBody></p:sp></p:sld>`)
+}
+
 // odtStyled is a document with styles P1, hidden by the style it rests on, P2, white, and P3, white on black.
 func odtStyled(t testing.TB, body string) []byte {
 	ns := odtNS + ` xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"`
@@ -195,6 +203,7 @@ func TestUnseenTextInsideWords(t *testing.T) {
 // TestShownTextIsNotFlagged has pages that hide nothing, though it looks so at first sight.
 func TestShownTextIsNotFlagged(t *testing.T) {
 	for _, data := range [][]byte{
+		pptx(t, ``, ``, `100`),
 		docx(t, `<w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>shown</w:t></w:r></w:p>`, docxStyleSheet...),
 		docx(t, `<w:tbl><w:tr><w:tc><w:tcPr><w:shd w:fill="000080"/></w:tcPr><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`),
 		docx(t, `<w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr><w:tr><w:tc><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`, docxStyleSheet...),
@@ -239,6 +248,9 @@ func TestHiddenTextIsFlagged(t *testing.T) {
 		{"docx run style", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:rStyle w:val="W"/></w:rPr><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
 		{"docx tiny style", "a.docx", extract.FlagTiny, "secret", docx(t, `<w:p><w:pPr><w:pStyle w:val="T"/></w:pPr><w:r><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
 		{"docx ink on its own shading", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:color w:val="112233"/><w:shd w:fill="112233"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"pptx hidden slide", "a.pptx", extract.FlagHidden, "secret", pptx(t, ` show="0"`, ``, `100`)},
+		{"pptx hidden shape", "a.pptx", extract.FlagHidden, "secret", pptx(t, ``, ` hidden="1"`, `100`)},
+		{"pptx beside the slide", "a.pptx", extract.FlagOffPage, "secret", pptx(t, ``, ``, `9500000`)},
 		{"odt style", "a.odt", extract.FlagHidden, "secret", odtStyled(t, `<text:p text:style-name="P1">secret</text:p>`)},
 		{"odt white", "a.odt", extract.FlagWhite, "secret", odtStyled(t, `<text:p text:style-name="P2">secret</text:p>`)},
 		{"odt section", "a.odt", extract.FlagHidden, "secret", odtStyled(t, `<text:section text:display="none"><text:p>secret</text:p></text:section>`)},

@@ -35,6 +35,9 @@ func readODF(b *builder, data []byte) error {
 		b.plainParagraphs(s)
 	}
 	p.countPictures("Pictures/")
+	if p.countBelow("Basic/")+p.countBelow("Scripts/") > 0 {
+		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+	}
 	return nil
 }
 
@@ -268,7 +271,8 @@ func (r *odfReader) write(s string) {
 }
 
 var hiddenDetail = map[string]string{
-	FlagHidden: "text formatted as hidden",
-	FlagWhite:  "text in the colour of its ground",
-	FlagTiny:   "text of 2 points or less",
+	FlagHidden:  "text formatted as hidden",
+	FlagWhite:   "text in the colour of its ground",
+	FlagTiny:    "text of 2 points or less",
+	FlagOffPage: "text outside the slide",
 }

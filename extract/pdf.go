@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -42,6 +43,7 @@ func readPDF(b *builder, data []byte) error {
 	d.readPages(pages)
 	d.write()
 	d.attachments(data)
+	d.scripts()
 	if f.err != nil {
 		return &Error{Code: Damaged, Detail: f.err.Error()}
 	}
@@ -154,6 +156,9 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	defer f.call("FPDFText_ClosePage", text)
 	g := f.pageGeometry(page, p.width, p.height)
 	chars := f.pageChars(text, g)
+	if tightBoxes(chars) {
+		f.loosen(text, g, chars)
+	}
 	p.lines = splitLines(chars)
 	for i := range p.lines {
 		l := &p.lines[i]
@@ -172,7 +177,22 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	f.pictures(page, &p)
 	f.shades(page, g, &p)
 	f.annotations(page, &p)
+	p.mirror(chars)
 	return p
+}
+
+// mirror turns a page that is read from right to left round, so that lines begin at their left edge: the
+// layout knows no other.
+func (p *pdfPage) mirror(chars []pdfChar) {
+	if !mostlyRightToLeft(chars) {
+		return
+	}
+	for i := range p.lines {
+		l := &p.lines[i]
+		if l.solid > 0 {
+			l.left, l.right = p.width-l.right, p.width-l.left
+		}
+	}
 }
 
 // geometry turns page coordinates into those of the page as shown.
@@ -334,7 +354,7 @@ func (f *pdfium) area(object uint64) float64 {
 func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 	white := false
 	for _, l := range p.lines {
-		white = white || l.white
+		white = white || l.white || len(l.whites) > 0
 	}
 	if !white || f.err != nil {
 		return
@@ -361,9 +381,14 @@ func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 		}
 		l, r, lo, hi := g.shown(f32(m), f32(m[8:]), f32(m[4:]), f32(m[12:]))
 		for j := range p.lines {
-			if x, y := (p.lines[j].left+p.lines[j].right)/2, (p.lines[j].low+p.lines[j].high)/2; x >= l && x <= r && y >= lo && y <= hi {
-				p.lines[j].white = false
+			line := &p.lines[j]
+			if y := (line.low + line.high) / 2; y < lo || y > hi {
+				continue
 			}
+			if x := (line.left + line.right) / 2; x >= l && x <= r {
+				line.white = false
+			}
+			line.whites = slices.DeleteFunc(line.whites, func(w whitePart) bool { x := (w.left + w.right) / 2; return x >= l && x <= r })
 		}
 	}
 }

@@ -216,6 +216,28 @@ func BenchmarkPDF(b *testing.B) {
 	b.ReportMetric(float64(pages)/cpu.Seconds(), "pages/cpu-s")
 }
 
+// TestWhiteLettersInPDF puts white letters where a reader sees blanks.
+func TestWhiteLettersInPDF(t *testing.T) {
+	line := "BT /F1 12 Tf 1 0 0 1 72 700 Tm 0 g (These) Tj 1 g (x) Tj 0 g (are) Tj 1 g (y) Tj 0 g (ordinary words of a line.) Tj ET\n"
+	r := readPDF(t, pdfFile([]string{line}))
+	if want := "These are ordinary words of a line.\n\nx y"; r.Text != want {
+		t.Errorf("got %q, want %q", r.Text, want)
+	}
+	found := false
+	for _, f := range r.Flags {
+		found = found || f.Code == extract.FlagWhite && r.Text[f.Start:f.End] == "x y"
+	}
+	if !found {
+		t.Errorf("white letters are not flagged: %+v", r.Flags)
+	}
+	r = readPDF(t, pdfFile([]string{"0 g 100 690 400 30 re f\n" + line}))
+	for _, f := range r.Flags {
+		if f.Code == extract.FlagWhite {
+			t.Errorf("white letters on a black bar are flagged: %q, %+v", r.Text, f)
+		}
+	}
+}
+
 // attachedPDF is a page with text, a file in the document's list and one in an annotation, and a third
 // file that the list names and the document lacks.
 func attachedPDF() []byte {

@@ -38,6 +38,13 @@ func (d *pdfDoc) attachments(data []byte) {
 	}
 }
 
+// scripts flags programs in the document: they can change what a reader sees.
+func (d *pdfDoc) scripts() {
+	if n := d.f.integer("FPDFDoc_GetJavaScriptActionCount", d.doc); n > 0 {
+		d.b.flag(Flag{Code: FlagMacro, Detail: "the document holds scripts, which can change what is shown", Count: n})
+	}
+}
+
 // pageAttachments takes the files of one page's annotations, and reports whether to go on.
 func (d *pdfDoc) pageAttachments(index int) bool {
 	f := d.f

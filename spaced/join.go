@@ -1,6 +1,7 @@
 package spaced
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -84,13 +85,27 @@ func (j *joiner) chunk(i int) int {
 	for n := i; n < len(j.tokens); n++ {
 		t := j.tokens[n]
 		switch {
-		case n+1 == len(j.tokens), j.wide && j.parts(t.gap):
+		case n+1 == len(j.tokens), j.wide && j.parts(t.gap) && !j.divided(i, n+1):
 			return n + 1 - i
 		case !j.wide && endsWord(j.text[t.from:t.to]):
 			return n + 1 - i
 		}
 	}
 	return len(j.tokens) - i
+}
+
+// divided reports whether a line end before token k divides a word of the dictionary, of which tokens from i
+// on are the first part: between letters written apart a program may end a line anywhere.
+func (j *joiner) divided(i, k int) bool {
+	if !strings.Contains(j.tokens[k-1].gap, "\n") {
+		return false
+	}
+	end := k
+	for end < len(j.tokens)-1 && !j.parts(j.tokens[end].gap) {
+		end++
+	}
+	head, tail := plainLetters(j.tokens[i:k]), plainLetters(j.tokens[k:end+1])
+	return isKnown(append(slices.Clip(head), tail...)) && !(isKnown(head) && isKnown(tail))
 }
 
 // endsWord reports whether a token ends in a sign after which a new word begins.

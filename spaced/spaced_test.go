@@ -78,6 +78,7 @@ func TestOneWord(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"This is a case of p l a g i a r i s m in the text.", "This is a case of plagiarism in the text."},
 		{"We found a p l a g i a r i s m case.", "We found a plagiarism case."},
+		{"t h e  h a r b o u r\nd u r i n g  t h e  l o n g  w i\nn t e r  m o n t h s", "the harbour during the long winter months"},
 		{"Это п л а г и а т о р с т в о.", "Это плагиаторство."},
 		{"Είναι λ ο γ ο κ λ ο π ή.", "Είναι λογοκλοπή."},
 	} {

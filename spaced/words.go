@@ -69,6 +69,9 @@ var english = sync.OnceValue(func() map[string]float32 {
 	return m
 })
 
+// IsWord reports whether the English dictionary has a word, given in small letters.
+func IsWord(word string) bool { return english()[word] > 0 }
+
 // isKnown reports whether the letters are one word of the dictionary.
 func isKnown(letters []byte) bool { return english()[string(letters)] > 0 }
 
