@@ -307,7 +307,7 @@ func TestNeverTwoSketches(t *testing.T) {
 
 // TestAskedLevels: below metadata nothing but that something matches, or how much, is told, and said.
 func TestAskedLevels(t *testing.T) {
-	for level, want := range map[concordat.Show]string{concordat.ShowExists: "something matches", concordat.ShowCounts: "few documents have"} {
+	for level, want := range map[concordat.Show]string{concordat.ShowExists: "something matches", concordat.ShowCounts: "1 document"} {
 		p := here(t, "")
 		north := newPartner(t, "north")
 		north.level = level
