@@ -27,6 +27,7 @@ func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 type known struct {
 	*grant
 	set    *epochSet
+	key    []byte // of what the partner is shown
 	row    store.DocumentRow
 	handle concordat.Handle
 	text   string
@@ -47,7 +48,7 @@ func (s *Site) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, er
 // known returns a document of a job by its handle, or why nothing is shown of it. Handles that were
 // never told, were told without metadata, or belong to a text that changed are unknown alike.
 func (s *Site) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID, h concordat.Handle) (*known, error) {
-	k := &known{set: set, handle: h}
+	k := &known{set: set, key: set.shownKey(from), handle: h}
 	lib, id, hash, purpose, err := s.locate(ctx, from, set, job, k)
 	if err != nil {
 		return nil, err
@@ -237,7 +238,7 @@ func (k *known) words(ordinals []int) (*concordat.Outline, error) {
 	if len(spans) == 0 {
 		return nil, unknown("none of these sentences was told in this job")
 	}
-	sketch, err := align.Prepare(k.text).Sketch(k.set.SketchKey, align.DefaultSketchBits)
+	sketch, err := align.Prepare(k.text).Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +325,7 @@ func (s *Site) edges(ctx context.Context, from concordat.SiteID, a *concordat.Ed
 	for _, sp := range a.Spans {
 		var words concordat.EdgeWords
 		for _, part := range clip(sp, near) {
-			o, err := text.Order(set.SketchKey, part)
+			o, err := text.Order(k.key, part)
 			if err != nil {
 				return nil, err
 			}
@@ -361,7 +362,7 @@ func checkSpans(spans []concordat.Span, length int) error {
 // near returns what lies within around units of a sentence that the job was told of, as spans in
 // order that do not touch.
 func (k *known) near(text *align.Text, around int) ([]concordat.Span, error) {
-	sketch, err := text.Sketch(k.set.SketchKey, align.DefaultSketchBits)
+	sketch, err := text.Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {
 		return nil, err
 	}
