@@ -97,8 +97,9 @@ func recount(own concordat.SiteID, f *report.Findings, local []*candidate, all [
 		}
 	}
 	for i := range f.Passages {
-		if c := by[f.Passages[i].Source]; c != nil {
-			f.Passages[i].Documents = c.documents(f.Passages[i].Span)
+		p := &f.Passages[i]
+		if c := by[p.Source]; c != nil {
+			p.Documents = cmp.Or(c.documents(p.Span), p.Documents)
 		}
 	}
 }
