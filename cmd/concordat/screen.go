@@ -344,7 +344,7 @@ func (s *screening) read(ctx context.Context) error {
 			}
 		}
 	}
-	if err := in.flush(ctx); err != nil {
+	if err := in.finish(ctx); err != nil {
 		return err
 	}
 	s.sum.Documents, s.sum.Distinct, s.sum.Resumed = len(s.docs), len(s.texts), in.reused
@@ -455,13 +455,18 @@ func (r *reading) add(ctx context.Context, side int, d *concordat.Document) erro
 	return nil
 }
 
-// flush prepares the batch on all cores and writes it in order.
-func (r *reading) flush(ctx context.Context) error {
-	if r.met < len(r.old) && len(r.batch) == 0 { // fewer documents than there were
+// finish takes in what is left, and forgets the documents of an earlier run that are no more.
+func (r *reading) finish(ctx context.Context) error {
+	if r.met < len(r.old) {
 		if err := r.s.work.texts.cut(r.old[r.met].at); err != nil {
 			return err
 		}
 	}
+	return r.flush(ctx)
+}
+
+// flush prepares the batch on all cores and writes it in order.
+func (r *reading) flush(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range r.batch {
