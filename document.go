@@ -118,6 +118,9 @@ type Profile struct {
 	Windows  [][]TermCount
 	Skipped  []Skipped // in text order
 	Sections []Section // in text order, disjoint; nil without a template
+	// Short are the pieces of the text, and its title, that are too short for a fingerprint and are
+	// compared on request only; in text order, the title first.
+	Short []ShortPiece
 	// Characters is the number of normalised characters (letters, marks, digits) of the text.
 	Characters int
 }
@@ -128,4 +131,11 @@ func (p *Profile) Questions() []Sentence {
 		return p.Asked
 	}
 	return p.Indexed
+}
+
+// ShortPiece is a title, a heading, or another paragraph too short for a fingerprint.
+type ShortPiece struct {
+	Span    Span   // of the text; zero: the title of the document
+	Letters string // folded, without spaces: what is compared
+	Text    string // as the document has it
 }

@@ -99,6 +99,10 @@ type Statement struct {
 	Request   []byte    `json:"request"` // SHA-256 of the request's payload
 	Payload   []byte    `json:"payload"` // doc/format.md
 	Signature []byte    `json:"signature"`
+	// Asked is the request's payload, which the asker knows. With it the answer can be checked against
+	// what was asked: its sentences are in the order of Payload's hits, padding included. It holds
+	// fingerprints, or words, of the submission: leave it out where the statement is passed on.
+	Asked []byte `json:"asked,omitempty"`
 }
 
 // AskedSentence is one sentence of an Ask.
@@ -350,12 +354,15 @@ type ShippedSentence struct {
 
 // Notice tells a partner something it did not ask for now.
 type Notice struct {
-	Kind    string    // NoticeAlert, NoticeWithdrawn, NoticeDisclosure
-	Job     JobID     // of the ask, for alerts and disclosures
+	Kind    string    // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded
+	Job     JobID     // of the ask; zero for NoticeWithdrawn
 	Library LibraryID // withdrawn
 	Tell    *Tell     // alerts: what matches now
-	Words   string
-	At      time.Time
+	// Asked is len(Ask.Sentences) of the standing ask as the partner received it, padding included. The
+	// transport needs it to give the hits of Tell the asker's own sentence numbers; 0 drops them.
+	Asked int
+	Words string
+	At    time.Time
 }
 
 // Kinds of notices.
@@ -363,6 +370,7 @@ const (
 	NoticeAlert      = "alert"      // a later document matches a standing ask
 	NoticeWithdrawn  = "withdrawn"  // a library is no longer open: its mirror is to be deleted
 	NoticeDisclosure = "disclosure" // a request for passages was decided
+	NoticeEnded      = "ended"      // the asker no longer wants to be told of matches of Job
 )
 
 // A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when

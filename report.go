@@ -2,7 +2,8 @@ package concordat
 
 import "time"
 
-// Kind says how a passage relates to its source.
+// Kind says how a passage relates to its source. Findings hold the first four and KindCommon;
+// a report also sets the others, which say what a passage is by its rules and its surroundings.
 type Kind string
 
 // The kinds of evidence, strongest first.
@@ -12,6 +13,8 @@ const (
 	KindParaphrase Kind = "paraphrase" // reworked wording
 	KindSummary    Kind = "summary"    // a much longer source condensed
 	KindCommon     Kind = "common"     // wording found in many documents; gives no score alone
+	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
+	KindQuotation  Kind = "quotation"  // stands in quotation marks or a block quotation
 )
 
 // Flag is something about a text that a reader should know: hidden text, look-alike letters,
@@ -42,6 +45,9 @@ type Passage struct {
 	// Words pairs the equal word runs of both sides, in the order of the submission; spans are of
 	// the two whole texts. Nil: words were not compared.
 	Words []SpanPair `json:"words,omitempty"`
+	// Shared are the runs of words, as spans of the submission, that a partner's passage also has, where
+	// the partner opened no more than that.
+	Shared []Span `json:"shared,omitempty"`
 	// Documents is the number of documents that hold the rarest of the passage's matched sentences
 	// exactly: a passage is as common as that. 0: none was matched as a whole.
 	Documents int `json:"documents,omitempty"`
@@ -63,12 +69,25 @@ type Source struct {
 	Span, Points Span
 	Kind         Kind    // of most of its characters
 	Similarity   float64 // 0 to 1, mean over its characters
+	Age
 	// Parts are the pieces of both texts that belong together, in the order of the submission. A
 	// source has several where it was used in another order, or with something left out.
 	Parts []Passage
 	// Excluded names the rule that takes this source's share of the passage out of the scores;
 	// empty: it counts.
 	Excluded Exclusion
+}
+
+// Age is what is known of when a source is from.
+type Age struct {
+	Date  Date       // when the document is from; empty: unknown
+	By    DateOrigin // who says so
+	Added time.Time  // when it came into its library, which is no date of it; zero: unknown
+	// Oldest: of the sources of one passage whose dates are known, at least two, none is certainly
+	// older. Where dates of different exactness leave it open, several are.
+	Oldest bool
+	// Later: it is certainly later than the submission, whose date is known.
+	Later bool
 }
 
 // Documents returns the largest number of documents that hold one of the passage's sentences
@@ -89,7 +108,9 @@ type Evidence struct {
 	Kind    Kind // of the best source
 	// Characters is the number of letters, marks and digits of the passage that count.
 	Characters int
-	Sources    []Source
+	// Cited: a citation stands in the passage or right behind it.
+	Cited   bool
+	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
 	Excluded Exclusion
 }
@@ -101,6 +122,7 @@ type Exclusion string
 const (
 	ExcludedQuote        Exclusion = "quote"        // it stands in quotation marks or a block quotation
 	ExcludedBibliography Exclusion = "bibliography" // it stands in the list of references
+	ExcludedCitation     Exclusion = "citation"     // it is the mark of a citation, such as (Author, 2020)
 	ExcludedSection      Exclusion = "section"      // its section is left out
 	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
 	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out
@@ -122,6 +144,39 @@ type Consulted struct {
 	Capped   int           `json:"capped,omitempty"`
 	Err      string        `json:"error,omitempty"`
 	Took     time.Duration `json:"took_ns"`
+
+	// The rest is of a partner's library only; Level is then not empty.
+
+	Level    Show    `json:"level,omitempty"`    // of disclosure, as granted
+	Reason   Reason  `json:"reason,omitempty"`   // why it did not answer, or not whole
+	Epoch    string  `json:"epoch,omitempty"`    // of the fingerprints, such as health-sciences/3
+	Unready  float64 `json:"unready,omitempty"`  // share of its documents without fingerprints of the epoch, 0 to 1: not measured
+	Withheld int     `json:"withheld,omitempty"` // sentences that were not sent, as the partner holds them in another form
+	Exposed  Exposed `json:"exposed,omitzero"`
+	Shown    Shown   `json:"shown,omitzero"`
+	// Mirror is the date of the mirror that was asked instead of the partner; zero: the partner was.
+	Mirror   time.Time `json:"mirror,omitzero"`
+	Standing bool      `json:"standing,omitempty"` // the partner will tell of later documents
+}
+
+// Exposed is what of a submission became known at a partner.
+type Exposed struct {
+	Sentences int `json:"sentences,omitempty"` // as keyed fingerprints
+	Passages  int `json:"passages,omitempty"`  // whose wording was sent, to have a match opened
+	Letters   int `json:"letters,omitempty"`   // letters, marks and digits of those passages
+}
+
+// Shown is what became known here of a partner's library. Below ShowMetadata numbers below three are
+// told as two.
+type Shown struct {
+	Exists    bool `json:"exists,omitempty"`    // something matches
+	Documents int  `json:"documents,omitempty"` // that match
+	Sentences int  `json:"sentences,omitempty"` // of those asked that match
+	Outlines  int  `json:"outlines,omitempty"`  // documents of which an outline was shown
+	Units     int  `json:"units,omitempty"`     // sentences in these outlines
+	Words     int  `json:"words,omitempty"`     // words shown as a byte each, to find exact edges
+	Overlaps  int  `json:"overlaps,omitempty"`  // passages whose common words were shown
+	Passages  int  `json:"passages,omitempty"`  // passages shown whole
 }
 
 // State of a task.

@@ -27,6 +27,7 @@ type Config struct {
 	Report    Report
 	Templates []Template // by name, each name once
 	Extract   Extract
+	Serve     Serve
 	Log       Log
 
 	origins map[string]Origin // of keys that are not at their default
@@ -43,12 +44,17 @@ type Check struct {
 	Threshold float64 // share of a document, 0 to 1, from which it is called reused
 	Probe     concordat.Probe
 	Forward   string // unmatched, all or none
+	Short     bool   // titles, headings and answers are compared too
+	// ShortThreshold is the least similarity of two short texts, above 0 to 1.
+	ShortThreshold float64
 }
 
 // Report holds the defaults of the rules through which findings are seen.
 type Report struct {
 	ExcludeQuotes       bool
 	ExcludeBibliography bool
+	ExcludeCitations    bool
+	Language            string // of a report's own words: en or zh
 	ExcludeKinds        []string
 	ExcludeSections     []string
 	MinCharacters       int
@@ -70,6 +76,11 @@ type Extract struct {
 	CPU         time.Duration
 	Memory      int64  // bytes
 	OCR         string // languages of character recognition, joined by +; empty: none
+}
+
+// Serve says where the serving process listens.
+type Serve struct {
+	Listen string // host and port of /healthz
 }
 
 // Log says what is logged.

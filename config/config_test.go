@@ -111,9 +111,13 @@ check:
   threshold: 0.25
   probe: exact
   forward: none
+  short: true
+  short_threshold: 0.7
 report:
+  language: zh
   exclude_quotes: true
   exclude_bibliography: true
+  exclude_citations: true
   exclude_kinds: [summary, common]
   exclude_sections: budget, 经费
   min_characters: 10
@@ -132,6 +136,7 @@ extract:
   cpu: 1h
   memory: 512 MiB
   ocr: eng+chi_sim
+serve: {listen: '[::1]:0'}
 log: {level: debug}
 templates:
   - name: thesis
@@ -163,12 +168,13 @@ func TestFull(t *testing.T) {
 	want := map[string]string{
 		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
+		"check.short": "true", "check.short_threshold": "0.7", "report.language": "zh", "report.exclude_citations": "true",
 		"report.exclude_quotes": "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
-		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "log.level": "debug",
+		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "log.level": "debug",
 		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
 	}
 	if d := cmp.Diff(want, got); d != "" {

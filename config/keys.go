@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -65,10 +66,19 @@ var keys = []Key{
 		"Which sentences go out to partner sites: those that found nothing here, all, or none.",
 		"unmatched", "all", "none"),
 
+	yesNo("check.short", "false", live, func(c *Config) *bool { return &c.Check.Short },
+		"Also compare titles, headings and answers too short for fingerprints; reports show them apart."),
+	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
+		"Least similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
+
+	word("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
+		"Language of the words of reports: English or simplified Chinese.", "en", "zh"),
 	yesNo("report.exclude_quotes", "false", live, func(c *Config) *bool { return &c.Report.ExcludeQuotes },
 		"Leave quoted passages out of the scores."),
 	yesNo("report.exclude_bibliography", "false", live, func(c *Config) *bool { return &c.Report.ExcludeBibliography },
 		"Leave the list of references out of the scores."),
+	yesNo("report.exclude_citations", "false", live, func(c *Config) *bool { return &c.Report.ExcludeCitations },
+		"Leave the marks of citations, such as (Author, 2020), out of the scores."),
 	list("report.exclude_kinds", "", live, func(c *Config) *[]string { return &c.Report.ExcludeKinds },
 		"Kinds of evidence that do not count.", "verbatim", "near", "paraphrase", "summary", "common"),
 	list("report.exclude_sections", "", live, func(c *Config) *[]string { return &c.Report.ExcludeSections },
@@ -105,8 +115,28 @@ var keys = []Key{
 	text("extract.ocr", "", live, func(c *Config) *string { return &c.Extract.OCR },
 		"Languages, such as eng+chi_sim, in which Tesseract, if it is installed, reads pages without a text layer; the text is marked as recognised. Empty: it does not."),
 
+	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
+		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
+
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages that are logged."),
+}
+
+// address is a host and a port to listen at.
+func address(name, def string, field func(*Config) *string, doc string) Key {
+	return Key{Name: name, Type: "host:port", Default: def, Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			_, port, err := net.SplitHostPort(s)
+			if err != nil {
+				return fmt.Errorf("want host:port, such as %s: %w", def, err)
+			}
+			if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+				return fmt.Errorf("port %q: want a number, 0 to 65535", port)
+			}
+			*field(c) = s
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
 }
 
 func text(name, def string, live bool, field func(*Config) *string, doc string) Key {

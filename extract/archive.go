@@ -162,14 +162,11 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 
 // attachments gives the files attached to a message.
 func (w *walker) attachments(f Format, at string, data []byte, depth int) {
-	if depth >= w.o.MaxNesting {
-		return
-	}
 	switch f {
 	case DOCX, PPTX:
 		w.embedded(at, data, depth)
 	case EML:
-		if bytes.HasPrefix(data, []byte("From ")) && depth < w.o.MaxNesting {
+		if bytes.HasPrefix(data, []byte("From ")) {
 			if rest := nextMessage(data); rest != nil && !w.done {
 				w.mailbox(at, rest, depth)
 			}
@@ -225,7 +222,7 @@ func (w *walker) embedded(at string, data []byte, depth int) {
 		switch g, err := Sniff(f.Name, inner); {
 		case err != nil:
 		case g == DOCX, g == DOC, g == PPTX, g == ODT, g == ODP, g == RTF, g == PDFFormat:
-			w.walk(memberPath(at, f.Name), f.Name, inner, depth+1)
+			w.inner(memberPath(at, f.Name), f.Name, inner, depth)
 		}
 	}
 }
@@ -255,7 +252,7 @@ func (w *walker) mailbox(at string, data []byte, depth int) {
 		name := fmt.Sprintf("message %d", n)
 		// Without its line "From " it is a message like any other, attachments and all.
 		if i := bytes.IndexByte(one, '\n'); i >= 0 {
-			w.walk(memberPath(at, name), name+".eml", one[i+1:], depth+1)
+			w.inner(memberPath(at, name), name+".eml", one[i+1:], depth)
 		}
 		data = rest
 	}
@@ -265,7 +262,16 @@ func (w *walker) attachment(at, name string, i int, data []byte, depth int) {
 	if name == "" {
 		name = fmt.Sprintf("attachment %d", i+1)
 	}
-	w.walk(memberPath(at, name), name, data, depth+1)
+	w.inner(memberPath(at, name), name, data, depth)
+}
+
+// inner goes on with a file inside another, unless it lies too deep.
+func (w *walker) inner(at, name string, data []byte, depth int) {
+	if depth >= w.o.MaxNesting {
+		w.fail(at, limitError("nesting of files in files", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))
+		return
+	}
+	w.walk(at, name, data, depth+1)
 }
 
 // latexProject gives every LaTeX main file of an archive with the files it includes, and returns what

@@ -1,7 +1,9 @@
 package extract
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,7 +23,10 @@ type builder struct {
 	include func(name string) ([]byte, bool)
 	spans   spanFlags   // stretches of para that need a flag
 	places  []paraPlace // places that begin inside para
+	saved   []interrupted
 	scans   []Scan
+	// attached are files inside the file that Members reads after it.
+	attached []attachedFile
 }
 
 // paraPlace is a place that begins inside the paragraph being written.
@@ -55,6 +60,28 @@ func (b *builder) text(s string) {
 	}
 }
 
+// interrupted is a paragraph inside which another text stands, such as a note or a text box.
+type interrupted struct {
+	para   []byte
+	spans  []paraSpan
+	places []paraPlace
+}
+
+// interrupt sets the paragraph aside until resume; what is written meanwhile comes before it.
+func (b *builder) interrupt() {
+	b.saved = append(b.saved, interrupted{bytes.Clone(b.para), slices.Clone(b.spans.open), slices.Clone(b.places)})
+	b.para, b.spans.open, b.places = b.para[:0], b.spans.open[:0], b.places[:0]
+}
+
+// resume goes on with the paragraph set aside last, if there is one.
+func (b *builder) resume() {
+	if n := len(b.saved); n > 0 {
+		s := b.saved[n-1]
+		b.saved = b.saved[:n-1]
+		b.para, b.spans.open, b.places = append(b.para[:0], s.para...), append(b.spans.open[:0], s.spans...), append(b.places[:0], s.places...)
+	}
+}
+
 // space appends one space unless the paragraph is empty or ends in white space.
 func (b *builder) space() {
 	if n := len(b.para); n > 0 && b.para[n-1] != ' ' && b.para[n-1] != '\n' && b.para[n-1] != '\t' {
@@ -72,8 +99,27 @@ func (b *builder) line() {
 	}
 }
 
-// end closes the paragraph; an empty one leaves nothing.
+// end closes the paragraph; an empty one leaves nothing. Text that is not seen inside a paragraph of
+// seen text gets a paragraph of its own after it: words that are read together stay together, whatever
+// was hidden between their letters.
 func (b *builder) end() {
+	if len(b.para) == 0 {
+		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
+		return
+	}
+	var unseen []unseenText
+	if len(b.spans.open) > 0 {
+		unseen = b.takeUnseen()
+	}
+	b.endParagraph()
+	for _, u := range unseen {
+		b.para = append(b.para, u.text...)
+		b.spans.add(u.code, u.detail, 0, len(b.para))
+		b.endParagraph()
+	}
+}
+
+func (b *builder) endParagraph() {
 	raw := string(b.para)
 	s := trimParagraph(raw)
 	b.para = b.para[:0]
@@ -112,7 +158,7 @@ func (b *builder) raw(sep, s string) {
 		if s == "" {
 			sep = ""
 		}
-		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes (MaxText)", b.opt.MaxText))
+		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText")))
 	}
 	b.out.WriteString(sep)
 	if b.label != "" {

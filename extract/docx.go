@@ -21,10 +21,12 @@ func readDOCX(b *builder, data []byte) error {
 	}
 	_ = p.part("docProps/core.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
 	dir := path.Dir(main)
-	styles := &docxStyles{hidden: map[string]bool{}, level: map[string]int{}}
+	styles := newDocxStyles()
+	ground := docxGround{styles: styles}
 	_ = p.part(dir+"/styles.xml", true, func(d []byte) error { return walkXML(b, d, styles) })
+	_ = p.part(dir+"/settings.xml", true, func(d []byte) error { return walkXML(b, d, &docxSettings{&ground}) })
 	body := func(d []byte) error {
-		r := &docxReader{b: b, styles: styles}
+		r := &docxReader{b: b, styles: styles, ground: ground}
 		err := walkXML(b, d, r)
 		r.finish()
 		return err
@@ -41,6 +43,7 @@ func readDOCX(b *builder, data []byte) error {
 		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
 	}
 	p.countPictures(dir + "/media/")
+	p.countEmbedded(dir + "/embeddings/")
 	return nil
 }
 
@@ -91,7 +94,8 @@ func (p *parts) pageHeaders(dir string, body func([]byte) error) {
 	for _, n := range names {
 		_ = p.part(n, true, func(d []byte) error {
 			probe := newBuilder(DOCX, p.b.opt, p.b.lim)
-			r := &docxReader{b: probe, styles: &docxStyles{}}
+			none := newDocxStyles()
+			r := &docxReader{b: probe, styles: none, ground: docxGround{styles: none}}
 			err := walkXML(probe, d, r)
 			r.finish()
 			s := strings.TrimSpace(probe.out.String())
@@ -108,47 +112,19 @@ func (p *parts) pageHeaders(dir string, body func([]byte) error) {
 	}
 }
 
+// countEmbedded flags objects below dir.
+func (p *parts) countEmbedded(dir string) {
+	if n := p.countBelow(dir); n > 0 {
+		p.b.flag(Flag{Code: FlagAttachment, Detail: "embedded objects: documents are read as members, others are not read", Count: n})
+	}
+}
+
 // countPictures flags pictures below dir: they may hold text that is not read.
 func (p *parts) countPictures(dir string) {
-	n := 0
-	for name := range p.byName {
-		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
-			n++
-		}
-	}
-	if n > 0 {
+	if n := p.countBelow(dir); n > 0 {
 		p.b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: n})
 	}
 }
-
-// docxStyles knows which styles hide text and which are headings.
-type docxStyles struct {
-	hidden map[string]bool
-	level  map[string]int // 1 = top heading
-	id     string
-}
-
-func (s *docxStyles) start(name string, a attrs) {
-	switch name {
-	case "w:style":
-		s.id = a.get("styleId")
-	case "w:vanish":
-		if isOn(a) && s.id != "" {
-			s.hidden[s.id] = true
-		}
-	case "w:outlineLvl":
-		if n, err := strconv.Atoi(a.get("val")); err == nil && n < 9 && s.id != "" {
-			s.level[s.id] = n + 1
-		}
-	}
-}
-
-func (s *docxStyles) stop(name string) {
-	if name == "w:style" {
-		s.id = ""
-	}
-}
-func (s *docxStyles) chars(string) {}
 
 // isOn reads an on-off property: present means on unless its value says off.
 func isOn(a attrs) bool {
@@ -159,22 +135,29 @@ func isOn(a attrs) bool {
 	return true
 }
 
+func (p *parts) countBelow(dir string) int {
+	n := 0
+	for name := range p.byName {
+		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
+			n++
+		}
+	}
+	return n
+}
+
 // docxReader reads one part of running text.
 type docxReader struct {
 	b       *builder
 	styles  *docxStyles
-	skip    int      // depth inside elements that are not text
-	saved   [][]byte // paragraphs interrupted by a text box
-	inText  int      // inside w:t, m:t
+	skip    int // depth inside elements that are not text
+	inText  int // inside w:t, m:t
 	inRPr   int
-	run     docxRun // properties of the run being read
-	para    docxRun // of the paragraph mark's style
+	inCell  int     // inside the properties of a table cell
+	run     runLook // of the run being read
+	para    runLook // of the paragraph
+	ground  docxGround
 	heading int
 	start0  int // offset at which the heading began
-}
-
-type docxRun struct {
-	hidden, white, tiny, shaded bool
 }
 
 // docxSkipped are elements whose text is not part of the document as shown.
@@ -194,10 +177,11 @@ func (r *docxReader) start(name string, a attrs) {
 		r.skip++
 		return
 	}
+	r.ground.start(name, a, r.inCell > 0)
 	switch name {
 	case "w:p":
 		r.b.end()
-		r.heading, r.para = 0, docxRun{}
+		r.heading, r.para = 0, r.styles.paragraph("")
 		r.start0 = r.b.offset()
 	case "w:pStyle":
 		r.paragraphStyle(a.get("val"))
@@ -205,6 +189,8 @@ func (r *docxReader) start(name string, a attrs) {
 		r.run = r.para
 	case "w:rPr":
 		r.inRPr++
+	case "w:tcPr":
+		r.inCell++
 	case "w:t", "m:t":
 		r.inText++
 	case "w:tab", "w:ptab":
@@ -218,8 +204,7 @@ func (r *docxReader) start(name string, a attrs) {
 	case "w:sym":
 		r.symbol(a)
 	case "w:txbxContent":
-		r.saved = append(r.saved, append([]byte(nil), r.b.para...))
-		r.b.para = r.b.para[:0]
+		r.b.interrupt()
 	case "w:tc", "w:tr", "w:tbl":
 		r.b.end()
 	default:
@@ -228,46 +213,29 @@ func (r *docxReader) start(name string, a attrs) {
 }
 
 func (r *docxReader) paragraphStyle(id string) {
-	r.para.hidden = r.styles.hidden[id]
+	r.para = r.styles.paragraph(id)
 	r.heading = r.styles.level[id]
 	if r.heading == 0 && strings.HasPrefix(strings.ToLower(id), "heading") {
 		r.heading = 1
 	}
 }
 
-// property reads what makes a run unreadable.
+// property reads what makes a run unreadable, and the ground it stands on.
 func (r *docxReader) property(name string, a attrs) {
-	if r.inRPr == 0 {
-		return
-	}
-	switch name {
-	case "w:vanish", "w:webHidden":
-		if name == "w:vanish" {
-			r.run.hidden = isOn(a)
+	switch {
+	case r.inRPr == 0:
+		if name == "w:shd" && r.inCell == 0 {
+			r.para.property(name, a)
 		}
-	case "w:rStyle":
-		r.run.hidden = r.run.hidden || r.styles.hidden[a.get("val")]
-	case "w:color":
-		r.run.white = isWhite(a.get("val")) && a.get("themeColor") == ""
-	case "w:shd":
-		fill := a.get("fill")
-		r.run.shaded = fill != "" && fill != "auto" && !isWhite(fill)
-	case "w:highlight":
-		r.run.shaded = a.get("val") != "none" && a.get("val") != "white"
-	case "w:sz":
-		n, err := strconv.Atoi(a.get("val")) // half points
-		r.run.tiny = err == nil && n <= 2*tinyPoints
+	case name == "w:rStyle":
+		r.run = r.run.over(r.styles.look(a.get("val")))
+	default:
+		r.run.property(name, a)
 	}
 }
 
 // tinyPoints is the type size, in points, up to which nobody reads.
 const tinyPoints = 2
-
-// isWhite reports whether a colour of six hexadecimal digits is white to the eye.
-func isWhite(hex string) bool {
-	n, err := strconv.ParseUint(strings.TrimPrefix(hex, "#"), 16, 32)
-	return err == nil && len(strings.TrimPrefix(hex, "#")) == 6 && n>>16 >= 0xf8 && n>>8&0xff >= 0xf8 && n&0xff >= 0xf8
-}
 
 // symbol writes a character given by its code, unless it is a private one of a symbol font.
 func (r *docxReader) symbol(a attrs) {
@@ -282,21 +250,21 @@ func (r *docxReader) stop(name string) {
 		r.skip--
 		return
 	}
+	r.ground.stop(name)
 	switch name {
 	case "w:p":
 		r.endParagraph()
 	case "w:rPr":
 		r.inRPr = max(0, r.inRPr-1)
+	case "w:tcPr":
+		r.inCell = max(0, r.inCell-1)
 	case "w:t", "m:t":
 		r.inText = max(0, r.inText-1)
 	case "w:txbxContent":
 		r.b.end()
-		if n := len(r.saved); n > 0 {
-			r.b.para = append(r.b.para[:0], r.saved[n-1]...)
-			r.saved = r.saved[:n-1]
-		}
+		r.b.resume()
 	case "w:tc", "w:tr", "w:tbl":
-		if len(r.saved) == 0 {
+		if len(r.b.saved) == 0 {
 			r.b.end()
 		}
 	}
@@ -304,7 +272,7 @@ func (r *docxReader) stop(name string) {
 
 func (r *docxReader) endParagraph() {
 	if r.heading > 0 {
-		if s := trimParagraph(string(r.b.para)); s != "" && len(r.saved) == 0 {
+		if s := trimParagraph(string(r.b.para)); s != "" && len(r.b.saved) == 0 {
 			r.b.label = "section " + cleanTitle(s)
 		}
 		r.heading = 0
@@ -320,19 +288,20 @@ func (r *docxReader) chars(s string) {
 
 // write adds s and remembers where unreadable text stands.
 func (r *docxReader) write(s string) {
-	code, detail := "", ""
-	switch {
-	case r.run.hidden:
-		code, detail = FlagHidden, "text formatted as hidden"
-	case r.run.white && !r.run.shaded:
-		code, detail = FlagWhite, "text in white"
-	case r.run.tiny:
-		code, detail = FlagTiny, "text of 2 points or less"
+	code := ""
+	if strings.TrimSpace(s) != "" {
+		look := r.run
+		if look.fill == "" {
+			look.fill = r.ground.under()
+		}
+		code = look.code()
 	}
-	if strings.TrimSpace(s) == "" {
-		code = ""
-	}
-	r.b.spans.write(r.b, s, code, detail)
+	r.b.spans.write(r.b, s, code, hiddenDetail[code])
 }
 
-func (r *docxReader) finish() { r.b.end() }
+// finish ends what damage left open.
+func (r *docxReader) finish() {
+	for r.b.end(); len(r.b.saved) > 0; r.b.end() {
+		r.b.resume()
+	}
+}

@@ -313,7 +313,7 @@ func (b *builder) decodeAs(data []byte, c charset) (string, error) {
 	// times the limit cannot add to the text.
 	if most := 4 * b.opt.MaxText; int64(len(data)) > most {
 		data = data[:most]
-		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes (MaxText)", b.opt.MaxText))
+		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText")))
 	}
 	s, err := c.decode(data)
 	if err != nil {

@@ -24,8 +24,9 @@ func readEPUB(b *builder, data []byte) error {
 		return &Error{Code: Damaged, Detail: "the book does not name its content"}
 	}
 	_ = p.part(root.path, false, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
-	opf := &epubSpine{item: map[string]string{}}
+	opf := &epubSpine{root: root.path, item: map[string]string{}}
 	_ = p.part(root.path, false, func(d []byte) error { return walkXML(b, d, opf) })
+	styles := p.styleSheets(opf)
 	for i, id := range opf.order {
 		href, err := url.PathUnescape(opf.item[id])
 		if err != nil || href == "" {
@@ -43,12 +44,24 @@ func readEPUB(b *builder, data []byte) error {
 			if err != nil {
 				return err
 			}
-			b.htmlText(s)
+			b.styledText(s, styles)
 			b.res.Title = title
 			return nil
 		})
 	}
 	return nil
+}
+
+// styleSheets gives all style sheets of a book; each chapter is taken to use them all.
+func (p *parts) styleSheets(opf *epubSpine) string {
+	var out strings.Builder
+	for _, href := range opf.styles {
+		if d, err := p.read(path.Join(path.Dir(opf.root), href)); err == nil && out.Len()+len(d) <= mostStyleBytes {
+			out.Write(d)
+			out.WriteByte('\n')
+		}
+	}
+	return out.String()
 }
 
 // epubRoot finds the first package document.
@@ -64,14 +77,19 @@ func (r *epubRoot) chars(string) {}
 
 // epubSpine reads the manifest and the reading order.
 type epubSpine struct {
-	item  map[string]string
-	order []string
+	root   string // the package document's own path
+	item   map[string]string
+	order  []string
+	styles []string
 }
 
 func (r *epubSpine) start(name string, a attrs) {
 	switch {
 	case strings.HasSuffix(name, ":item"):
 		r.item[a.get("id")] = a.get("href")
+		if a.get("media-type") == "text/css" && len(r.styles) < 100 {
+			r.styles = append(r.styles, a.get("href"))
+		}
 	case strings.HasSuffix(name, ":itemref"):
 		if id := a.get("idref"); id != "" {
 			r.order = append(r.order, id)

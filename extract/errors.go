@@ -1,5 +1,10 @@
 package extract
 
+import (
+	"strings"
+	"unicode"
+)
+
 // Codes of Error.
 const (
 	NoTextLayer = "no_text_layer" // pages are pictures
@@ -22,6 +27,8 @@ type Error struct {
 	Code   string `json:"code"`             // one of the constants
 	Detail string `json:"detail,omitempty"` // what was found in this file
 	Advice string `json:"advice,omitempty"` // what to do; empty: the code's general advice
+	// NoEngine says that the file is a PDF and Options.PDF is nil.
+	NoEngine bool `json:"-"`
 }
 
 // Error says what happened and what to do about it.
@@ -72,6 +79,23 @@ func (e *Error) WithAdvice() *Error {
 	return &c
 }
 
-func limitError(what, option, detail string) *Error {
-	return &Error{Code: Limit, Detail: what + ": " + detail, Advice: "raise " + option + " to allow it"}
+// LimitError is the error of a limit of Options, given by its name: its advice names the key of the
+// configuration that sets it.
+func LimitError(what, option, detail string) *Error {
+	return &Error{Code: Limit, Detail: what + ": " + detail, Advice: "raise " + SettingOf(option) + " to allow it"}
+}
+
+func limitError(what, option, detail string) *Error { return LimitError(what, option, detail) }
+
+// SettingOf names the key of the configuration that sets an option such as MaxRatio, and the variable of
+// the environment that overrides it.
+func SettingOf(option string) string {
+	var key strings.Builder
+	for i, r := range option {
+		if i > 0 && unicode.IsUpper(r) && option != strings.ToUpper(option) {
+			key.WriteByte('_')
+		}
+		key.WriteRune(unicode.ToLower(r))
+	}
+	return "extract." + key.String() + " (CONCORDAT_EXTRACT_" + strings.ToUpper(key.String()) + ")"
 }

@@ -91,14 +91,17 @@ func (o Options) WithDefaults() Options {
 
 // Result is the text of one file.
 type Result struct {
-	Text     string  `json:"text"`
-	Format   string  `json:"format"`             // such as docx; see Format
-	Encoding string  `json:"encoding,omitempty"` // of text formats, IANA name in lower case
-	Title    string  `json:"title,omitempty"`
-	Author   string  `json:"author,omitempty"`
-	Places   []Place `json:"places,omitempty"` // in order of Offset
-	Flags    []Flag  `json:"flags,omitempty"`
-	Partial  bool    `json:"partial,omitempty"` // some part is missing; a flag says which
+	Text     string `json:"text"`
+	Format   string `json:"format"`             // such as docx; see Format
+	Encoding string `json:"encoding,omitempty"` // of text formats, IANA name in lower case
+	Title    string `json:"title,omitempty"`
+	Author   string `json:"author,omitempty"`
+	// Date is when the document is from by the metadata of its file, which nobody has verified: YYYY,
+	// YYYY-MM or YYYY-MM-DD; empty: the file does not say.
+	Date    string  `json:"date,omitempty"`
+	Places  []Place `json:"places,omitempty"` // in order of Offset
+	Flags   []Flag  `json:"flags,omitempty"`
+	Partial bool    `json:"partial,omitempty"` // some part is missing; a flag says which
 }
 
 // Place names where the text from Offset on stands in the file.
@@ -177,15 +180,15 @@ func readWith(f Format, reader func(*builder, []byte) error, data []byte, o Opti
 		e := asError(err)
 		// What was read before the damage is worth showing, never worth hiding the damage.
 		if !b.any() || e.Code == Encrypted || e.Code == Binary || e.Code == Unsupported {
-			return Member{Err: e, Scans: b.scans}
+			return Member{Err: e, Scans: b.scans, attached: b.attached}
 		}
 		b.partial(e.Code, e.Detail)
 	}
 	r, err := b.result()
 	if err != nil {
-		return Member{Err: asError(err), Scans: b.scans}
+		return Member{Err: asError(err), Scans: b.scans, attached: b.attached}
 	}
-	return Member{Result: r, Scans: b.scans}
+	return Member{Result: r, Scans: b.scans, attached: b.attached}
 }
 
 func readers(f Format) func(*builder, []byte) error {

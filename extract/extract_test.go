@@ -141,6 +141,100 @@ func TestPartIsNotHidden(t *testing.T) {
 	}
 }
 
+// page is a web page with a style sheet.
+func page(style, body string) []byte {
+	return []byte("<html><head><style>" + style + "</style></head><body><p>seen</p>" + body + "</body></html>")
+}
+
+// docxStyleSheet has styles that hide: C rests on B, which vanishes; W is white, T tiny, Grid a style of
+// tables with a dark head.
+var docxStyleSheet = []string{"word/styles.xml", `<w:styles ` + wordNS + `>
+<w:style w:type="paragraph" w:styleId="B"><w:rPr><w:vanish/></w:rPr></w:style><w:style w:type="paragraph" w:styleId="C"><w:basedOn w:val="B"/></w:style>
+<w:style w:type="character" w:styleId="W"><w:rPr><w:color w:val="FEFEFE"/></w:rPr></w:style><w:style w:type="paragraph" w:styleId="T"><w:rPr><w:sz w:val="2"/></w:rPr></w:style>
+<w:style w:type="table" w:styleId="Grid"><w:tblStylePr w:type="firstRow"><w:tcPr><w:shd w:fill="4472C4"/></w:tcPr></w:tblStylePr></w:style></w:styles>`}
+
+// pptx is a show of one slide with one shape at place x.
+func pptx(t testing.TB, slide, shape, x string) []byte {
+	const ns = ` xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"`
+	return zipped(t, "ppt/presentation.xml", `<p:presentation`+ns+`><p:sldSz cx="9144000" cy="6858000"/></p:presentation>`,
+		"ppt/slides/slide1.xml", `<p:sld`+ns+slide+`><p:sp><p:nvSpPr><p:cNvPr id="2"`+shape+`/></p:nvSpPr><p:spPr><a:xfrm><a:off x="`+x+`" y="100"/><a:ext cx="1000" cy="1000"/></a:xfrm></p:spPr>`+
+			`<p:txBody><a:p><a:r><a:t>secret</a:t></a:r></a:p></p:txBody></p:sp></p:sld>`)
+}
+
+// odtStyled is a document with styles P1, hidden by the style it rests on, P2, white, and P3, white on black.
+func odtStyled(t testing.TB, body string) []byte {
+	ns := odtNS + ` xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"`
+	style := func(name, base, properties string) string {
+		return `<style:style style:name="` + name + `" style:parent-style-name="` + base + `">` + properties + `</style:style>`
+	}
+	return zipped(t, "mimetype", "application/vnd.oasis.opendocument.text",
+		"styles.xml", `<office:document-styles `+ns+`><office:styles>`+style("Hidden", "", `<style:text-properties text:display="none"/>`)+`</office:styles></office:document-styles>`,
+		"content.xml", `<office:document-content `+ns+`><office:automatic-styles>`+style("P1", "Hidden", "")+style("P2", "", `<style:text-properties fo:color="#ffffff"/>`)+
+			style("P3", "", `<style:paragraph-properties fo:background-color="#000000"/><style:text-properties fo:color="#ffffff"/>`)+
+			`</office:automatic-styles><office:body><office:text>`+body+`</office:text></office:body></office:document-content>`)
+}
+
+// TestUnseenTextInsideWords hides letters between the letters and words that a reader sees.
+func TestUnseenTextInsideWords(t *testing.T) {
+	run := func(property, s string) string {
+		return `<w:r><w:rPr>` + property + `</w:rPr><w:t xml:space="preserve">` + s + `</w:t></w:r>`
+	}
+	for _, c := range []struct {
+		name, file, want string
+		data             []byte
+	}{
+		{"html", "a.html", "This is plagiarism, plainly.\n\nxyz q", page(`.x{display:none}`, `<p>This is pla<span class=x>xyz</span>giaris<i class=x>q</i>m, plainly.`)},
+		{"docx", "a.docx", "This is plagiarism.\n\nxyz", docx(t, `<w:p>`+run("", "This is pla")+run("<w:vanish/>", "xyz")+run("", "giarism.")+`</w:p>`)},
+		{"white", "a.docx", "These are words.\n\nx y", docx(t, `<w:p>`+run("", "These")+run(`<w:color w:val="FFFFFF"/>`, "x")+run("", "are")+run(`<w:color w:val="FFFFFF"/>`, "y")+run("", "words.")+`</w:p>`)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := extract.Bytes(c.file, c.data, extract.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.TrimPrefix(r.Text, "seen\n\n")
+			if got != c.want || len(r.Flags) != 1 || r.Text[r.Flags[0].Start:r.Flags[0].End] != c.want[strings.Index(c.want, "\n\n")+2:] {
+				t.Errorf("got %q, want %q; flags %+v", got, c.want, r.Flags)
+			}
+		})
+	}
+}
+
+// TestShownTextIsNotFlagged has pages that hide nothing, though it looks so at first sight.
+func TestShownTextIsNotFlagged(t *testing.T) {
+	for _, data := range [][]byte{
+		pptx(t, ``, ``, `100`),
+		docx(t, `<w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>shown</w:t></w:r></w:p>`, docxStyleSheet...),
+		docx(t, `<w:tbl><w:tr><w:tc><w:tcPr><w:shd w:fill="000080"/></w:tcPr><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`),
+		docx(t, `<w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr><w:tr><w:tc><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`, docxStyleSheet...),
+		docx(t, `<w:p><w:pPr><w:shd w:fill="000000"/></w:pPr><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p>`),
+		docx(t, `<w:p><w:r><w:rPr><w:highlight w:val="darkBlue"/><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p>`),
+		odtStyled(t, `<text:p text:style-name="P3">shown</text:p>`),
+		page(`@media print{.x{display:none}}`, `<p class=x>shown</p>`),
+		page(`@media (max-width: 600px){.x{display:none}}`, `<p class=x>shown</p>`),
+		page(`.y{display:none}`, `<p class=x>shown</p>`),
+		page(`p.x{display:none} #i{display:block}`, `<p class=x id=i>shown</p>`),
+		page(`div > .x{display:none}`, `<div><section><p class=x>shown</p></section></div>`),
+		page(`.x:hover{display:none} .x::before{display:none} p + .x{display:none}`, `<p class=x>shown</p>`),
+		page(`.x{background:#003;color:white}`, `<p class=x>shown <b>in white on dark</b></p>`),
+		page(`.x{background-image:url(night.png);color:white}`, `<p class=x>shown</p>`),
+		page(`.x{visibility:hidden} .x b{visibility:visible}`, `<p class=x><b>shown</b></p>`),
+		page(`.x{font-size:0} .x b{font-size:14px}`, `<p class=x><b>shown</b></p>`),
+		page(`.x{font-size:0.8em;text-indent:-1em;left:-10px}`, `<p class=x>shown</p>`),
+		page(`.x{display:none`, ``),
+		[]byte(`<body bgcolor="#000000" text="#ffffff"><p>shown</p>`),
+		[]byte(`<p style="color:white;background-color:black">shown</p>`),
+	} {
+		r, err := extract.Bytes("", data, extract.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Flags) > 0 {
+			t.Errorf("%s: flags %+v", data, r.Flags)
+		}
+	}
+}
+
 func TestHiddenTextIsFlagged(t *testing.T) {
 	for _, c := range []struct {
 		name, file, code, text string
@@ -149,7 +243,32 @@ func TestHiddenTextIsFlagged(t *testing.T) {
 		{"docx vanish", "a.docx", extract.FlagHidden, "secret", docx(t, `<w:p><w:r><w:t>seen </w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
 		{"docx white", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:t>seen</w:t></w:r></w:p><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
 		{"docx tiny", "a.docx", extract.FlagTiny, "secret", docx(t, `<w:p><w:r><w:rPr><w:sz w:val="2"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"docx theme white", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:color w:val="FFFFFF" w:themeColor="background1"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"docx paragraph style", "a.docx", extract.FlagHidden, "secret", docx(t, `<w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
+		{"docx run style", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:rStyle w:val="W"/></w:rPr><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
+		{"docx tiny style", "a.docx", extract.FlagTiny, "secret", docx(t, `<w:p><w:pPr><w:pStyle w:val="T"/></w:pPr><w:r><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
+		{"docx ink on its own shading", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:color w:val="112233"/><w:shd w:fill="112233"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"pptx hidden slide", "a.pptx", extract.FlagHidden, "secret", pptx(t, ` show="0"`, ``, `100`)},
+		{"pptx hidden shape", "a.pptx", extract.FlagHidden, "secret", pptx(t, ``, ` hidden="1"`, `100`)},
+		{"pptx beside the slide", "a.pptx", extract.FlagOffPage, "secret", pptx(t, ``, ``, `9500000`)},
+		{"odt style", "a.odt", extract.FlagHidden, "secret", odtStyled(t, `<text:p text:style-name="P1">secret</text:p>`)},
+		{"odt white", "a.odt", extract.FlagWhite, "secret", odtStyled(t, `<text:p text:style-name="P2">secret</text:p>`)},
+		{"odt section", "a.odt", extract.FlagHidden, "secret", odtStyled(t, `<text:section text:display="none"><text:p>secret</text:p></text:section>`)},
 		{"html", "a.html", extract.FlagHidden, "secret", []byte(`<p>seen<p style="display: none">secret</p>`)},
+		{"html attribute", "a.html", extract.FlagHidden, "secret", []byte(`<p>seen<p hidden>secret</p>`)},
+		{"html class", "a.html", extract.FlagHidden, "secret", page(`.x{display:none}`, `<p class="a x">secret</p>`)},
+		{"html id, important", "a.html", extract.FlagHidden, "secret", page(`#x{visibility:hidden !important} p{visibility:visible}`, `<p id=x style="visibility:visible">secret</p>`)},
+		{"html element", "a.html", extract.FlagHidden, "secret", page(`aside{opacity:0}`, `<aside><b>secret</b></aside>`)},
+		{"html descendant", "a.html", extract.FlagHidden, "secret", page(`@media screen{div.a > section b.c , .q{font-size:0}}`, `<div class=a><section><p><b class=c>secret</b></p></section></div>`)},
+		{"html tiny", "a.html", extract.FlagTiny, "secret", page(`.x{font:italic 1px/2 serif}`, `<p class=x>secret</p>`)},
+		{"html white", "a.html", extract.FlagWhite, "secret", page(`.x{color:#fff}`, `<p class=x>secret</p>`)},
+		{"html same colour", "a.html", extract.FlagWhite, "secret", page(`div{background:navy url()} .x{background:rgb(0,0,128);color:#000083}`, `<div><p class=x>secret</p></div>`)},
+		{"html transparent", "a.html", extract.FlagWhite, "secret", page(`.x{color:rgba(0,0,0,0)}`, `<p class=x>secret</p>`)},
+		{"html off page", "a.html", extract.FlagOffPage, "secret", page(`.x{position:absolute;left:-9999px}`, `<p class=x>secret</p>`)},
+		{"html indent", "a.html", extract.FlagOffPage, "secret", page(`.x{text-indent:-5000em}`, `<p class=x>secret</p>`)},
+		{"html clipped", "a.html", extract.FlagHidden, "secret", page(`.sr{position:absolute;clip:rect(0 0 0 0);width:1px;height:1px;overflow:hidden}`, `<p class=sr>secret</p>`)},
+		{"html style at the end", "a.html", extract.FlagHidden, "secret", []byte(`<p>seen<p class=x>secret</p><style>.x{display:none}</style>`)},
+		{"html bgcolor", "a.html", extract.FlagWhite, "secret", []byte(`<body bgcolor=black text=white><p>seen<p><font color="#000000">secret</font></p>`)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := extract.Bytes(c.file, c.data, extract.Options{})

@@ -91,7 +91,9 @@ func FuzzText(f *testing.F) {
 }
 
 func FuzzHTML(f *testing.F) {
-	fuzzAs(f, "a.html", "<html><head><title>T</title><meta charset=gb2312></head><body hidden><p>x<br>y<table><tr><td>1<td>2</table><pre> a\n b</pre>", "<p style='display:none'>x</p>", "<script>x</script><ul><li>a<li>b")
+	fuzzAs(f, "a.html", "<html><head><title>T</title><meta charset=gb2312></head><body hidden><p>x<br>y<table><tr><td>1<td>2</table><pre> a\n b</pre>", "<p style='display:none'>x</p>", "<script>x</script><ul><li>a<li>b",
+		"<style>@media screen{div > .a b#c, p{color:#fff;font:1px/2 x!important}} .y{text-indent:-999em;background:url(x) red}</style><div class='a y'><b id=c style='left:-9999px;opacity:0'>x</b>y<p bgcolor=black>z</p>v<font color=white>w</font>",
+		"<p>a<i style='display:none'>b  </i>c<br><pre>d <i hidden> e\n</i>")
 }
 
 func FuzzMarkdown(f *testing.F) {
@@ -121,13 +123,15 @@ func FuzzMail(f *testing.F) {
 }
 
 func FuzzDOCX(f *testing.F) {
-	fuzzPart(f, "a.docx", func(t testing.TB, s string) []byte { return docx(t, s) },
-		`<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:rPr><w:vanish/><w:sz w:val="2"/><w:color w:val="FFFFFF"/></w:rPr><w:t>x</w:t><w:tab/><w:br/></w:r><w:txbxContent><w:p><w:r><w:t>y</w:t></w:r></w:p></w:txbxContent></w:p>`, `<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl><w:del><w:r><w:delText>z</w:delText></w:r></w:del><w:sym w:char="41"/>`)
+	fuzzPart(f, "a.docx", func(t testing.TB, s string) []byte { return docx(t, s, docxStyleSheet...) },
+		`<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:rPr><w:vanish/><w:sz w:val="2"/><w:color w:val="FFFFFF"/></w:rPr><w:t>x</w:t><w:tab/><w:br/></w:r><w:txbxContent><w:p><w:r><w:t>y</w:t></w:r></w:p></w:txbxContent></w:p>`, `<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl><w:del><w:r><w:delText>z</w:delText></w:r></w:del><w:sym w:char="41"/>`,
+		`<w:background w:color="000000"/><w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr><w:tr><w:tc><w:tcPr><w:shd w:fill="000000"/></w:tcPr><w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:t>a</w:t></w:r><w:r><w:rPr><w:rStyle w:val="W"/></w:rPr><w:t>b</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>c</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`)
 }
 
 func FuzzODT(f *testing.F) {
-	fuzzPart(f, "a.odt", func(t testing.TB, s string) []byte { return odt(t, s) },
-		`<text:h>T</text:h><text:p>a<text:s text:c="3"/><text:tab/><text:note><text:note-body><text:p>n</text:p></text:note-body></text:note></text:p><table:table><table:table-cell><text:p>c</text:p></table:table-cell></table:table>`)
+	fuzzPart(f, "a.odt", func(t testing.TB, s string) []byte { return odtStyled(t, s) },
+		`<text:h>T</text:h><text:p>a<text:s text:c="3"/><text:tab/><text:note><text:note-body><text:p>n</text:p></text:note-body></text:note></text:p><table:table><table:table-cell><text:p>c</text:p></table:table-cell></table:table>`,
+		`<text:section text:display="none"><text:p text:style-name="P1">a<text:span text:style-name="P2">b</text:span>c</text:p></text:section><text:p>d<text:span text:style-name="P2"> e </text:span>f</text:p>`)
 }
 
 func FuzzPPTX(f *testing.F) {
@@ -188,6 +192,8 @@ func FuzzCompressedRTF(f *testing.F) {
 
 func FuzzPDF(f *testing.F) {
 	f.Add(pdfFile([]string{"BT /F1 12 Tf 1 0 0 1 72 700 Tm (Hello) Tj ET\n", "1 g BT 3 Tr /F1 1 Tf (x) Tj ET\n"}))
+	f.Add(attachedPDF())
+	f.Add(pdfFile([]string{"BT /F1 12 Tf 1 0 0 1 72 700 Tm (s p a c e d  o u t) Tj 200 0 Td (cell) Tj -200 -14 Td (one) Tj 200 0 Td (two-) Tj ET\n"}))
 	p := engine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := fuzzLimits

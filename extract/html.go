@@ -24,9 +24,9 @@ type htmlState struct {
 	b       *builder
 	skip    int // depth inside elements whose text is not content
 	pre     int
-	hidden  int       // index in stack from which text is hidden, plus one; 0: none
-	stack   []htmlTag // open elements, at most MaxDepth deep
-	from    int       // where hidden text began
+	stack   []htmlTag    // open elements, at most MaxDepth deep
+	nodes   []*html.Node // the same, as selectors want them
+	styles  *styleSheet  // nil: the page has none
 	title   bool
 	tooDeep bool
 }
@@ -34,21 +34,38 @@ type htmlState struct {
 type htmlTag struct {
 	name atom.Atom
 	raw  string
+	look look
 }
 
-// htmlText writes the visible text of s.
-func (b *builder) htmlText(s string) {
+// look is how text at this place is shown.
+func (st *htmlState) look() look {
+	if n := len(st.stack); n > 0 {
+		return st.stack[n-1].look
+	}
+	return pageLook
+}
+
+// htmlText writes the text of s.
+func (b *builder) htmlText(s string) { b.styledText(s, "") }
+
+// styledText writes the text of s, to which the given style sheets apply besides its own.
+func (b *builder) styledText(s, styles string) {
 	z := html.NewTokenizer(strings.NewReader(s))
 	z.SetMaxBuf(0) // the input is in memory already
 	st := &htmlState{b: b}
+	if styles += ownStyles(s); styles != "" {
+		st.styles = parseStyles(styles)
+	}
 	for !b.full {
 		switch z.Next() {
 		case html.ErrorToken:
 			if err := z.Err(); err != io.EOF {
 				b.partial(Damaged, "HTML: "+err.Error())
 			}
-			st.endHidden()
 			b.end()
+			if st.styles != nil && st.styles.steps > mostStyleSteps {
+				b.flag(Flag{Code: Limit, Detail: "the style sheet is too large: hidden text is not told apart everywhere"})
+			}
 			return
 		case html.TextToken:
 			st.text(string(z.Text()))
@@ -60,6 +77,36 @@ func (b *builder) htmlText(s string) {
 	}
 }
 
+// ownStyles gives the style sheets that stand in a page, wherever they stand: they hold for all of it.
+func ownStyles(s string) string {
+	if !strings.Contains(s, "<style") && !strings.Contains(s, "<STYLE") && !strings.Contains(s, "<Style") {
+		return ""
+	}
+	var out strings.Builder
+	z := html.NewTokenizer(strings.NewReader(s))
+	z.SetMaxBuf(0)
+	for open := false; out.Len() < mostStyleBytes; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return out.String()
+		case html.StartTagToken:
+			t := z.Token()
+			open = t.DataAtom == atom.Style
+			for _, a := range t.Attr {
+				open = open && (a.Key != "media" || alwaysHolds("@media", a.Val))
+			}
+		case html.TextToken:
+			if open {
+				out.Write(z.Text())
+				out.WriteByte('\n')
+			}
+		case html.EndTagToken:
+			open = false
+		}
+	}
+	return out.String()
+}
+
 func (st *htmlState) text(s string) {
 	if !st.title && st.skip > 0 {
 		return
@@ -68,11 +115,26 @@ func (st *htmlState) text(s string) {
 		st.b.res.Title += s
 		return
 	}
+	from := len(st.b.para)
 	if st.pre > 0 {
 		st.b.text(s)
+	} else {
+		st.b.flow(s)
+	}
+	st.mark(from)
+}
+
+// mark flags the text from byte from of the paragraph on, if its look asks for it.
+func (st *htmlState) mark(from int) {
+	l := st.look()
+	code := l.code()
+	if code == "" || from > len(st.b.para) || strings.TrimSpace(string(st.b.para[from:])) == "" {
 		return
 	}
-	st.b.flow(s)
+	for st.b.para[from] == ' ' {
+		from++
+	}
+	st.b.spans.add(code, htmlDetail[code], from, len(st.b.para))
 }
 
 // flow writes text in which any run of white space is one space, as in HTML and XML formats.
@@ -145,24 +207,35 @@ func (st *htmlState) start(t html.Token) {
 	if len(st.stack) >= st.b.opt.MaxDepth*16 {
 		if !st.tooDeep {
 			st.tooDeep = true
-			st.b.flag(Flag{Code: Limit, Detail: "elements nested deeper than MaxDepth: hidden text below is not told apart"})
+			st.b.flag(Flag{Code: Limit, Detail: "elements nested too deep: hidden text below is not told apart; raise " + SettingOf("MaxDepth")})
 		}
 		return
 	}
 	if a == atom.P || a == atom.Li || a == atom.Td || a == atom.Tr {
 		st.closeImplied(a)
 	}
-	st.stack = append(st.stack, htmlTag{a, t.Data})
+	st.push(t)
 	if isSkipped(a) {
 		st.skip++
 	}
 	if a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing {
 		st.pre++
 	}
-	if st.hidden == 0 && st.skip == 0 && isHidden(t) {
-		st.hidden = len(st.stack)
-		st.b.end()
-		st.from = st.b.offset()
+}
+
+// push opens an element and settles its look.
+func (st *htmlState) push(t html.Token) {
+	outer := st.look()
+	n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
+	st.stack, st.nodes = append(st.stack, htmlTag{t.DataAtom, t.Data, outer}), append(st.nodes, n)
+	sets := st.styles.settings(st.nodes)
+	for _, a := range t.Attr {
+		if a.Key == "style" {
+			sets = append(sets, inlineStyle(a.Val)...)
+		}
+	}
+	if len(sets) > 0 || len(t.Attr) > 0 {
+		st.stack[len(st.stack)-1].look = outer.of(n, sets)
 	}
 }
 
@@ -198,45 +271,8 @@ func (st *htmlState) pop(i int) {
 		case (a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing) && st.pre > 0:
 			st.pre--
 		}
-		if st.hidden == j+1 {
-			st.endHidden()
-		}
 	}
-	st.stack = st.stack[:i]
-}
-
-func (st *htmlState) endHidden() {
-	if st.hidden == 0 {
-		return
-	}
-	st.hidden = 0
-	st.b.end()
-	st.b.flagSpan(FlagHidden, "text that a browser does not show", st.from)
-}
-
-// flagSpan flags the text from offset from to the end, if there is any.
-func (b *builder) flagSpan(code, detail string, from int) {
-	if to := b.out.Len(); to > from {
-		b.flag(Flag{Code: code, Detail: detail, Start: from, End: to})
-	}
-}
-
-// isHidden reports whether the element's own attributes hide it or make it unreadable.
-func isHidden(t html.Token) bool {
-	for _, a := range t.Attr {
-		switch strings.ToLower(a.Key) {
-		case "hidden":
-			return true
-		case "style":
-			s := strings.ToLower(strings.Join(strings.Fields(a.Val), ""))
-			for _, p := range []string{"display:none", "visibility:hidden", "font-size:0", "font-size:1px", "font-size:1pt", "opacity:0;", "left:-999", "text-indent:-999", "color:#fff;", "color:#ffffff", "color:white"} {
-				if strings.Contains(s+";", p) && !strings.Contains(s, "background") && !strings.Contains(s, "font-size:0.") {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	st.stack, st.nodes = st.stack[:i], st.nodes[:i]
 }
 
 // meta takes the author; the encoding was settled before.
@@ -244,7 +280,7 @@ func (st *htmlState) meta(t html.Token) {
 	var name, content string
 	for _, a := range t.Attr {
 		switch strings.ToLower(a.Key) {
-		case "name":
+		case "name", "property":
 			name = strings.ToLower(a.Val)
 		case "content":
 			content = a.Val
@@ -252,6 +288,11 @@ func (st *htmlState) meta(t html.Token) {
 	}
 	if (name == "author" || name == "dc.creator" || name == "citation_author") && st.b.res.Author == "" {
 		st.b.res.Author = content
+	}
+	switch name {
+	case "date", "dc.date", "dc.date.issued", "dcterms.date", "dcterms.issued", "dcterms.created", "citation_date",
+		"citation_publication_date", "article:published_time":
+		st.b.dated(content)
 	}
 }
 
@@ -263,7 +304,9 @@ func (st *htmlState) alternative(t html.Token) {
 	for _, a := range t.Attr {
 		if strings.EqualFold(a.Key, "alt") && strings.TrimSpace(a.Val) != "" {
 			st.b.space()
+			from := len(st.b.para)
 			st.b.flow(a.Val)
+			st.mark(from)
 			st.b.space()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/mail"
 	"net/textproto"
 	"strings"
+	"time"
 )
 
 // mailPart is a leaf of a message.
@@ -28,6 +29,9 @@ func readMail(b *builder, data []byte) error {
 		return &Error{Code: Damaged, Detail: "message: " + err.Error()}
 	}
 	b.res.Title, b.res.Author = decodeHeader(msg.Header.Get("Subject")), decodeHeader(msg.Header.Get("From"))
+	if at, err := msg.Header.Date(); err == nil {
+		b.dated(at.Format(time.DateOnly))
+	}
 	parts, err := mailParts(textproto.MIMEHeader(msg.Header), msg.Body, b.opt, b.lim, 0)
 	if err != nil {
 		b.partial(asError(err).Code, asError(err).Detail)

@@ -145,6 +145,8 @@ func (b *builder) frontMatter(s string) string {
 		switch strings.ToLower(k) {
 		case "title":
 			b.res.Title = v
+		case "date":
+			b.dated(v)
 		case "author", "authors":
 			b.res.Author = v
 		}

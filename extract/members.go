@@ -1,9 +1,12 @@
 package extract
 
 import (
+	"archive/zip"
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Member is one file of an archive, or the file itself where it is none. Exactly one of Result and
@@ -13,6 +16,8 @@ type Member struct {
 	Result *Result `json:"result,omitempty"`
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
+
+	attached []attachedFile
 }
 
 // Members gives every file inside an archive or message, in the archive's order, each with its text
@@ -78,6 +83,27 @@ func (w *walker) walk(path, name string, data []byte, depth int) {
 	if w.open(f, path, name, data, depth) {
 		return
 	}
-	w.give(path, read(f, data, w.o, w.lim))
+	m := read(f, data, w.o, w.lim)
+	attached := m.attached
+	m.attached = nil
+	w.give(path, m)
+	for i, a := range attached {
+		if !w.done {
+			w.attachment(path, a.name, i, a.data, depth)
+		}
+	}
 	w.attachments(f, path, data, depth)
+}
+
+// MayHoldPDF reports whether an archive or a message shows at first sight that it holds a PDF: by the
+// names in a zip, or by the signature, plain or as base64 gives it. False proves nothing.
+func MayHoldPDF(data []byte) bool {
+	if !bytes.HasPrefix(data, []byte("PK")) {
+		return bytes.Contains(data, []byte("%PDF-")) || bytes.Contains(data, []byte("JVBERi0"))
+	}
+	if declaredEntries(data) > mostSniffed {
+		return false
+	}
+	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	return err == nil && slices.ContainsFunc(zr.File, func(f *zip.File) bool { return ext(f.Name) == "pdf" })
 }

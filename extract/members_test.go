@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -132,12 +133,12 @@ func TestBombs(t *testing.T) {
 		name, file, code, says string
 		data                   []byte
 	}{
-		{"gzip", "a.gz", extract.Limit, "MaxRatio", bombs},
-		{"zip", "a.zip", extract.Limit, "MaxRatio", zipped(t, "z.txt", zeros)},
-		{"nesting", "a.zip", extract.Limit, "MaxNesting", deep},
-		{"entries", "a.zip", extract.Limit, "MaxEntries", zipped(t, many...)},
-		{"tar.gz", "a.tgz", extract.Limit, "MaxRatio", tarred(t, true, plainFile("z.txt", zeros))},
-		{"xml depth", "a.docx", extract.Limit, "raise", xml},
+		{"gzip", "a.gz", extract.Limit, "extract.max_ratio", bombs},
+		{"zip", "a.zip", extract.Limit, "extract.max_ratio", zipped(t, "z.txt", zeros)},
+		{"nesting", "a.zip", extract.Limit, "extract.max_nesting", deep},
+		{"entries", "a.zip", extract.Limit, "extract.max_entries", zipped(t, many...)},
+		{"tar.gz", "a.tgz", extract.Limit, "extract.max_ratio", tarred(t, true, plainFile("z.txt", zeros))},
+		{"xml depth", "a.docx", extract.Limit, "extract.max_", xml},
 		{"lying header", "a.docx", extract.Damaged, "", lying},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -173,4 +174,35 @@ func lyingZip(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+// TestLongFormZip reads a zip whose end record leaves the number of entries to the long form, as some
+// programs write it for archives of any size.
+func TestLongFormZip(t *testing.T) {
+	data := zipped(t, "a.txt", "text")
+	end := bytes.LastIndex(data, []byte("PK\x05\x06"))
+	size, at := binary.LittleEndian.Uint32(data[end+12:]), binary.LittleEndian.Uint32(data[end+16:])
+	long := append([]byte(nil), data[:end]...)
+	long = append(long, "PK\x06\x06"...)
+	long = binary.LittleEndian.AppendUint64(long, 44)
+	long = append(long, 45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	for _, n := range []uint64{1, 1, uint64(size), uint64(at)} {
+		long = binary.LittleEndian.AppendUint64(long, n)
+	}
+	long = append(long, "PK\x06\x07\x00\x00\x00\x00"...)
+	long = binary.LittleEndian.AppendUint64(long, uint64(end))
+	long = append(long, 1, 0, 0, 0)
+	tail := append([]byte(nil), data[end:]...)
+	for i := 8; i < 20; i++ {
+		tail[i] = 0xff
+	}
+	n := 0
+	for m := range extract.Members("a.zip", append(long, tail...), extract.Options{}) {
+		if n++; m.Err != nil || m.Result.Text != "text" {
+			t.Errorf("got %+v, %v", m.Result, m.Err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d members, want 1", n)
+	}
 }

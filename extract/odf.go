@@ -21,7 +21,7 @@ func readODF(b *builder, data []byte) error {
 	}
 	_ = p.part("meta.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
 	r := newODFReader(b)
-	_ = p.part("styles.xml", true, func(d []byte) error { return walkXML(b, d, &odfStyles{r: r}) })
+	_ = p.part("styles.xml", true, func(d []byte) error { return walkXML(b, d, &r.styles) })
 	_ = p.part("content.xml", false, func(d []byte) error { return walkXML(b, d, r) })
 	b.end()
 	h := &odfHeaders{}
@@ -35,6 +35,9 @@ func readODF(b *builder, data []byte) error {
 		b.plainParagraphs(s)
 	}
 	p.countPictures("Pictures/")
+	if p.countBelow("Basic/")+p.countBelow("Scripts/") > 0 {
+		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+	}
 	return nil
 }
 
@@ -71,30 +74,57 @@ func (h *odfHeaders) chars(s string) {
 	}
 }
 
-// odfStyles gathers the styles that make text unreadable.
+// odfStyles gathers how the text of each style is shown.
 type odfStyles struct {
-	r  *odfReader
-	id string
+	styles map[string]odfStyle
+	id     string
+}
+
+type odfStyle struct {
+	base string
+	set  runLook
 }
 
 func (s *odfStyles) start(name string, a attrs) {
 	switch name {
 	case "style:style":
 		s.id = a.get("name")
-	case "style:text-properties":
-		if s.id == "" {
-			return
+		s.styles[s.id] = odfStyle{base: a.get("parent-style-name")}
+	case "style:text-properties", "style:paragraph-properties", "style:table-cell-properties", "style:graphic-properties":
+		if s.id != "" {
+			st := s.styles[s.id]
+			st.set.odfProperties(name, a)
+			s.styles[s.id] = st
 		}
-		bg := a.get("background-color")
-		switch {
-		case a.get("display") == "none":
-			s.r.bad[s.id] = FlagHidden
-		case isWhite(a.get("color")) && (bg == "" || bg == "transparent" || isWhite(bg)):
-			s.r.bad[s.id] = FlagWhite
-		default:
-			if n, err := strconv.ParseFloat(strings.TrimSuffix(a.get("font-size"), "pt"), 64); err == nil && n <= tinyPoints {
-				s.r.bad[s.id] = FlagTiny
+	}
+}
+
+// odfProperties reads one element of properties.
+func (r *runLook) odfProperties(name string, a attrs) {
+	switch bg := a.get("background-color"); bg {
+	case "", "transparent":
+	default:
+		r.fill = readColour(bg)
+	}
+	switch name {
+	case "style:graphic-properties":
+		if f := a.get("fill"); f != "" && f != "none" {
+			if r.fill = someShade; f == "solid" {
+				r.fill = readColour(a.get("fill-color"))
 			}
+		}
+	case "style:text-properties":
+		if d := a.get("display"); d != "" {
+			r.hidden = toggled(d == "none")
+		}
+		if c := a.get("color"); c != "" {
+			r.ink = readColour(c)
+		}
+		if a.get("use-window-font-color") == "true" {
+			r.ink = "auto"
+		}
+		if n, err := strconv.ParseFloat(strings.TrimSuffix(a.get("font-size"), "pt"), 64); err == nil {
+			r.tiny = toggled(n <= tinyPoints)
 		}
 	}
 }
@@ -106,23 +136,31 @@ func (s *odfStyles) stop(name string) {
 }
 func (s *odfStyles) chars(string) {}
 
+// look is what a style and those it rests on set.
+func (s *odfStyles) look(id string, depth int) runLook {
+	st, ok := s.styles[id]
+	if !ok || depth > mostBases {
+		return runLook{}
+	}
+	if st.base == "" {
+		return st.set
+	}
+	return s.look(st.base, depth+1).over(st.set)
+}
+
 // odfReader reads content.xml.
 type odfReader struct {
 	b       *builder
 	styles  odfStyles
-	bad     map[string]string // style -> flag code
 	skip    int
-	depth   int      // of open paragraphs
-	saved   [][]byte // paragraphs interrupted by a note or a frame
-	codes   []string // flag code in force, per open element
+	depth   int       // of open paragraphs
+	looks   []runLook // per open element
 	slide   int
 	heading bool
 }
 
 func newODFReader(b *builder) *odfReader {
-	r := &odfReader{b: b, bad: map[string]string{}}
-	r.styles.r = r
-	return r
+	return &odfReader{b: b, styles: odfStyles{styles: map[string]odfStyle{}}}
 }
 
 func odfSkipped(name string) bool {
@@ -143,12 +181,11 @@ func (r *odfReader) start(name string, a attrs) {
 		r.skip++
 		return
 	}
-	r.codes = append(r.codes, r.codeOf(a))
+	r.looks = append(r.looks, r.lookOf(name, a))
 	switch name {
 	case "text:p", "text:h":
 		if r.depth > 0 {
-			r.saved = append(r.saved, append([]byte(nil), r.b.para...))
-			r.b.para = r.b.para[:0]
+			r.b.interrupt()
 		} else {
 			r.b.end()
 		}
@@ -170,15 +207,19 @@ func (r *odfReader) start(name string, a attrs) {
 	}
 }
 
-// codeOf is the flag code of the element's own style, or that of its parent.
-func (r *odfReader) codeOf(a attrs) string {
-	if c := r.bad[a.get("style-name")]; c != "" {
-		return c
+// lookOf is how text inside the element is shown.
+func (r *odfReader) lookOf(name string, a attrs) runLook {
+	var l runLook
+	if n := len(r.looks); n > 0 {
+		l = r.looks[n-1]
 	}
-	if n := len(r.codes); n > 0 {
-		return r.codes[n-1]
+	if id := a.get("style-name"); id != "" {
+		l = l.over(r.styles.look(id, 0))
 	}
-	return ""
+	if name == "text:section" && a.get("display") == "none" {
+		l.hidden = on
+	}
+	return l
 }
 
 func (r *odfReader) stop(name string) {
@@ -187,8 +228,8 @@ func (r *odfReader) stop(name string) {
 		r.skip--
 		return
 	}
-	if n := len(r.codes); n > 0 {
-		r.codes = r.codes[:n-1]
+	if n := len(r.looks); n > 0 {
+		r.looks = r.looks[:n-1]
 	}
 	switch name {
 	case "text:p", "text:h":
@@ -199,10 +240,8 @@ func (r *odfReader) stop(name string) {
 		}
 		r.heading = false
 		r.b.end()
-		if r.depth = max(0, r.depth-1); r.depth > 0 && len(r.saved) > 0 {
-			n := len(r.saved)
-			r.b.para = append(r.b.para[:0], r.saved[n-1]...)
-			r.saved = r.saved[:n-1]
+		if r.depth = max(0, r.depth-1); r.depth > 0 {
+			r.b.resume()
 		}
 	}
 }
@@ -225,14 +264,15 @@ func (r *odfReader) chars(s string) {
 
 func (r *odfReader) write(s string) {
 	code := ""
-	if n := len(r.codes); n > 0 && strings.TrimSpace(s) != "" {
-		code = r.codes[n-1]
+	if n := len(r.looks); n > 0 && strings.TrimSpace(s) != "" {
+		code = r.looks[n-1].code()
 	}
 	r.b.spans.write(r.b, s, code, hiddenDetail[code])
 }
 
 var hiddenDetail = map[string]string{
-	FlagHidden: "text formatted as hidden",
-	FlagWhite:  "text in white",
-	FlagTiny:   "text of 2 points or less",
+	FlagHidden:  "text formatted as hidden",
+	FlagWhite:   "text in the colour of its ground",
+	FlagTiny:    "text of 2 points or less",
+	FlagOffPage: "text outside the slide",
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -21,7 +22,7 @@ const mostPageChars = 2_000_000
 // readPDF reads the text layer page by page. Pages without one are named, and make the result partial.
 func readPDF(b *builder, data []byte) error {
 	if b.opt.PDF == nil {
-		return &Error{Code: Unsupported, Detail: "PDF without an engine (Options.PDF)"}
+		return &Error{Code: Unsupported, NoEngine: true, Detail: "PDF without an engine (Options.PDF)"}
 	}
 	f, err := b.opt.PDF.open()
 	if err != nil {
@@ -33,6 +34,7 @@ func readPDF(b *builder, data []byte) error {
 		return err
 	}
 	b.res.Title, b.res.Author = f.metaText(doc, "Title"), f.metaText(doc, "Author")
+	b.dated(f.metaText(doc, "CreationDate"))
 	pages := f.integer("FPDF_GetPageCount", doc)
 	if f.err != nil || pages <= 0 {
 		return &Error{Code: Damaged, Detail: "no page can be found in it"}
@@ -40,6 +42,8 @@ func readPDF(b *builder, data []byte) error {
 	d := &pdfDoc{b: b, f: f, doc: doc}
 	d.readPages(pages)
 	d.write()
+	d.attachments(data)
+	d.scripts()
 	if f.err != nil {
 		return &Error{Code: Damaged, Detail: f.err.Error()}
 	}
@@ -50,7 +54,7 @@ func readPDF(b *builder, data []byte) error {
 func (f *pdfium) load(data []byte) (uint64, error) {
 	at := f.malloc(len(data))
 	if f.err != nil {
-		return 0, &Error{Code: Limit, Detail: "the PDF does not fit the reader's memory", Advice: "raise PDFOptions.MemoryPages"}
+		return 0, &Error{Code: Limit, Detail: "the PDF does not fit the reader's memory", Advice: "raise " + SettingOf("Memory") + " to allow it"}
 	}
 	f.write(at, data)
 	doc := f.call("FPDF_LoadMemDocument", uint64(at), uint64(len(data)), 0)
@@ -96,6 +100,7 @@ type pdfPage struct {
 	notes         []string // text of annotations and form fields that is shown on the page
 	scan          bool     // one picture covers most of the page
 	failed        bool
+	files         bool // an annotation holds a file
 	chars         int
 	bad           int // characters without a known meaning
 	objects       int // objects counted
@@ -107,19 +112,24 @@ type pdfDoc struct {
 	f     *pdfium
 	doc   uint64
 	pages []pdfPage
+	// fileNotes are the pages with annotations that hold a file, from 0.
+	fileNotes []int
 }
 
 func (d *pdfDoc) readPages(n int) {
 	if n > d.b.opt.MaxPages {
-		d.b.partial(FlagPageLimit, fmt.Sprintf("pages %d to %d were not read (MaxPages)", d.b.opt.MaxPages+1, n))
+		d.b.partial(FlagPageLimit, fmt.Sprintf("pages %d to %d were not read; raise %s to read them", d.b.opt.MaxPages+1, n, SettingOf("MaxPages")))
 		n = d.b.opt.MaxPages
 	}
 	total := 0
 	for i := range n {
 		p := d.readPage(i)
 		d.pages = append(d.pages, p)
+		if p.files {
+			d.fileNotes = append(d.fileNotes, i)
+		}
 		if total += p.chars; int64(total) > d.b.opt.MaxText {
-			d.b.partial(FlagTextLimit, fmt.Sprintf("text ends on page %d (MaxText)", i+1))
+			d.b.partial(FlagTextLimit, fmt.Sprintf("text ends on page %d; raise %s to read on", i+1, SettingOf("MaxText")))
 			return
 		}
 		if d.f.err != nil {
@@ -146,6 +156,9 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	defer f.call("FPDFText_ClosePage", text)
 	g := f.pageGeometry(page, p.width, p.height)
 	chars := f.pageChars(text, g)
+	if tightBoxes(chars) {
+		f.loosen(text, g, chars)
+	}
 	p.lines = splitLines(chars)
 	for i := range p.lines {
 		l := &p.lines[i]
@@ -164,7 +177,22 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	f.pictures(page, &p)
 	f.shades(page, g, &p)
 	f.annotations(page, &p)
+	p.mirror(chars)
 	return p
+}
+
+// mirror turns a page that is read from right to left round, so that lines begin at their left edge: the
+// layout knows no other.
+func (p *pdfPage) mirror(chars []pdfChar) {
+	if !mostlyRightToLeft(chars) {
+		return
+	}
+	for i := range p.lines {
+		l := &p.lines[i]
+		if l.solid > 0 {
+			l.left, l.right = p.width-l.right, p.width-l.left
+		}
+	}
 }
 
 // geometry turns page coordinates into those of the page as shown.
@@ -326,7 +354,7 @@ func (f *pdfium) area(object uint64) float64 {
 func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 	white := false
 	for _, l := range p.lines {
-		white = white || l.white
+		white = white || l.white || len(l.whites) > 0
 	}
 	if !white || f.err != nil {
 		return
@@ -353,9 +381,14 @@ func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 		}
 		l, r, lo, hi := g.shown(f32(m), f32(m[8:]), f32(m[4:]), f32(m[12:]))
 		for j := range p.lines {
-			if x, y := (p.lines[j].left+p.lines[j].right)/2, (p.lines[j].low+p.lines[j].high)/2; x >= l && x <= r && y >= lo && y <= hi {
-				p.lines[j].white = false
+			line := &p.lines[j]
+			if y := (line.low + line.high) / 2; y < lo || y > hi {
+				continue
 			}
+			if x := (line.left + line.right) / 2; x >= l && x <= r {
+				line.white = false
+			}
+			line.whites = slices.DeleteFunc(line.whites, func(w whitePart) bool { x := (w.left + w.right) / 2; return x >= l && x <= r })
 		}
 	}
 }
@@ -382,6 +415,8 @@ func (f *pdfium) annotations(page uint64, p *pdfPage) {
 			key = "Contents"
 		case annotWidget:
 			key = "V"
+		case attachFileAnnotation:
+			p.files = true
 		}
 		if key != "" && f.integer("FPDFAnnot_GetFlags", a)&2 == 0 { // 2: hidden
 			if s := strings.TrimSpace(f.wideText(key, func(k, at uint64, n uint64) int {
@@ -395,19 +430,24 @@ func (f *pdfium) annotations(page uint64, p *pdfPage) {
 	}
 }
 
-// wideText reads a UTF-16 string of the given name: get writes at most n bytes at an address and
-// returns the length in bytes, with the closing zero.
+// wideText reads a UTF-16 string of the given name; get is as for wideResult.
 func (f *pdfium) wideText(key string, get func(key, at, n uint64) int) string {
 	k := f.malloc(len(key) + 1)
 	f.write(k, append([]byte(key), 0))
 	defer f.call("free", uint64(k))
-	n := get(uint64(k), 0, 0)
+	return f.wideResult(func(at, n uint64) int { return get(uint64(k), at, n) })
+}
+
+// wideResult reads a UTF-16 string: get writes at most n bytes at an address and returns the length in
+// bytes, with the closing zero.
+func (f *pdfium) wideResult(get func(at, n uint64) int) string {
+	n := get(0, 0)
 	if n <= 2 || n > 1<<20 {
 		return ""
 	}
 	at := f.malloc(n)
 	defer f.call("free", uint64(at))
-	get(uint64(k), uint64(at), uint64(n))
+	get(uint64(at), uint64(n))
 	raw := f.read(at, uint32(n-2))
 	units := make([]uint16, len(raw)/2)
 	for i := range units {

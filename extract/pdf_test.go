@@ -215,3 +215,77 @@ func BenchmarkPDF(b *testing.B) {
 	cpu := time.Duration(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) * time.Nanosecond
 	b.ReportMetric(float64(pages)/cpu.Seconds(), "pages/cpu-s")
 }
+
+// TestWhiteLettersInPDF puts white letters where a reader sees blanks.
+func TestWhiteLettersInPDF(t *testing.T) {
+	line := "BT /F1 12 Tf 1 0 0 1 72 700 Tm 0 g (These) Tj 1 g (x) Tj 0 g (are) Tj 1 g (y) Tj 0 g (ordinary words of a line.) Tj ET\n"
+	r := readPDF(t, pdfFile([]string{line}))
+	if want := "These are ordinary words of a line.\n\nx y"; r.Text != want {
+		t.Errorf("got %q, want %q", r.Text, want)
+	}
+	found := false
+	for _, f := range r.Flags {
+		found = found || f.Code == extract.FlagWhite && r.Text[f.Start:f.End] == "x y"
+	}
+	if !found {
+		t.Errorf("white letters are not flagged: %+v", r.Flags)
+	}
+	r = readPDF(t, pdfFile([]string{"0 g 100 690 400 30 re f\n" + line}))
+	for _, f := range r.Flags {
+		if f.Code == extract.FlagWhite {
+			t.Errorf("white letters on a black bar are flagged: %q, %+v", r.Text, f)
+		}
+	}
+}
+
+// attachedPDF is a page with text, a file in the document's list and one in an annotation, and a third
+// file that the list names and the document lacks.
+func attachedPDF() []byte {
+	file := func(s string) string {
+		return fmt.Sprintf("<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream", len(s), s)
+	}
+	text := "BT /F 12 Tf 1 0 0 1 72 700 Tm (The page itself.) Tj ET"
+	return pdfOf("<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(a)6 0 R(c)10 0 R]>>>>>>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R/Annots[8 0 R]>>", fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(text), text),
+		"<</Type/Filespec/F(listed.txt)/UF(listed.txt)/EF<</F 7 0 R/UF 7 0 R>>>>", file("What the list holds."),
+		"<</Type/Annot/Subtype/FileAttachment/Rect[10 10 30 30]/FS<</Type/Filespec/F(noted.html)/UF(noted.html)/EF<</F 9 0 R/UF 9 0 R>>>>>>", file("<p>What the note holds.</p>"),
+		"<</Type/Filespec/F(lost.txt)/UF(lost.txt)>>")
+}
+
+// pdfOf is a file of the given objects, numbered from 1; the first is the catalogue.
+func pdfOf(objects ...string) []byte {
+	var s, table strings.Builder
+	s.WriteString("%PDF-1.4\n")
+	for i, o := range objects {
+		fmt.Fprintf(&table, "%010d 00000 n \n", s.Len())
+		fmt.Fprintf(&s, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	xref := s.Len()
+	fmt.Fprintf(&s, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, xref)
+	return []byte(s.String())
+}
+
+func TestPDFAttachments(t *testing.T) {
+	var got []string
+	for m := range extract.Members("a.pdf", attachedPDF(), extract.Options{PDF: engine(t)}) {
+		if m.Err != nil {
+			t.Errorf("%s: %v", m.Path, m.Err)
+			continue
+		}
+		got = append(got, m.Path+": "+m.Result.Text)
+		if m.Path == "a.pdf" && (!m.Result.Partial || !strings.Contains(fmt.Sprint(m.Result.Flags), "lost.txt")) {
+			t.Errorf("the file that is missing is not named: %+v", m.Result.Flags)
+		}
+	}
+	want := []string{"a.pdf: The page itself.", "a.pdf!/listed.txt: What the list holds.", "a.pdf!/noted.html: What the note holds."}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var last extract.Member
+	for m := range extract.Members("a.pdf", attachedPDF(), extract.Options{PDF: engine(t), MaxUnpacked: 10}) {
+		last = m
+	}
+	if last.Path != "a.pdf" || !strings.Contains(fmt.Sprint(last.Result.Flags), "extract.max_unpacked") {
+		t.Errorf("attachments beyond the limit: %+v", last)
+	}
+}

@@ -8,20 +8,30 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"concordat/spaced"
 )
 
 // pdfLine is one line of print.
 type pdfLine struct {
 	text                   string
 	left, right, low, high float64
-	white                  bool // most of its letters are white
-	invisible              bool // most of its letters are drawn without ink
-	off                    bool // outside the visible page
-	hyphen                 bool // ends in a hyphen that PDFium took for a divided word
-	full                   bool // it reaches the right edge of a column of running text
-	indented               bool // it begins right of its column's left edge
-	drop                   bool // a running header, footer or page number
-	solid                  int  // characters that are not spaces
+	white                  bool        // most of its letters are white
+	invisible              bool        // most of its letters are drawn without ink
+	off                    bool        // outside the visible page
+	hyphen                 bool        // ends in a hyphen that PDFium took for a divided word
+	full                   bool        // it reaches the right edge of a column of running text
+	indented               bool        // it begins right of its column's left edge
+	drop                   bool        // a running header, footer or page number
+	solid                  int         // characters that are not spaces
+	spread                 bool        // its letters stand apart
+	whites                 []whitePart // white letters in a line of others
+}
+
+// whitePart is a stretch of a line's text in white.
+type whitePart struct {
+	from, to    int // bytes of text
+	left, right float64
 }
 
 func (l *pdfLine) size() float64 { return l.high - l.low }
@@ -29,21 +39,47 @@ func (l *pdfLine) size() float64 { return l.high - l.low }
 // splitLines cuts the characters of a page at the line ends that PDFium found. Where it took a hyphen
 // for a divided word it gives U+0002 instead of hyphen and line end.
 func splitLines(chars []pdfChar) []pdfLine {
-	var lines []pdfLine
+	type printed struct {
+		chars  []pdfChar
+		gaps   []wideGap
+		hyphen bool
+	}
+	var all []printed
 	start := 0
 	for i := 0; i <= len(chars); i++ {
 		if i < len(chars) && chars[i].r != '\r' && chars[i].r != '\n' && !chars[i].hyphen {
 			continue
 		}
-		if l, ok := makeLine(chars[start:i]); ok {
-			l.hyphen = i < len(chars) && chars[i].hyphen
-			if n := len(lines); n > 0 && lines[n-1].beside(&l) {
-				lines[n-1].extend(&l)
+		if i > start {
+			c := rightToLeft(chars[start:i])
+			all = append(all, printed{c, wideGaps(c), i < len(chars) && chars[i].hyphen})
+		}
+		start = i + 1
+	}
+	var lines []pdfLine
+	for i, p := range all {
+		var before, after []wideGap
+		if i > 0 {
+			before = all[i-1].gaps
+		}
+		if i+1 < len(all) {
+			after = all[i+1].gaps
+		}
+		n := len(lines)
+		for _, part := range cutCells(p.chars, p.gaps, before, after) {
+			l, ok := makeLine(part)
+			if !ok {
+				continue
+			}
+			if k := len(lines); k > 0 && lines[k-1].beside(&l) {
+				lines[k-1].extend(&l)
 			} else {
 				lines = append(lines, l)
 			}
 		}
-		start = i + 1
+		if k := len(lines); p.hyphen && k > 0 && (k > n || i > 0) {
+			lines[k-1].hyphen = true
+		}
 	}
 	return lines
 }
@@ -66,6 +102,9 @@ func (l *pdfLine) extend(m *pdfLine) {
 	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
 		l.text += " "
 	}
+	for _, w := range m.whites {
+		l.whites = append(l.whites, whitePart{w.from + len(l.text), w.to + len(l.text), w.left, w.right})
+	}
 	l.text += m.text
 	if m.solid > l.solid {
 		l.low, l.high = m.low, m.high
@@ -75,20 +114,22 @@ func (l *pdfLine) extend(m *pdfLine) {
 
 func makeLine(chars []pdfChar) (pdfLine, bool) {
 	l := pdfLine{left: math.Inf(1), right: math.Inf(-1)}
-	var text strings.Builder
+	var text []byte
 	var lows, highs []float64
 	white, invisible := 0, 0
 	for _, c := range chars {
-		if c.r == 0 || c.r == 0xfeff {
+		if c.r == 0 || c.r == 0xfeff || c.r <= ' ' && len(text) == 0 {
 			continue
 		}
-		text.WriteRune(c.r)
+		from := len(text)
+		text = append(text, splitLigatures(string(c.r))...)
 		if c.r <= ' ' || c.right <= c.left {
 			continue
 		}
 		l.solid++
 		if c.white {
 			white++
+			l.addWhite(from, len(text), c)
 		}
 		if c.invisible {
 			invisible++
@@ -96,15 +137,29 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 		l.left, l.right = min(l.left, c.left), max(l.right, c.right)
 		lows, highs = append(lows, c.low), append(highs, c.high)
 	}
-	l.text = strings.TrimRight(splitLigatures(text.String()), " \t")
-	l.text = strings.TrimLeft(l.text, " \t")
+	l.text = strings.TrimRight(string(text), " \t")
+	if isSpread(chars) && !mostlyRightToLeft(chars) {
+		l.text, l.spread, l.whites = spreadText(chars), true, nil
+	}
 	if l.solid == 0 {
 		l.left, l.right = 0, 0
 		return l, strings.TrimSpace(l.text) != ""
 	}
 	l.low, l.high = median(lows), median(highs)
-	l.white, l.invisible = white*2 > l.solid, invisible*2 > l.solid
+	if l.white, l.invisible = white*2 > l.solid, invisible*2 > l.solid; l.white {
+		l.whites = nil
+	}
 	return l, true
+}
+
+// addWhite notes a white letter.
+func (l *pdfLine) addWhite(from, to int, c pdfChar) {
+	if n := len(l.whites); n > 0 && l.whites[n-1].to == from {
+		w := &l.whites[n-1]
+		w.to, w.left, w.right = to, min(w.left, c.left), max(w.right, c.right)
+		return
+	}
+	l.whites = append(l.whites, whitePart{from, to, c.left, c.right})
 }
 
 func median(v []float64) float64 {
@@ -171,7 +226,7 @@ func (d *pdfDoc) write() {
 }
 
 // writePage writes one page. prev is the last line of the page before, whose paragraph may go on.
-func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words map[string]bool) *pdfLine {
+func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLine {
 	b := d.b
 	layout := newLayout(p.lines)
 	label := fmt.Sprintf("page %d", p.number)
@@ -222,7 +277,7 @@ func (d *pdfDoc) placePage(label string, prev *pdfLine, joined bool) {
 }
 
 // writeLine appends a line to the paragraph, with a space, nothing, or a word joined.
-func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words map[string]bool) {
+func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *vocabulary) {
 	b := d.b
 	if joined {
 		before, _ := utf8.DecodeLastRune(b.para)
@@ -231,12 +286,19 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words map[
 		case prev.hyphen || endsDivided(b.para, before, after):
 			d.joinWord(l.text, words)
 		case isUnspaced(before) && isUnspaced(after), isUnspaced(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after):
+		case prev.spread && l.spread:
+			b.line() // not the blank that stands between letters
 		default:
 			b.space()
 		}
 	}
 	from := len(b.para)
 	b.text(l.text)
+	for _, w := range l.whites {
+		if from+w.to <= len(b.para) && !l.off && !l.invisible {
+			b.spans.add(FlagWhite, "text in white on no dark ground", from+w.from, from+w.to)
+		}
+	}
 	switch {
 	case l.off:
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
@@ -262,9 +324,10 @@ func endsDivided(para []byte, before, after rune) bool {
 	return unicode.IsLetter(r)
 }
 
-// joinWord settles the hyphen at a line end: "" when the joined word stands elsewhere in the document,
-// "-" when the hyphenated one does or a part has a capital or digit, else "".
-func (d *pdfDoc) joinWord(next string, words map[string]bool) {
+// joinWord settles the hyphen at a line end: "" when the joined word stands elsewhere in the document or
+// in the dictionary, "-" when the hyphenated one does, a part has a capital or digit, or both parts are
+// words of the dictionary; else as most of the document's line ends go.
+func (d *pdfDoc) joinWord(next string, words *vocabulary) {
 	b := d.b
 	for {
 		r, n := utf8.DecodeLastRune(b.para)
@@ -277,8 +340,8 @@ func (d *pdfDoc) joinWord(next string, words map[string]bool) {
 	switch {
 	case head == "" || tail == "":
 		b.para = append(b.para, '-')
-	case words[strings.ToLower(head+tail)]:
-	case words[strings.ToLower(head+"-"+tail)], !allLower(tail):
+	case words.have[strings.ToLower(head+tail)], spaced.IsWord(strings.ToLower(head + tail)):
+	case words.have[strings.ToLower(head+"-"+tail)], !allLower(tail), spaced.IsWord(strings.ToLower(head)) && spaced.IsWord(strings.ToLower(tail)), !words.divided:
 		b.para = append(b.para, '-')
 	}
 }
@@ -308,9 +371,36 @@ func firstWord(s string) string {
 	return s[:i]
 }
 
-// vocabulary is the words that stand whole inside a line of the document, hyphenated ones as such;
-// it settles what a hyphen at a line end means.
-func (d *pdfDoc) vocabulary() map[string]bool {
+// vocabulary settles what a hyphen at a line end means.
+type vocabulary struct {
+	have    map[string]bool // words that stand whole inside a line of the document, hyphenated ones as such
+	divided bool            // the document divides words at line ends
+}
+
+// dividedLines is the least share of lines with a hyphen at their end, one in so many, of a document that
+// divides words; where only hyphens of the words themselves stand there, they are one in 60 and less.
+const dividedLines = 40
+
+func (d *pdfDoc) vocabulary() *vocabulary {
+	v := &vocabulary{have: d.wholeWords()}
+	lines, ends := 0, 0
+	for i := range d.pages {
+		for j := range d.pages[i].lines {
+			l := &d.pages[i].lines[j]
+			if l.solid < 20 {
+				continue
+			}
+			lines++
+			if l.hyphen || strings.HasSuffix(l.text, "-") || strings.HasSuffix(l.text, "\u00ad") || strings.HasSuffix(l.text, "\u2010") {
+				ends++
+			}
+		}
+	}
+	v.divided = ends*dividedLines >= lines
+	return v
+}
+
+func (d *pdfDoc) wholeWords() map[string]bool {
 	words := map[string]bool{}
 	for i := range d.pages {
 		for j := range d.pages[i].lines {

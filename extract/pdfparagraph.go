@@ -2,6 +2,7 @@ package extract
 
 import (
 	"math"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,24 +11,26 @@ import (
 // layout decides which lines of a page belong to one paragraph.
 type layout struct {
 	lines []pdfLine
-	edge  []float64 // right edge of the column each line stands in
-	start []float64 // left edge of it
-	pitch float64   // usual distance between lines of one paragraph, in line heights
+	edge  []float64       // right edge of the column each line stands in
+	start []float64       // left edge of it
+	pitch map[int]float64 // usual distance between lines of one paragraph, in line heights, by class of size
 }
 
 func newLayout(lines []pdfLine) *layout {
-	y := &layout{lines: lines, edge: make([]float64, len(lines)), start: make([]float64, len(lines))}
-	var pitches []float64
+	y := &layout{lines: lines, edge: make([]float64, len(lines)), start: make([]float64, len(lines)), pitch: map[int]float64{}}
+	pitches := map[int][]float64{}
 	for i := range lines {
 		y.edge[i], y.start[i] = y.column(i)
 		if i > 0 && lines[i].size() > 0 {
 			if d := (lines[i-1].low - lines[i].low) / lines[i].size(); d > 0.5 && d < 3 && y.sameColumn(i-1, i) {
-				pitches = append(pitches, d)
+				for k := sizeClass(lines[i].size()) - 1; k <= sizeClass(lines[i].size())+1; k++ {
+					pitches[k] = append(pitches[k], d)
+				}
 			}
 		}
 	}
-	if y.pitch = median(pitches); y.pitch == 0 {
-		y.pitch = 1.2
+	for k, all := range pitches {
+		y.pitch[k] = usualPitch(all)
 	}
 	for i := range lines {
 		l := &lines[i]
@@ -38,11 +41,30 @@ func newLayout(lines []pdfLine) *layout {
 	return y
 }
 
+// sizeClass is equal, or one apart, for type sizes that differ by 6 % or less.
+func sizeClass(size float64) int { return int(math.Round(math.Log(size) / math.Log(1.06))) }
+
+// usualPitch is the least distance that is common among those between lines of one size. The median is that
+// between paragraphs where most of them are of one line.
+func usualPitch(pitches []float64) float64 {
+	sort.Float64s(pitches)
+	least := max(2, len(pitches)/10)
+	for i, from := 0, 0; i < len(pitches); i++ {
+		for pitches[i] > pitches[from]*1.06 {
+			from++
+		}
+		if i-from+1 >= least {
+			return pitches[i]
+		}
+	}
+	return pitches[0] // there is one at least
+}
+
 // near is how many lines before and after are looked at to find a column's edges.
-const near = 12
+const near = 60
 
 // column is the right and left edge of the lines around line i that are set like it: overlapping,
-// of about the same size, beginning at about the same place.
+// beginning at about the same place.
 func (y *layout) column(i int) (right, left float64) {
 	l := &y.lines[i]
 	right, left = l.right, l.left
@@ -52,7 +74,7 @@ func (y *layout) column(i int) (right, left float64) {
 			if o.solid == 0 || o.left > l.right || o.right < l.left {
 				break
 			}
-			if size := max(l.size(), o.size()); math.Abs(l.size()-o.size()) <= sameSize*size && math.Abs(l.left-o.left) <= 3*size {
+			if size := max(l.size(), o.size()); math.Abs(l.left-o.left) <= 3*size {
 				right, left = max(right, o.right), min(left, o.left)
 			}
 		}
@@ -94,14 +116,22 @@ func (y *layout) continues(i int) bool {
 	}
 	drop := (a.low - b.low) / size
 	switch {
+	case math.Abs(drop) < 0.3 && !a.hyphen:
+		return false // beside it: cells of a table
 	case drop < -1 || !y.sameColumn(j, i):
 		// The next column, or text beside: it goes on only where the words say so.
 		return goesOn(a, b) && a.right-a.left > 0.6*(y.edge[j]-y.start[j]) || drop < -1 && runsOn(a, b)
-	case drop > y.pitch*1.25+0.1:
+	}
+	pitch, known := y.pitch[sizeClass(b.size())]
+	if !known {
+		pitch = 1.2
+	}
+	wide := drop > pitch*1.25+0.1
+	if wide && !y.uniform(j, i, drop) {
 		return false
 	}
 	width := y.edge[j] - y.start[j]
-	full := a.right > y.edge[j]-max(0.08*width, 2*em)
+	full := width > 8*em && a.right+0.2*em+firstWidth(b) > y.edge[j] || a.right > y.edge[j]-em && width > 15*em
 	indented := b.left > y.start[i]+0.7*em && b.left > a.left+0.7*em && b.left < y.start[i]+6*em
 	outdented := a.left > b.left+0.7*em           // the first line of a paragraph, or a hanging one
 	aside := a.left > b.left+0.3*(b.right-b.left) // set to the right or centred above b
@@ -112,6 +142,8 @@ func (y *layout) continues(i int) bool {
 		return false
 	case indented && (endsSentence(a.text) || !full):
 		return false
+	case wide:
+		return full && !endsSentence(a.text)
 	case full:
 		return true
 	case endsSentence(a.text):
@@ -119,7 +151,36 @@ func (y *layout) continues(i int) bool {
 	case outdented, a.right-a.left > 0.75*width:
 		return goesOn(a, b) || !startsUpper(b.text)
 	}
-	return goesOn(a, b) && a.right-a.left > 0.5*width
+	last, _ := utf8.DecodeLastRuneInString(a.text)
+	return goesOn(a, b) && !isUnspaced(last) && a.right-a.left > 0.5*width
+}
+
+// uniform reports whether the lines before a or after b are as far apart as a and b: then the distance is
+// that of their paragraph, wider than elsewhere on the page.
+func (y *layout) uniform(a, b int, drop float64) bool {
+	same := func(i, j int) bool {
+		if i < 0 || j >= len(y.lines) || y.lines[i].solid == 0 || y.lines[j].size() <= 0 || !y.sameColumn(i, j) {
+			return false
+		}
+		d := (y.lines[i].low - y.lines[j].low) / y.lines[j].size()
+		return math.Abs(d-drop) < 0.04*drop
+	}
+	return drop < 2.5 && (same(a-1, a) || same(b, b+1))
+}
+
+// firstWidth is about the width of the first word of l: had it found room on the line before, it would
+// stand there. Scripts without spaces break anywhere but before closing marks.
+func firstWidth(l *pdfLine) float64 {
+	all := utf8.RuneCountInString(l.text)
+	word := strings.TrimLeft(l.text, " ")
+	if i := strings.IndexByte(word, ' '); i >= 0 {
+		word = word[:i]
+	}
+	n := utf8.RuneCountInString(word)
+	if r, _ := utf8.DecodeRuneInString(word); isUnspaced(r) {
+		n = min(n, 2)
+	}
+	return (l.right - l.left) * float64(n) / float64(max(all, 1))
 }
 
 // goesOn reports whether the words alone say that b continues a: a does not end a sentence and b

@@ -20,8 +20,10 @@ func readPPTX(b *builder, data []byte) error {
 	if len(slides) == 0 {
 		return &Error{Code: Empty, Detail: "no slides in it"}
 	}
+	var size slideSize
+	_ = p.part(main, true, func(d []byte) error { return walkXML(b, d, &size) })
 	read := func(d []byte) error {
-		r := &slideReader{b: b}
+		r := &slideReader{b: b, size: size}
 		err := walkXML(b, d, r)
 		b.end()
 		return err
@@ -43,6 +45,7 @@ func readPPTX(b *builder, data []byte) error {
 		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
 	}
 	p.countPictures("ppt/media/")
+	p.countEmbedded("ppt/embeddings/")
 	return nil
 }
 
@@ -143,8 +146,53 @@ type slideReader struct {
 	skip   int
 	inText int
 	rPr    bool
-	white  bool
 	tiny   bool
+	slide  bool // the slide is left out of the show
+	shape  slideShape
+	groups int // open groups of shapes, which have coordinates of their own
+	size   slideSize
+}
+
+// slideSize is that of all slides, in English metric units; 0 is not known.
+type slideSize struct{ width, height int64 }
+
+// slideShape is the shape being read.
+type slideShape struct {
+	hidden, off bool
+	x, y        int64
+}
+
+func (s *slideSize) start(name string, a attrs) {
+	if name == "p:sldSz" {
+		s.width, _ = strconv.ParseInt(a.get("cx"), 10, 64) // 0 where it is damaged
+		s.height, _ = strconv.ParseInt(a.get("cy"), 10, 64)
+	}
+}
+func (s *slideSize) stop(string)  {}
+func (s *slideSize) chars(string) {}
+
+// place reads what hides a slide or a shape.
+func (r *slideReader) place(name string, a attrs) {
+	switch name {
+	case "p:sld":
+		r.slide = a.get("show") == "0" || a.get("show") == "false"
+	case "p:grpSp":
+		r.groups++
+	case "p:sp", "p:graphicFrame", "p:pic":
+		r.shape = slideShape{}
+	case "p:cNvPr":
+		r.shape.hidden = a.get("hidden") == "1" || a.get("hidden") == "true"
+	case "a:off":
+		r.shape.x, _ = strconv.ParseInt(a.get("x"), 10, 64)
+		r.shape.y, _ = strconv.ParseInt(a.get("y"), 10, 64)
+	case "a:ext":
+		w, errW := strconv.ParseInt(a.get("cx"), 10, 64)
+		h, errH := strconv.ParseInt(a.get("cy"), 10, 64)
+		if errW == nil && errH == nil && r.groups == 0 && r.size.width > 0 {
+			s := &r.shape
+			s.off = s.x > r.size.width || s.y > r.size.height || s.x+w < 0 || s.y+h < 0
+		}
+	}
 }
 
 func (r *slideReader) start(name string, a attrs) {
@@ -152,11 +200,12 @@ func (r *slideReader) start(name string, a attrs) {
 		r.skip++
 		return
 	}
+	r.place(name, a)
 	switch name {
 	case "a:p":
 		r.b.end()
 	case "a:r", "a:fld":
-		r.white, r.tiny = false, false
+		r.tiny = false
 	case "a:rPr":
 		r.rPr = true
 		n, err := strconv.Atoi(a.get("sz")) // hundredths of a point
@@ -186,6 +235,8 @@ func (r *slideReader) stop(name string) {
 		}
 	case "a:rPr":
 		r.rPr = false
+	case "p:grpSp":
+		r.groups = max(0, r.groups-1)
 	case "a:t", "m:t":
 		r.inText = max(0, r.inText-1)
 	}
@@ -196,7 +247,13 @@ func (r *slideReader) chars(s string) {
 		return
 	}
 	code := ""
-	if r.tiny && strings.TrimSpace(s) != "" {
+	switch {
+	case strings.TrimSpace(s) == "":
+	case r.slide, r.shape.hidden:
+		code = FlagHidden
+	case r.shape.off:
+		code = FlagOffPage
+	case r.tiny:
 		code = FlagTiny
 	}
 	r.b.spans.write(r.b, s, code, hiddenDetail[code])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"concordat/extract"
+	"concordat/spaced"
 )
 
 // flagsOf gives how often each code is raised for a plain text.
@@ -27,6 +28,7 @@ func flagsOf(t *testing.T, text string) map[string]int {
 
 func TestManipulationIsFlagged(t *testing.T) {
 	english := "The quick brown fox jumps over the lazy dog and runs away from the cold river. "
+	the := "It was said that the owner of the house and of the land was known to the people of this town. "
 	for _, c := range []struct {
 		name, text, code string
 		count            int
@@ -37,7 +39,12 @@ func TestManipulationIsFlagged(t *testing.T) {
 		{"zero width", english + "pla\u200bgia\u200brism", extract.FlagZeroWidth, 2},
 		{"tags", english + "pla\U000e0041gia", extract.FlagZeroWidth, 1},
 		{"override", english + "\u202egnihtemos\u202c", extract.FlagBidi, 1},
+		{"spaced word", english + "It is p l a g i a r i s m to copy.", extract.FlagSpaced, 1},
+		{"spaced cyrillic", "к о м и т е т  у с т а н о в и л  ч т о  к у п ц ы", extract.FlagSpaced, 1},
+		{"spaced greek, thin", "η\u2009ε\u2009π\u2009ι\u2009τ\u2009ρ\u2009ο\u2009π\u2009ή δ\u2009ι\u2009α\u2009π\u2009ί\u2009σ\u2009τ\u2009ω\u2009σ\u2009ε ό\u2009τ\u2009ι ο\u2009ι έ\u2009μ\u2009π\u2009ο\u2009ρ\u2009ο\u2009ι", extract.FlagSpaced, 1},
 		{"spaced", "t h i s s e n t e n c e i s n o t r e a d a b l e b y m a c h i n e s t h a t l o o k f o r w o r d s", extract.FlagSpaced, 1},
+		{"quotes of Japanese", "「" + strings.Repeat(english, 6) + "」", extract.FlagQuoted, 1},
+		{"quotes of French", strings.Repeat(the, 4) + "«" + strings.Repeat(the, 6) + "»", extract.FlagQuoted, 1},
 		{"quotes", "❝" + strings.Repeat(english, 6) + "❞", extract.FlagQuoted, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,6 +85,9 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 		"Пусть всегда будет солнце, пусть всегда будет небо, пусть всегда будет мама.",
 		"Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι στην αξιοπρέπεια και τα δικαιώματα.",
 		"كل الناس يولدون أحرارا ومتساوين\u200f (ABC) في الكرامة\u200c والحقوق.",
+		"「" + strings.Repeat("人人生而自由，在尊严和权利上一律平等。", 20) + "」",
+		"«" + strings.Repeat("Tous les êtres humains naissent libres et égaux en dignité et en droits. ", 8) + "»",
+		"„" + strings.Repeat("Alle Menschen sind frei und gleich an Würde und Rechten geboren. ", 8) + "“",
 		"کتاب\u200cها و می\u200cخواهم",
 		"כל בני אדם נולדו בני חורין ושווים\u200e 12 בערכם ובזכויותיהם.",
 		"For all α, β in Γ we have maxαi ≤ Δt and f(λx) = μ(σ) with ρAB and λ-calculus; x y z a b c.",
@@ -101,7 +111,7 @@ func TestFalseAlarms(t *testing.T) {
 		"Tigrinya_Tigrigna-VG2Main": true /* Ethiopic drawn by a font over Latin letters */}
 	for _, set := range []string{"udhr", "academic", "latex-hott"} {
 		t.Run(set, func(t *testing.T) {
-			all, alarms := 0, 0
+			all, alarms, joins := 0, 0, 0
 			list := extract.ListFiles(t, extract.CorpusDir(t, set))
 			step := 1
 			if os.Getenv("CONCORDAT_LONG") == "" && len(list) > 1000 {
@@ -119,20 +129,26 @@ func TestFalseAlarms(t *testing.T) {
 					continue
 				}
 				all++
+				for _, run := range spaced.Find(r.Text) {
+					t.Logf("%s: joined for matching: %q", name, run.Joined)
+					joins++
+				}
 				if mixed[name] {
 					continue
 				}
+				alarmed := 0
 				for _, f := range r.Flags {
 					switch f.Code {
 					case extract.FlagLookAlike, extract.FlagZeroWidth, extract.FlagBidi, extract.FlagSpaced, extract.FlagQuoted, extract.FlagGlyphs:
 						t.Logf("%s: %+v", name, f)
-						alarms++
+						alarmed = 1
 					}
 				}
+				alarms += alarmed
 			}
-			t.Logf("%d alarms in %d files", alarms, all)
+			t.Logf("alarms in %d of %d files, %d runs of letters joined for matching", alarms, all, joins)
 			if alarms*500 > all {
-				t.Errorf("%d false alarms in %d files", alarms, all)
+				t.Errorf("false alarms in %d of %d files", alarms, all)
 			}
 		})
 	}

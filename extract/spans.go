@@ -1,6 +1,9 @@
 package extract
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // spanFlags remembers which stretches of the paragraph being written need a flag, and raises the
 // flags when the paragraph's place in the text is known.
@@ -51,4 +54,66 @@ func (f *spanFlags) raise(b *builder, at, lead, end int) {
 		}
 	}
 	f.open = f.open[:0]
+}
+
+// unseenText is what a paragraph holds of one kind of text that is not seen.
+type unseenText struct {
+	code, detail string
+	text         []byte
+}
+
+// takeUnseen takes the flagged stretches out of the paragraph being written, unless they are all of it.
+func (b *builder) takeUnseen() []unseenText {
+	for i := range b.spans.open { // a line break may have taken blanks from the end
+		s := &b.spans.open[i]
+		s.to = min(s.to, len(b.para))
+		s.from = min(s.from, s.to)
+	}
+	seen := false
+	at := 0
+	for _, s := range b.spans.open {
+		seen = seen || len(bytes.TrimSpace(b.para[at:max(s.from, at)])) > 0
+		at = max(at, s.to)
+	}
+	if !seen && len(bytes.TrimSpace(b.para[at:])) == 0 {
+		return nil
+	}
+	var out []unseenText
+	kept := make([]byte, 0, len(b.para))
+	at = 0
+	for _, s := range b.spans.open {
+		if s.from < at {
+			continue
+		}
+		kept = append(kept, b.para[at:s.from]...)
+		if s.code == FlagWhite && len(kept) > 0 && kept[len(kept)-1] > ' ' && s.to < len(b.para) && b.para[s.to] > ' ' {
+			kept = append(kept, ' ') // white letters part words as a blank does
+		}
+		for i := range b.places {
+			if p := &b.places[i]; p.at > at && p.at <= s.from {
+				p.at += len(kept) - s.from
+			}
+		}
+		out = addUnseen(out, s, bytes.TrimSpace(b.para[s.from:s.to]))
+		at = s.to
+	}
+	for i := range b.places {
+		if p := &b.places[i]; p.at > at {
+			p.at += len(kept) - at
+		}
+	}
+	b.para = append(b.para[:0], append(kept, b.para[at:]...)...)
+	b.spans.open = b.spans.open[:0]
+	return out
+}
+
+// addUnseen puts the pieces of one kind together.
+func addUnseen(out []unseenText, s paraSpan, text []byte) []unseenText {
+	for i := range out {
+		if u := &out[i]; u.code == s.code {
+			u.text = append(append(u.text, ' '), text...)
+			return out
+		}
+	}
+	return append(out, unseenText{s.code, s.detail, bytes.Clone(text)})
 }

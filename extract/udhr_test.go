@@ -3,8 +3,12 @@ package extract
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"concordat"
+	"concordat/profile"
 )
 
 // TestTwoEncodings reads the same language from files in two encodings: the words must be the same.
@@ -20,6 +24,7 @@ func TestTwoEncodings(t *testing.T) {
 		t.Run(pair[0], func(t *testing.T) {
 			var words [2][]string
 			var names [2]string
+			var prints [2][]concordat.Sentence
 			for i, n := range pair {
 				data, err := os.ReadFile(filepath.Join(dir, n))
 				if err != nil {
@@ -30,6 +35,28 @@ func TestTwoEncodings(t *testing.T) {
 					t.Fatal(err)
 				}
 				words[i], names[i] = wordsOf(r.Text), r.Encoding
+				p, err := profile.New(profile.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				prof, err := p.ForIndex(concordat.Document{Text: r.Text})
+				if err != nil {
+					t.Fatal(err)
+				}
+				prints[i] = prof.Indexed
+			}
+			if len(prints[0]) > len(prints[1]) {
+				prints[0], prints[1] = prints[1], prints[0]
+			}
+			equal := 0
+			for _, s := range prints[0] {
+				if slices.ContainsFunc(prints[1], func(o concordat.Sentence) bool { return s.Fingerprint == o.Fingerprint }) {
+					equal++
+				}
+			}
+			t.Logf("%d of %d fingerprints the same", equal, len(prints[0]))
+			if equal*100 < len(prints[0])*95 {
+				t.Errorf("%d of %d fingerprints the same", equal, len(prints[0]))
 			}
 			if len(words[0]) > len(words[1]) {
 				words[0], words[1] = words[1], words[0]

@@ -182,10 +182,11 @@ func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 	return nil
 }
 
-// coreProperties reads title and author of OOXML, OpenDocument and EPUB metadata.
+// coreProperties reads title, author and date of OOXML, OpenDocument and EPUB metadata.
 type coreProperties struct {
 	b     *builder
 	field *string
+	date  string
 }
 
 func (c *coreProperties) start(name string, _ attrs) {
@@ -195,6 +196,14 @@ func (c *coreProperties) start(name string, _ attrs) {
 		c.field = &c.b.res.Title
 	case "dc:creator":
 		c.field = &c.b.res.Author
+	case "dcterms:created", "meta:creation-date":
+		c.date, c.field = "", &c.date
+		return
+	case "dc:date": // of OpenDocument it is the last change
+		if c.b.res.Format == string(EPUB) {
+			c.date, c.field = "", &c.date
+			return
+		}
 	case "meta:initial-creator":
 		if c.b.res.Author == "" {
 			c.field = &c.b.res.Author
@@ -205,7 +214,12 @@ func (c *coreProperties) start(name string, _ attrs) {
 	}
 }
 
-func (c *coreProperties) stop(string) { c.field = nil }
+func (c *coreProperties) stop(string) {
+	if c.field == &c.date {
+		c.b.dated(c.date)
+	}
+	c.field = nil
+}
 
 func (c *coreProperties) chars(s string) {
 	if c.field != nil && len(*c.field) < 2000 {

@@ -3,6 +3,7 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -83,7 +84,13 @@ func declaredEntries(data []byte) int {
 	if i < 0 || i+12 > len(tail) {
 		return 0
 	}
-	return int(tail[i+10]) | int(tail[i+11])<<8
+	n := int(tail[i+10]) | int(tail[i+11])<<8
+	if n == 0xffff { // the number stands in the record of the long form (APPNOTE 6.3.10, 4.3.14)
+		if k := bytes.LastIndex(tail[:i], []byte("PK\x06\x06")); k >= 0 && k+40 <= i {
+			return int(min(binary.LittleEndian.Uint64(tail[k+32:]), 1<<30))
+		}
+	}
+	return n
 }
 
 func (p *parts) has(name string) bool { return p.byName[strings.ToLower(name)] != nil }

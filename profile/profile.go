@@ -52,7 +52,9 @@ const MaxGate = gateWords
 type Options struct {
 	// Recipe is the name of a built-in recipe; empty means Natural.
 	Recipe string
-	// Key draws the hash functions. Sites of one federation epoch share one; empty is the public key.
+	// Key makes the fingerprints: without it nobody can tell that of a sentence, nor what a
+	// fingerprint holds. Sites of one federation epoch share one, of 32 random bytes; empty is the
+	// public key, which everybody has.
 	Key []byte
 }
 
@@ -61,6 +63,7 @@ type Profiler struct {
 	scheme   concordat.Scheme
 	packing  segment.Packing
 	sketcher concordat.Sketcher
+	prf      *prf // nil: features go to the sketcher as they are
 	simhash  bool
 	scratch  sync.Pool // of *scratch
 }
@@ -85,6 +88,7 @@ func New(o Options) (*Profiler, error) {
 	if strings.HasPrefix(o.Recipe, "packed") {
 		p.packing = segment.Packed
 	}
+	p.prf = newPRF(o.Key)
 	if p.simhash = strings.HasSuffix(o.Recipe, "-simhash"); p.simhash {
 		p.sketcher = simhash.New(o.Key)
 	} else {
@@ -111,6 +115,9 @@ func schemeOf(recipe string, packing segment.Packing, key []byte) concordat.Sche
 	keyed := sha256.Sum256(append([]byte("concordat/scheme-key\x00"), key...))
 	fmt.Fprintf(h, "concordat/scheme/1\n%s\nsegment %s\npacking %+v\nleast %d\nkey %x\n",
 		recipe, segment.Digest(), packing, leastFeatures, keyed[:8])
+	if len(key) > 0 {
+		fmt.Fprintln(h, prfName)
+	}
 	return concordat.Scheme(recipe + "@" + hex.EncodeToString(h.Sum(nil))[:16])
 }
 
@@ -166,6 +173,12 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	} else {
 		out.Terms = s.terms()
 	}
+	out.Short = s.short(out.Sections, excluded)
+	title, err := s.title(d.Title) // the last to use the split text
+	if err != nil {
+		return nil, fmt.Errorf("title of document %s: %w", d.ID, err)
+	}
+	out.Short = append(title, out.Short...)
 	return out, nil
 }
 
@@ -208,6 +221,7 @@ func (p *Profiler) sentence(s *scratch, b segment.Block, sections []concordat.Se
 	if !distinct(s.features, leastFeatures) {
 		return out, concordat.SkipFeatures
 	}
+	p.prf.apply(s.features)
 	out.Fingerprint = p.sketcher.Sketch(s.features)
 	return out, ""
 }
@@ -265,6 +279,22 @@ func (p *Profiler) Resemblance(a, b string) (float64, error) {
 		return 0, nil
 	}
 	return float64(common) / float64(len(fa)+len(fb)-common), nil
+}
+
+// Size returns the letters and digits of a sentence, one Han character counting as three, and the
+// number of its distinct features: what an alignment of fingerprints needs beside them.
+func (p *Profiler) Size(sentence string) (chars, features int, err error) {
+	s := p.scratch.Get().(*scratch)
+	defer p.scratch.Put(s)
+	set, err := s.set(sentence, nil)
+	for i := range s.text.Words {
+		n := int(s.text.Words[i].Chars)
+		if s.text.Words[i].Flags&segment.Han != 0 {
+			n *= 3
+		}
+		chars += n
+	}
+	return chars, len(set), err
 }
 
 // set appends the distinct features of a text, read as one block, in order.

@@ -56,7 +56,7 @@ func TestSchemesDiffer(t *testing.T) {
 
 // TestScheme pins the digest of the default recipe: if it moves, every index must be rebuilt.
 func TestScheme(t *testing.T) {
-	const want = "natural@472d5e28f52204cd"
+	const want = "natural@4122353cee0a0ff4"
 	if got := profiler(t, profile.Options{}).Scheme(); got != want {
 		t.Errorf("default scheme is %s, want %s: fingerprints of existing sites no longer fit", got, want)
 	}

@@ -12,8 +12,8 @@ import (
 // bibliographyHeadings are the headings of lists of references in many languages, folded.
 var bibliographyHeadings = words(`
 references|reference|reference list|list of references|cited references|references cited|references and notes|notes and references|
-bibliography|selected bibliography|works cited|cited works|literature|literature cited|cited literature|sources cited
-参考文献|主要参考文献|參考文獻|参考书目|參考書目|引用文献|引用文獻|文献|主要參考文獻|参考资料|引用・参考文献|参考文献一覧|文献一覧|参考文献及注释|注释与参考文献
+bibliography|selected bibliography|works cited|cited works|literature|literature cited|cited literature|sources cited|notes|endnotes|footnotes|notes and sources
+参考文献|主要参考文献|參考文獻|参考书目|參考書目|引用文献|引用文獻|文献|主要參考文獻|参考资料|引用・参考文献|参考文献一覧|文献一覧|参考文献及注释|注释与参考文献|注释|註釋|注释及参考文献|脚注|腳注|尾注|附注|引文出处|引文|文献出处|主要参考资料|参考书籍
 참고문헌|참고 문헌|인용문헌|tài liệu tham khảo|daftar pustaka|daftar rujukan|bibliografi|rujukan|เอกสารอ้างอิง|บรรณานุกรม|संदर्भ|संदर्भ सूची|ग्रंथ सूची
 literatur|literaturverzeichnis|literaturangaben|quellenverzeichnis|quellen|quellen- und literaturverzeichnis|literatur- und quellenverzeichnis|bibliographie
 références|références bibliographiques|ouvrages cités|liste des références
@@ -63,9 +63,9 @@ func heading(l string) string {
 
 // Marks of an entry in a list of references.
 var (
-	entryNumber = regexp.MustCompile(`^(?:\[[0-9]{1,4}\]|［[0-9]{1,4}］|〔[0-9]{1,4}〕|【[0-9]{1,4}】|\([0-9]{1,3}\)|[0-9]{1,3}[.．、])\s*\pL`)
+	entryNumber = regexp.MustCompile(`^(?:[①-⑳㉑-㉟]|\[[0-9]{1,4}\]|［[0-9]{1,4}］|〔[0-9]{1,4}〕|【[0-9]{1,4}】|\([0-9]{1,3}\)|[0-9]{1,3}[.．、])\s*[\pL《“「]`)
 	entryYear   = regexp.MustCompile(`(?:^|[^0-9])(?:1[5-9]|20)[0-9]{2}[a-z]?(?:[^0-9]|$)`)
-	entryMark   = regexp.MustCompile(`(?i)\bdoi\b|10\.[0-9]{4,9}/|https?://|\bISBN\b|\barxiv\b|\[[JMDCNPSRGJZ](?:/OL)?\]|［[JMDCNPSR]］|\b[0-9]+\s*\([0-9]+\)\s*[:,]|\bpp?\.\s*[0-9]|\bvol\.|\bet al\b|\b[0-9]+\s*[–-]\s*[0-9]+\b|\bEds?\.|\bHrsg\.|\bPress\b|出版社|学报|期刊|大学`)
+	entryMark   = regexp.MustCompile(`(?i)\bdoi\b|10\.[0-9]{4,9}/|https?://|\bISBN\b|\barxiv\b|\[(?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?\]|［[JMDCNPSR]］|\b[0-9]+\s*\([0-9]+\)\s*[:,]|\bpp?\.\s*[0-9]|\bvol\.|\bet al\b|\b[0-9]+\s*[–-]\s*[0-9]+\b|\bEds?\.|\bHrsg\.|\bPress\b|出版社|书局|学报|期刊|大学|载《|年版|第\s*[0-9]+\s*[页期卷]`)
 	entryAuthor = regexp.MustCompile(`^\PL{0,3}[\p{Lu}\p{Lt}][\pL'’-]+,\s+(?:[\p{Lu}]\.|[\p{Lu}][\pL]+)`)
 )
 

@@ -34,8 +34,10 @@ func Build(f *Findings, r Rules) *Report {
 	rep := &Report{
 		Task: f.Task, Submission: f.Submission, Digest: hex.EncodeToString(sum[:]),
 		Scheme: f.Scheme, Made: f.Made, Probe: f.Probe, Forward: f.Forward, Threshold: f.Threshold,
-		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references,
+		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
+		Templates: slices.Clone(f.Templates), Dated: f.Dated,
 		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
+		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements),
 		Unplaced: b.unplaced,
 	}
 	slices.SortStableFunc(rep.Consulted, func(x, y concordat.Consulted) int {
@@ -51,6 +53,7 @@ func Build(f *Findings, r Rules) *Report {
 		rep.Scores.Largest = rep.Sources[0].Share
 	}
 	rep.Sections = b.sections(covered)
+	rep.Short = b.short()
 	if r.ExcludeQuotes && rep.Scores.Quoted >= muchQuoted {
 		rep.Flags = append(rep.Flags, concordat.Flag{Code: "much_quoted", Detail: "Much of what was found stands in quotation marks " +
 			"and is not counted. See whether these are quotations: marks can be set to escape a check."})
@@ -69,6 +72,9 @@ type builder struct {
 	checked            spans
 	measured           int // characters of checked
 	quotes, references spans
+	citations          spans
+	dates              map[concordat.Ref]concordat.Age
+	given              map[string]bool // folded lines of templates, see setMasks
 	masks              []mask
 	masked             spans // union of masks
 	common             int   // documents above which wording is common
@@ -85,7 +91,7 @@ type mask struct {
 func newBuilder(f *Findings, r Rules) *builder {
 	text := f.Submission.Text
 	b := &builder{f: f, r: r, text: text, count: NewCounter(text), common: r.CommonAbove,
-		quotes: quotations(text), references: bibliography(text),
+		quotes: quotations(text), references: bibliography(text), citations: citations(text),
 		kinds: map[concordat.Kind]bool{}, sources: newRefSet(r.ExcludeSources)}
 	if b.common == 0 {
 		b.common = DefaultCommonAbove
@@ -93,6 +99,7 @@ func newBuilder(f *Findings, r Rules) *builder {
 	for _, k := range r.ExcludeKinds {
 		b.kinds[k] = true
 	}
+	b.dates = b.ages()
 	b.place()
 	b.setChecked()
 	b.setMasks()
@@ -144,6 +151,7 @@ func byPassage(p, q concordat.Passage) int {
 		slices.CompareFunc(p.Words, q.Words, func(v, w concordat.SpanPair) int {
 			return cmp.Or(bySpan(v.Span, w.Span), bySpan(v.Source, w.Source))
 		}),
+		slices.CompareFunc(p.Shared, q.Shared, bySpan),
 	)
 }
 
@@ -234,6 +242,9 @@ func (b *builder) setMasks() {
 	if b.r.ExcludeBibliography {
 		b.masks = append(b.masks, mask{concordat.ExcludedBibliography, b.references})
 	}
+	if b.r.ExcludeCitations {
+		b.masks = append(b.masks, mask{concordat.ExcludedCitation, b.citations})
+	}
 	var sections, passages []concordat.Span
 	for _, s := range b.f.Sections {
 		if slices.Contains(b.r.ExcludeSections, s.Name) {
@@ -243,10 +254,18 @@ func (b *builder) setMasks() {
 	for _, p := range b.r.ExcludePassages {
 		passages = append(passages, clip(b.text, p.Span))
 	}
+	templates := b.r.ExcludeTemplate
+	if !b.r.CountTemplates {
+		templates = slices.Clip(templates)
+		for _, t := range b.f.Templates {
+			templates = append(templates, t.Text)
+		}
+	}
+	b.given = givenLines(templates)
 	b.masks = append(b.masks,
 		mask{concordat.ExcludedSection, union(sections)},
 		mask{concordat.ExcludedPassage, union(passages)},
-		mask{concordat.ExcludedTemplate, wordingOf(b.text, b.r.ExcludeTemplate)})
+		mask{concordat.ExcludedTemplate, union(append(wordingOf(b.text, templates), wholeLines(b.text, b.given)...))})
 	var all []concordat.Span
 	for _, m := range b.masks {
 		all = append(all, m.spans...)

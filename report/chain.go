@@ -198,9 +198,32 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 		}
 	}
 	e.Characters = b.count.sum(union(covered))
-	e.Kind = e.Sources[0].Kind
+	e.Kind = b.shown(e)
+	e.Cited = b.cited(e.Span)
+	all := make([]aged, len(e.Sources))
+	for i := range e.Sources {
+		all[i] = aged{e.Sources[i].Ref, &e.Sources[i].Age}
+	}
+	markOldest(all)
 	e.Section = b.section(e.Span)
 	return e
+}
+
+// mostlyQuoted is the share of a passage's characters from which it is a quotation.
+const mostlyQuoted = 0.9
+
+// shown returns the kind of a passage as a whole: that of its best source, unless what it is
+// matters more.
+func (b *builder) shown(e concordat.Evidence) concordat.Kind {
+	switch n := b.count.Characters(e.Span); {
+	case e.Excluded == concordat.ExcludedTemplate:
+		return concordat.KindTemplate
+	case e.Excluded == concordat.ExcludedCommon:
+		return concordat.KindCommon
+	case e.Excluded == concordat.ExcludedQuote, float64(b.count.sum(spans{e.Span}.and(b.quotes))) >= mostlyQuoted*float64(n):
+		return concordat.KindQuotation
+	}
+	return e.Sources[0].Kind
 }
 
 func boolInt(v bool) int {
@@ -223,7 +246,7 @@ func (b *builder) section(s concordat.Span) int {
 
 // source shows a chain as one source of an Evidence.
 func (b *builder) source(c *chain) concordat.Source {
-	s := concordat.Source{Ref: c.ref, Title: c.title, Here: c.hull, Excluded: c.excluded, Parts: joinParts(c.raw)}
+	s := concordat.Source{Ref: c.ref, Age: b.dates[c.ref], Title: c.title, Here: c.hull, Excluded: c.excluded, Parts: joinParts(c.raw)}
 	byKind := map[concordat.Kind]int{}
 	total, weighted := 0, 0.0
 	for i, p := range c.raw {

@@ -31,7 +31,9 @@ type (
 		Threshold  float64          `json:"threshold"`
 		Reached    bool             `json:"reached"`
 		Scores     jsonScores       `json:"scores"`
+		Language   string           `json:"language"`
 		Headline   string           `json:"headline"`
+		Conclusion string           `json:"conclusion"`
 		Statement  []string         `json:"statement"`
 		Forward    string           `json:"forward"`
 		Probe      string           `json:"probe"`
@@ -41,9 +43,16 @@ type (
 		Skipped    []jsonSkipped    `json:"skipped"`
 		Flags      []jsonFlag       `json:"flags"`
 		Consulted  []jsonConsulted  `json:"consulted"`
+		Short      *jsonShort       `json:"short"`
+		Templates  []jsonTemplate   `json:"templates"`
+		Legend     jsonLegend       `json:"legend"`
 		Rules      jsonRules        `json:"rules"`
 		Unplaced   int              `json:"unplaced"`
 		Signatures []Signature      `json:"signatures"`
+
+		Partners    []PartnerSource       `json:"partners,omitempty"`
+		Disclosures []jsonDisclosure      `json:"disclosures,omitempty"`
+		Statements  []concordat.Statement `json:"statements,omitempty"`
 	}
 	jsonSubmission struct {
 		Library    concordat.LibraryID  `json:"library"`
@@ -52,6 +61,66 @@ type (
 		CodePoints int                  `json:"code_points"`
 		Characters int                  `json:"characters"`
 		Digest     string               `json:"sha256"`
+		Date       concordat.Date       `json:"date,omitempty"`
+	}
+	jsonLegend struct {
+		Kinds []KindMeaning `json:"kinds"`
+		Steps []KindMeaning `json:"closeness"`
+		Share []string      `json:"share"`
+		Rates []jsonRate    `json:"rates"`
+	}
+	// jsonRate is a row of Calibration.
+	jsonRate struct {
+		Language  string     `json:"language"`
+		Class     string     `json:"class"`
+		Documents int        `json:"documents"`
+		Tenth     int        `json:"at_0_1"`
+		TenthIn   [2]float64 `json:"interval_0_1"`
+		Third     int        `json:"at_0_3"`
+		ThirdIn   [2]float64 `json:"interval_0_3"`
+	}
+	jsonTemplate struct {
+		Site    concordat.SiteID    `json:"site,omitempty"`
+		Library concordat.LibraryID `json:"library,omitempty"`
+		Name    string              `json:"name"`
+	}
+	// jsonAge is the age of a source.
+	jsonAge struct {
+		Date   concordat.Date       `json:"date,omitempty"`
+		By     concordat.DateOrigin `json:"date_by,omitempty"`
+		Added  *time.Time           `json:"added,omitempty"`
+		Oldest bool                 `json:"oldest,omitempty"`
+		Later  bool                 `json:"later_than_submission,omitempty"`
+	}
+	jsonShort struct {
+		Threshold float64          `json:"threshold"`
+		Asked     int              `json:"asked"`
+		Found     int              `json:"found"`
+		Share     *float64         `json:"share"`
+		Common    int              `json:"common"`
+		Excluded  int              `json:"excluded"`
+		Unindexed int              `json:"unindexed"`
+		Capped    int              `json:"capped"`
+		Pieces    []jsonShortPiece `json:"pieces"`
+	}
+	jsonShortPiece struct {
+		Span     *concordat.Span     `json:"span"` // null: the title
+		Text     string              `json:"text"`
+		Excluded concordat.Exclusion `json:"excluded,omitempty"`
+		Sources  []jsonShortSource   `json:"sources"`
+	}
+	jsonShortSource struct {
+		Site       concordat.SiteID     `json:"site"`
+		Library    concordat.LibraryID  `json:"library"`
+		Document   concordat.DocumentID `json:"document"`
+		Title      string               `json:"title"`
+		Bytes      concordat.Span       `json:"span_bytes"`
+		Text       string               `json:"text"`
+		Similarity float64              `json:"similarity"`
+		Closeness  string               `json:"closeness"`
+		Documents  int                  `json:"documents"`
+		Excluded   concordat.Exclusion  `json:"excluded,omitempty"`
+		jsonAge
 	}
 	jsonScores struct {
 		Characters  int      `json:"characters"`
@@ -61,6 +130,7 @@ type (
 		Verbatim    *float64 `json:"verbatim"`
 		Changed     *float64 `json:"changed"`
 		Common      *float64 `json:"common"`
+		Template    *float64 `json:"template"`
 		Excluded    *float64 `json:"excluded"`
 		Quoted      *float64 `json:"quoted"`
 		Largest     *float64 `json:"largest_source"`
@@ -72,6 +142,7 @@ type (
 		Kind       concordat.Kind      `json:"kind"`
 		Section    string              `json:"section,omitempty"`
 		Characters int                 `json:"characters"`
+		Cited      bool                `json:"cited,omitempty"`
 		Excluded   concordat.Exclusion `json:"excluded,omitempty"`
 		Sources    []jsonSource        `json:"sources"`
 	}
@@ -85,17 +156,21 @@ type (
 		Bytes      concordat.Span       `json:"span_bytes"`
 		Kind       concordat.Kind       `json:"kind"`
 		Similarity float64              `json:"similarity"`
-		Documents  int                  `json:"documents,omitempty"`
-		Excluded   concordat.Exclusion  `json:"excluded,omitempty"`
-		Text       string               `json:"text,omitempty"`
-		Parts      []jsonPart           `json:"parts,omitempty"`
+		Closeness  string               `json:"closeness"`
+		jsonAge
+		Documents int                 `json:"documents,omitempty"`
+		Excluded  concordat.Exclusion `json:"excluded,omitempty"`
+		Text      string              `json:"text,omitempty"`
+		Shared    string              `json:"shared,omitempty"`
+		Parts     []jsonPart          `json:"parts,omitempty"`
 	}
 	jsonPart struct {
-		Here  concordat.Span  `json:"here"`
-		Span  *concordat.Span `json:"span"`
-		Bytes concordat.Span  `json:"span_bytes"`
-		Kind  concordat.Kind  `json:"kind"`
-		Text  string          `json:"text,omitempty"`
+		Here   concordat.Span  `json:"here"`
+		Span   *concordat.Span `json:"span"`
+		Bytes  concordat.Span  `json:"span_bytes"`
+		Kind   concordat.Kind  `json:"kind"`
+		Text   string          `json:"text,omitempty"`
+		Shared string          `json:"shared,omitempty"` // see SharedWords
 	}
 	jsonRanked struct {
 		Site       concordat.SiteID     `json:"site"`
@@ -135,10 +210,13 @@ type (
 		Missing  []concordat.ShardID `json:"missing"`
 		Capped   int                 `json:"capped,omitempty"`
 		Error    string              `json:"error,omitempty"`
+		jsonPartnerLine
 	}
 	jsonRules struct {
 		Quotes        bool             `json:"exclude_quotes"`
 		Bibliography  bool             `json:"exclude_bibliography"`
+		Citations     bool             `json:"exclude_citations"`
+		Counted       bool             `json:"count_templates"`
 		MinCharacters int              `json:"min_characters"`
 		MinShare      float64          `json:"min_source_share"`
 		CommonAbove   int              `json:"common_above"`
@@ -172,13 +250,14 @@ func asJSON(r *Report) *jsonReport {
 	count := NewCounter(r.Submission.Text)
 	j := &jsonReport{
 		Version: FormatVersion, Task: r.Task, Scheme: r.Scheme, Made: r.Made, Threshold: r.Threshold,
-		Reached: r.Reached(), Scores: r.jsonScores(), Headline: r.Headline(), Statement: r.Statement(),
+		Reached: r.Reached(), Scores: r.jsonScores(), Language: r.Language.Tag(), Headline: r.Headline(), Statement: r.Statement(),
 		Forward: r.Forward, Probe: r.Probe, Unplaced: r.Unplaced, Rules: r.jsonRules(count),
 		Evidence: []jsonEvidence{}, Sources: []jsonRanked{}, Sections: []jsonSection{}, Skipped: []jsonSkipped{},
 		Flags: []jsonFlag{}, Consulted: []jsonConsulted{}, Signatures: append([]Signature{}, r.Signatures...),
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
-			Characters: r.Scores.Characters, Digest: r.Digest},
+			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
+		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
 	}
 	j.Coverage = j.Scores.Covered
 	for _, e := range r.Evidence {
@@ -191,6 +270,9 @@ func asJSON(r *Report) *jsonReport {
 		}
 		j.Sources = append(j.Sources, jsonRanked{s.Site, s.Library, s.Document, s.Title, round(s.Share), round(s.Verbatim),
 			round(s.Alone), s.Characters, held, append([]int{}, s.Evidence...), s.Excluded})
+	}
+	for _, t := range r.Templates {
+		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name})
 	}
 	for _, s := range r.Sections {
 		x := jsonSection{Name: s.Name, Span: count.Points(s.Span), Checked: s.Checked, Excluded: s.Excluded}
@@ -212,8 +294,9 @@ func asJSON(r *Report) *jsonReport {
 	}
 	for _, c := range r.Consulted {
 		j.Consulted = append(j.Consulted, jsonConsulted{c.Site, c.Library, c.Asked, c.Answered,
-			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err})
+			append([]concordat.ShardID{}, c.Missing...), c.Capped, c.Err, partnerLine(c)})
 	}
+	r.addPartners(j, count)
 	return j
 }
 
@@ -231,7 +314,7 @@ func (r *Report) jsonScores() jsonScores {
 		return j
 	}
 	j.Found, j.Covered, j.Verbatim, j.Changed = rounded(s.Found), rounded(s.Covered), rounded(s.Verbatim), rounded(s.Changed)
-	j.Common, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
+	j.Common, j.Template, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
 	if s.Covered > 0 {
 		j.Literalness = rounded(s.Literalness)
 	}
@@ -240,13 +323,13 @@ func (r *Report) jsonScores() jsonScores {
 
 func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence {
 	j := jsonEvidence{Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
-		Characters: e.Characters, Excluded: e.Excluded}
+		Characters: e.Characters, Cited: e.Cited, Excluded: e.Excluded}
 	if e.Section >= 0 && e.Section < len(r.Sections) {
 		j.Section = r.Sections[e.Section].Name
 	}
 	for _, s := range e.Sources {
 		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: count.Points(s.Here),
-			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity), Excluded: s.Excluded}
+			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity), Closeness: r.Language.Closeness(s.Similarity), jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
 		x.Documents = s.Documents()
 		var texts []string
 		for _, p := range s.Parts {
@@ -254,10 +337,11 @@ func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence
 				texts = append(texts, p.Text)
 			}
 			if len(s.Parts) > 1 {
-				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text})
+				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text, SharedWords(r.Submission.Text, p)})
 			}
 		}
 		x.Text = strings.Join(texts, "\n[…]\n")
+		x.Shared = r.sharedOf(s.Parts)
 		j.Sources = append(j.Sources, x)
 	}
 	return j
@@ -273,7 +357,7 @@ func points(known concordat.Span) *concordat.Span {
 
 func (r *Report) jsonRules(count *Counter) jsonRules {
 	u := r.Rules
-	j := jsonRules{Quotes: u.ExcludeQuotes, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
+	j := jsonRules{Quotes: u.ExcludeQuotes, Citations: u.ExcludeCitations, Counted: u.CountTemplates, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
 		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove,
 		Sources: append([]concordat.Ref{}, u.ExcludeSources...), Kinds: append([]concordat.Kind{}, u.ExcludeKinds...),
 		Sections: append([]string{}, u.ExcludeSections...), Templates: append([]string{}, u.ExcludeTemplate...),
@@ -287,6 +371,52 @@ func (r *Report) jsonRules(count *Counter) jsonRules {
 			x.At = &p.At
 		}
 		j.Passages = append(j.Passages, x)
+	}
+	return j
+}
+
+func ageJSON(a concordat.Age) jsonAge {
+	j := jsonAge{Date: a.Date, By: a.By, Oldest: a.Oldest, Later: a.Later}
+	if !a.Added.IsZero() {
+		j.Added = &a.Added
+	}
+	return j
+}
+
+func (r *Report) jsonShort(count *Counter) *jsonShort {
+	s := r.Short
+	if s == nil {
+		return nil
+	}
+	j := &jsonShort{Threshold: s.Threshold, Asked: s.Asked, Found: s.Found, Common: s.Common, Excluded: s.Excluded,
+		Unindexed: s.Unindexed, Capped: s.Capped, Pieces: []jsonShortPiece{}}
+	if s.Asked > 0 {
+		j.Share = rounded(s.Share())
+	}
+	for _, p := range s.Pieces {
+		x := jsonShortPiece{Text: p.Text, Excluded: p.Excluded}
+		if p.Span.Len() > 0 {
+			at := count.Points(clip(r.Submission.Text, p.Span))
+			x.Span = &at
+		}
+		for _, m := range p.Sources {
+			x.Sources = append(x.Sources, jsonShortSource{m.Source.Site, m.Source.Library, m.Source.Document, m.Title, m.SourceSpan, m.Text,
+				round(m.Similarity), r.Language.ShortCloseness(m.Similarity), m.Documents, m.Excluded, ageJSON(m.Age)})
+		}
+		j.Pieces = append(j.Pieces, x)
+	}
+	return j
+}
+
+func (r *Report) jsonLegend() jsonLegend {
+	j := jsonLegend{Kinds: r.Language.Kinds(), Steps: r.Language.Steps(), Share: r.Language.Meaning()}
+	for _, c := range Calibration() {
+		x := jsonRate{Language: c.Language, Class: c.Class, Documents: c.Documents, Tenth: c.Tenth, Third: c.Third}
+		a, b := Wilson(c.Tenth, c.Documents)
+		x.TenthIn = [2]float64{round(a), round(b)}
+		a, b = Wilson(c.Third, c.Documents)
+		x.ThirdIn = [2]float64{round(a), round(b)}
+		j.Rates = append(j.Rates, x)
 	}
 	return j
 }

@@ -77,6 +77,7 @@ func (a *piece) join(b concordat.Passage) bool {
 	}
 	a.Documents = max(a.Documents, b.Documents)
 	a.joinWords(b.Words)
+	a.Shared = slices.Concat(a.Shared, b.Shared) // in order, as far as the passages are
 	return true
 }
 

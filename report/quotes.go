@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,10 +27,26 @@ var closers = map[rune]string{
 // paragraph: what is opened and not closed there quotes nothing.
 func quotations(text string) spans {
 	var out []concordat.Span
-	for _, p := range paragraphs(text) {
+	ps := paragraphs(text)
+	for i, p := range ps {
+		if i+1 < len(ps) && continues(text, p, ps[i+1]) {
+			out = append(out, p)
+			continue
+		}
 		out = append(out, markedQuotes(text, p)...)
 	}
 	return union(append(out, blockQuotes(text)...))
+}
+
+// continues reports whether p is a paragraph of a quotation that goes on in the next: each begins with
+// the opening mark, and only the last has the closing one.
+func continues(text string, p, next concordat.Span) bool {
+	p, next = trim(text, p), trim(text, next)
+	r, _ := utf8.DecodeRuneInString(p.In(text))
+	if !strings.ContainsRune("“«「『", r) || !strings.HasPrefix(next.In(text), string(r)) || p.Len() > maxQuote {
+		return false
+	}
+	return !strings.ContainsAny(p.In(text), closers[r])
 }
 
 // open is a quotation mark that waits for its closer.
@@ -49,7 +66,9 @@ func markedQuotes(text string, p concordat.Span) []concordat.Span {
 		if i+size >= p.End {
 			next = ' '
 		}
-		if k := closes(stack, r, prev, next); k >= 0 {
+		if k := closes(stack, r, prev, next); elided(text[i:p.End], r) {
+			// an apostrophe for letters left out
+		} else if k >= 0 {
 			s := concordat.Span{Start: stack[k].at, End: i + size}
 			stack = stack[:k]
 			if s.Len() <= maxQuote {
@@ -63,6 +82,28 @@ func markedQuotes(text string, p concordat.Span) []concordat.Span {
 	}
 	return out
 }
+
+// elided reports whether a text begins with an apostrophe that stands for letters left out: '90s, 'n',
+// 'tis.
+func elided(s string, r rune) bool {
+	if r != '\'' && r != '’' && r != '‘' {
+		return false
+	}
+	s = s[utf8.RuneLen(r):]
+	if len(s) >= 3 && isDigit(s[0]) && isDigit(s[1]) && s[2] == 's' {
+		return true
+	}
+	word := strings.ToLower(s[:strings.IndexFunc(s+" ", func(r rune) bool { return !unicode.IsLetter(r) })])
+	switch word {
+	case "tis", "twas", "em", "til", "cause", "bout", "round":
+		return true
+	case "n":
+		return strings.HasPrefix(s[1:], "'") || strings.HasPrefix(s[1:], "’")
+	}
+	return false
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // closes returns the index of the innermost open mark that r closes, or -1.
 func closes(stack []open, r, prev, next rune) int {
@@ -147,12 +188,14 @@ func paragraphs(text string) []concordat.Span {
 	return out
 }
 
-// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and
-// paragraphs of several lines that are indented as a whole in a text that is mostly not.
+// blockQuotes returns paragraphs set apart as quotations: lines that begin with ">", and paragraphs
+// that are indented as a whole in a text that is mostly not. A paragraph of one line is, if it stands
+// farther in than paragraphs of the text begin, and is no heading.
 func blockQuotes(text string) []concordat.Span {
 	ls := lines(text)
 	var out, indented []concordat.Span
-	prose := 0 // paragraphs of several lines
+	prose := 0 // paragraphs of several lines, and long ones of one
+	base := usualIndent(text, ls)
 	for i := 0; i < len(ls); {
 		j, quoted, inset := i, true, true
 		for ; j < len(ls) && ls[j].trimmed != ""; j++ {
@@ -164,12 +207,13 @@ func blockQuotes(text string) []concordat.Span {
 			continue
 		}
 		s := concordat.Span{Start: ls[i].Start, End: ls[j-1].End}
-		if j-i >= 2 {
+		long := j-i >= 2 || len(ls[i].trimmed) >= leastBlock
+		if long {
 			prose++
 		}
 		if quoted {
 			out = append(out, s)
-		} else if inset && j-i >= 2 && s.Len() <= maxQuote {
+		} else if inset && long && s.Len() <= maxQuote && (j-i >= 2 && base < 2 || indent(text[s.Start:s.End]) >= base+4) {
 			indented = append(indented, s)
 		}
 		i = j
@@ -178,6 +222,24 @@ func blockQuotes(text string) []concordat.Span {
 		out = append(out, indented...)
 	}
 	return out
+}
+
+// leastBlock is the number of bytes from which a line of its own is a paragraph and no heading.
+const leastBlock = 80
+
+// usualIndent returns the indent with which the long lines of a text begin, the middle one of all.
+func usualIndent(text string, ls []line) int {
+	var all []int
+	for _, l := range ls {
+		if len(l.trimmed) >= leastBlock {
+			all = append(all, indent(text[l.Start:l.End]))
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // indent returns the width of the white space that begins s; a tab counts four, an ideographic

@@ -44,8 +44,32 @@ type Findings struct {
 	Forward   string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
 	Threshold float64               `json:"threshold"` // covered share from which a report asks to be read
 	Probe     string                `json:"probe"`     // how far around each band the index looked: exact or one
+	// Dated is when the submission is from, and DatedBy who says so; empty: unknown.
+	Dated   concordat.Date       `json:"dated,omitempty"`
+	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
+	// Dates are the ages of sources, as far as they are known.
+	Dates []SourceDate `json:"dates,omitempty"`
+	// Templates are the wordings that the libraries asked hand out themselves.
+	Templates []Template `json:"templates,omitempty"`
+	// Short is what was found of the pieces too short for fingerprints; nil: they were not asked.
+	Short *ShortFindings `json:"short,omitempty"`
 	// Signatures of those who answered, as the federation made them.
 	Signatures []Signature `json:"signatures,omitempty"`
+	// Partners are the documents of partners that are sources of passages, in order of Ref.
+	Partners []PartnerSource `json:"partners,omitempty"`
+	// Disclosures are the requests to open passages of partners, in the order in which they were made.
+	Disclosures []Disclosure `json:"disclosures,omitempty"`
+	// Statements are the signed words of partners, in the bytes they signed.
+	Statements []concordat.Statement `json:"statements,omitempty"`
+}
+
+// Template is wording that a library hands out itself, or that was given with the check: a form, a
+// cover page, a declaration.
+type Template struct {
+	Site    concordat.SiteID    `json:"site,omitempty"`
+	Library concordat.LibraryID `json:"library,omitempty"` // empty: given with the check
+	Name    string              `json:"name"`
+	Text    string              `json:"text"`
 }
 
 // Signature is one site's signature under what it answered. The package carries it and does not
@@ -91,6 +115,10 @@ func (f *Findings) Validate() error {
 type Rules struct {
 	ExcludeQuotes       bool `json:"exclude_quotes,omitempty"`
 	ExcludeBibliography bool `json:"exclude_bibliography,omitempty"`
+	// ExcludeCitations takes the marks of citations, such as (Author, 2020) or [1], out; not what they cite.
+	ExcludeCitations bool `json:"exclude_citations,omitempty"`
+	// CountTemplates counts the wording of the findings' Templates, which else gives no score.
+	CountTemplates bool `json:"count_templates,omitempty"`
 	// MinCharacters is the least number of letters, marks and digits of a match; 0: any.
 	MinCharacters int `json:"min_characters,omitempty"`
 	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
@@ -153,27 +181,35 @@ type ExcludedPassage struct {
 // Report is findings seen through rules. Slices belong to the report; Parts and texts are shared
 // with the findings and must not be changed.
 type Report struct {
-	Task       concordat.TaskID
-	Submission concordat.Document
-	Digest     string // SHA-256 of Submission.Text, hexadecimal
-	Scheme     concordat.Scheme
-	Made       time.Time
-	Probe      string
-	Forward    string
-	Threshold  float64
-	Rules      Rules
-	Scores     Scores
-	Evidence   []concordat.Evidence // in text order, disjoint
-	Sources    []RankedSource       // largest share first, those excluded by a rule last
-	Sections   []SectionScore
-	Covered    []Stretch           // what gives the covered share, in text order, disjoint
-	Checked    []concordat.Span    // what was compared, in text order, disjoint
-	Skipped    []concordat.Skipped // what was not, in text order, disjoint
-	Quotes     []concordat.Span    // quotations, in text order, disjoint
-	References []concordat.Span    // lists of references, in text order, disjoint
-	Consulted  []concordat.Consulted
-	Flags      []concordat.Flag
-	Signatures []Signature
+	Task        concordat.TaskID
+	Submission  concordat.Document
+	Digest      string // SHA-256 of Submission.Text, hexadecimal
+	Scheme      concordat.Scheme
+	Made        time.Time
+	Probe       string
+	Forward     string
+	Threshold   float64
+	Rules       Rules
+	Language    Language // of the words in which it is written; set it before writing
+	Scores      Scores
+	Evidence    []concordat.Evidence // in text order, disjoint
+	Sources     []RankedSource       // largest share first, those excluded by a rule last
+	Sections    []SectionScore
+	Covered     []Stretch           // what gives the covered share, in text order, disjoint
+	Checked     []concordat.Span    // what was compared, in text order, disjoint
+	Skipped     []concordat.Skipped // what was not, in text order, disjoint
+	Quotes      []concordat.Span    // quotations, in text order, disjoint
+	References  []concordat.Span    // lists of references, in text order, disjoint
+	Citations   []concordat.Span    // marks of citations, in text order, disjoint
+	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
+	Dated       concordat.Date      // of the submission; empty: unknown
+	Short       *ShortTexts         // the short pieces; nil: they were not asked
+	Consulted   []concordat.Consulted
+	Flags       []concordat.Flag
+	Signatures  []Signature
+	Partners    []PartnerSource // of Findings
+	Disclosures []Disclosure
+	Statements  []concordat.Statement
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
 }
@@ -191,6 +227,7 @@ type Scores struct {
 	Checked    int     // of which compared: the denominator of every share
 	Found      float64 // within any passage, before rules
 	Covered    float64 // within a passage that counts
+	Template   float64 // of Excluded: wording of a template
 	Verbatim   float64 // of Covered: in the same words as a source
 	Changed    float64 // of Covered: edited, reworked or condensed
 	Common     float64 // only in wording that many documents share

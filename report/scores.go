@@ -34,6 +34,11 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	s.Changed = max(s.Covered-s.Verbatim, 0)
 	s.Common = b.share(onlyCommon)
 	s.Excluded = b.share(all.without(covered).without(onlyCommon))
+	for _, m := range b.masks {
+		if m.why == concordat.ExcludedTemplate {
+			s.Template = b.share(all.and(m.spans).without(covered).without(onlyCommon))
+		}
+	}
 	s.Quoted = b.share(all.and(b.quotes))
 	s.Literalness = b.literalness(chains, covered)
 	return s

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -93,4 +94,44 @@ func roll(rs []rune, n int, f func(at int, hash uint64)) {
 			f(i-n+1, h)
 		}
 	}
+}
+
+// leastLine is the least number of characters of a line that a template gives whole.
+const leastLine = 4
+
+// givenLines returns the lines of templates that are shorter than templateRun, folded: headings and
+// labels of a form, which are its wording only where they stand on a line of their own.
+func givenLines(templates []string) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range templates {
+		for line := range strings.Lines(t) {
+			if rs, _ := foldRunes(line); len(rs) >= leastLine && len(rs) < templateRun {
+				out[string(rs)] = true
+			}
+		}
+	}
+	return out
+}
+
+// wholeLines returns the lines of text that are one of the given ones.
+func wholeLines(text string, given map[string]bool) []concordat.Span {
+	if len(given) == 0 {
+		return nil
+	}
+	var out []concordat.Span
+	for _, l := range lines(text) {
+		if len(l.trimmed) > 8*templateRun {
+			continue
+		}
+		if rs, _ := foldRunes(l.trimmed); given[string(rs)] {
+			out = append(out, l.Span)
+		}
+	}
+	return out
+}
+
+// givenLine reports whether a short text is such a line.
+func (b *builder) givenLine(text string) bool {
+	rs, _ := foldRunes(text)
+	return b.given[string(rs)]
 }

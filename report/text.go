@@ -16,7 +16,7 @@ const textWidth = 78
 // WriteSummary writes the result in a few lines, for a terminal: the headline, the scores, the
 // largest sources and what was not measured. Nothing of a report can steer the terminal.
 func WriteSummary(w io.Writer, r *Report) error {
-	t := textWriter{bufio.NewWriter(w)}
+	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, 5)
 	return t.Flush()
 }
@@ -24,33 +24,45 @@ func WriteSummary(w io.Writer, r *Report) error {
 // WriteText writes all of r as plain text: the summary, every passage with its sources, the
 // statement and the rules.
 func WriteText(w io.Writer, r *Report) error {
-	t := textWriter{bufio.NewWriter(w)}
+	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, len(r.Sources))
-	t.heading("Passages")
+	t.heading(t.Say("Passages"))
 	count := NewCounter(r.Submission.Text)
 	for i, e := range r.Evidence {
 		t.evidence(r, count, i, e)
 	}
 	if len(r.Evidence) == 0 {
-		t.wrap("", "No passage was found.")
+		t.wrap("", t.Say("No passage was found."))
 	}
-	t.heading("What was checked, and what was not")
+	t.short(r, count)
+	t.heading(t.Say("What the words mean"))
+	for _, k := range append(t.Kinds(), t.Steps()...) {
+		t.wrap("- ", t.Say("%s: %s", k.Name, k.Words))
+	}
+	t.heading(t.Say("What the share means"))
+	for _, s := range t.Meaning() {
+		t.wrap("- ", s)
+	}
+	t.heading(t.Say("What was checked, and what was not"))
 	for _, s := range r.Statement() {
 		t.wrap("- ", s)
 	}
-	t.heading("Rules and method")
+	t.heading(t.Say("Rules and method"))
 	for _, s := range r.RuleWords() {
 		t.wrap("- ", s)
 	}
 	for _, p := range r.Rules.ExcludePassages {
 		at := count.Points(clip(r.Submission.Text, p.Span))
-		t.wrap("- ", fmt.Sprintf("Taken out by hand: characters %d to %d. %s %s", at.Start, at.End, p.Comment, by(p)))
+		t.wrap("- ", t.Say("Taken out by hand: characters %d to %d. %s %s", at.Start, at.End, p.Comment, by(p)))
 	}
-	t.wrap("- ", "Scheme: "+string(r.Scheme)+". Look-ups: "+r.Probe+". Threshold: "+Percent(r.Threshold)+".")
-	t.wrap("- ", "SHA-256 of the text: "+r.Digest)
-	t.wrap("- ", "Positions are Unicode code points of the text, from 0.")
+	t.wrap("- ", t.Say("Scheme: %s. Look-ups: %s. Threshold: %s.", r.Scheme, t.Say(r.Probe), Percent(r.Threshold)))
+	t.wrap("- ", t.Say("SHA-256 of the text: %s", r.Digest))
+	t.wrap("- ", t.Say("Positions are Unicode code points of the text, from 0."))
 	for _, s := range r.Signatures {
-		t.wrap("- ", fmt.Sprintf("Signed by %s over %s with key %s: %x", s.Site, s.Over, s.Key, s.Value))
+		t.wrap("- ", t.Say("Signed by %s over %s with key %s: %x", s.Site, s.Over, s.Key, s.Value))
+	}
+	for _, s := range r.Statements {
+		t.wrap("- ", t.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch))
 	}
 	return t.Flush()
 }
@@ -69,7 +81,17 @@ func by(p ExcludedPassage) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-type textWriter struct{ *bufio.Writer }
+type textWriter struct {
+	*bufio.Writer
+	Language
+}
+
+// line writes one line of the summary.
+func (t textWriter) line(s string) { t.WriteString("  " + s + "\n") }
+
+func (t textWriter) notCounted(e concordat.Exclusion) string {
+	return t.Say("; not counted: %s", t.Exclusion(e))
+}
 
 func (t textWriter) heading(s string) {
 	fmt.Fprintf(t, "\n%s\n%s\n", s, strings.Repeat("-", columns(s)))
@@ -83,12 +105,23 @@ func (t textWriter) summary(r *Report, n int) {
 	}
 	t.wrap("", title)
 	t.wrap("", r.Headline())
+	if c := r.Conclusion(); c != "" {
+		t.WriteString("\n")
+		t.wrap("", c)
+	}
 	s := r.Scores
 	if s.Measured() {
-		fmt.Fprintf(t, "\n  covered %s (word for word %s, changed %s), largest source %s\n", Percent(s.Covered), Percent(s.Verbatim), Percent(s.Changed), Percent(s.Largest))
-		fmt.Fprintf(t, "  in quotations %s, common wording %s, taken out by rules %s\n", Percent(s.Quoted), Percent(s.Common), Percent(s.Excluded))
-		fmt.Fprintf(t, "  compared %s of %s letters and digits; threshold %s%s\n", Thousands(s.Checked), Thousands(s.Characters), Percent(r.Threshold),
-			map[bool]string{true: ", reached"}[r.Reached()])
+		t.WriteString("\n")
+		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", Percent(s.Covered), Percent(s.Verbatim), Percent(s.Changed), Percent(s.Largest)))
+		t.line(t.Say("in quotations %s, common wording %s, taken out by rules %s", Percent(s.Quoted), Percent(s.Common), Percent(s.Excluded)))
+		reached := ""
+		if r.Reached() {
+			reached = t.Say(", reached")
+		}
+		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(s.Checked), Thousands(s.Characters), Percent(r.Threshold), reached))
+	}
+	for _, x := range append(r.shownWithout(), r.shortStatement()...) {
+		t.wrap("  ", x)
 	}
 	for i, x := range r.Sources[:min(n, len(r.Sources))] {
 		if i == 0 {
@@ -96,29 +129,29 @@ func (t textWriter) summary(r *Report, n int) {
 		}
 		note := ""
 		if x.Excluded != "" {
-			note = "; not counted: " + ExclusionWords(x.Excluded)
+			note = t.notCounted(x.Excluded)
 		}
 		t.wrap(fmt.Sprintf("  %6s  ", Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, x.Ref, note))
 	}
 	if more := len(r.Sources) - n; more > 0 {
-		fmt.Fprintf(t, "          and %s\n", Plural(more, "more source", "more sources"))
+		t.WriteString("          " + t.Say("and %s", t.Plural(more, "more source", "more sources")) + "\n")
 	}
 	for _, x := range r.Sections {
-		share := "not measured"
+		share := t.Say("not measured")
 		if x.Checked > 0 {
 			share = Percent(x.Share)
 		}
-		t.wrap("  section ", x.Name+": "+share)
+		t.wrap("  "+t.Say("section")+" ", t.Say("%s: %s", x.Name, share))
 	}
 	for i, f := range r.Flags {
 		if i == 0 {
 			t.WriteString("\n")
 		}
-		t.wrap("  ! ", strings.TrimSpace(f.Code+": "+f.Detail))
+		t.wrap("  ! ", strings.TrimSpace(t.Flag(f)))
 	}
 	for _, c := range r.Consulted {
 		if !whole(c) {
-			t.wrap("  ! ", string(c.Site)+"/"+string(c.Library)+": "+ConsultedWords(c))
+			t.wrap("  ! ", t.Say("%s: %s", string(c.Site)+"/"+string(c.Library), t.Consulted(c)))
 		}
 	}
 }
@@ -127,25 +160,58 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 	at := count.Points(e.Span)
 	note := ""
 	if e.Excluded != "" {
-		note = "; not counted: " + ExclusionWords(e.Excluded)
+		note = t.notCounted(e.Excluded)
 	}
-	t.wrap(fmt.Sprintf("[%d] ", i+1), fmt.Sprintf("%s, characters %d to %d%s", KindWords(e.Kind), at.Start, at.End, note))
+	t.wrap(fmt.Sprintf("[%d] ", i+1), t.Say("%s, characters %d to %d%s", t.evidenceKind(e), at.Start, at.End, note))
 	t.wrap("    ", e.Span.In(r.Submission.Text))
 	for _, s := range e.Sources {
 		note := ""
 		if s.Excluded != "" && e.Excluded == "" {
-			note = "; not counted: " + ExclusionWords(s.Excluded)
+			note = t.notCounted(s.Excluded)
 		}
-		t.wrap("    <- ", fmt.Sprintf("%s (%s): %s, %s%s", s.Title, s.Ref, KindWords(s.Kind), Closeness(s.Similarity), note))
+		t.wrap("    <- ", t.Say("%s (%s): %s, %s%s", s.Title, s.Ref, t.Kind(s.Kind), t.Closeness(s.Similarity), note))
+		t.wrap("       ", t.DateWords(s.Age))
+		if words := r.SourceWords(s.Ref); words != "" {
+			t.wrap("       ", words)
+		}
 		for _, p := range s.Parts {
-			if p.Text != "" {
+			switch shared := SharedWords(r.Submission.Text, p); {
+			case p.Text != "":
 				t.wrap("       ", p.Text)
-			} else {
-				t.wrap("       ", "(wording not shown)")
+			case shared != "":
+				t.wrap("       ", t.Say("words in common: %s", shared))
+			default:
+				t.wrap("       ", t.Say("(wording not shown)"))
 			}
 		}
 	}
 	t.WriteString("\n")
+}
+
+// short writes the short texts that were found.
+func (t textWriter) short(r *Report, count *Counter) {
+	if r.Short == nil {
+		return
+	}
+	t.heading(t.Say("Short texts"))
+	for _, p := range r.Short.Pieces {
+		note := ""
+		if p.Excluded != "" {
+			note = t.notCounted(p.Excluded)
+		}
+		place := t.Say("title")
+		if p.Span.Len() > 0 {
+			at := count.Points(clip(r.Submission.Text, p.Span))
+			place = t.Say("characters %d to %d", at.Start, at.End)
+		}
+		t.wrap("- ", t.Say("“%s” (%s)%s", strings.TrimSpace(p.Text), place, note))
+		for _, s := range p.Sources {
+			t.wrap("    <- ", t.Say("“%s”, %s (%s): %s, %s", s.Text, s.Title, s.Source, t.ShortCloseness(s.Similarity), t.DateWords(s.Age)))
+		}
+	}
+	if len(r.Short.Pieces) == 0 {
+		t.wrap("", t.Say("No short text was found."))
+	}
 }
 
 // wrap writes s in lines of textWidth columns; the first begins with lead, the others with as much

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +11,14 @@ import (
 
 // Closeness says a similarity, 0 to 1, in one of four steps. The similarity of one sentence is
 // known to about 0.08 only, so people get words and no decimals.
-func Closeness(similarity float64) string {
+func Closeness(similarity float64) string { return English.Closeness(similarity) }
+
+// Closeness is [Closeness] in language l.
+func (l Language) Closeness(similarity float64) string {
+	return l.Say(closeness(similarity))
+}
+
+func closeness(similarity float64) string {
 	switch {
 	case similarity >= 0.995:
 		return "identical"
@@ -24,7 +31,12 @@ func Closeness(similarity float64) string {
 }
 
 // KindWords says a kind in plain words.
-func KindWords(k concordat.Kind) string {
+func KindWords(k concordat.Kind) string { return English.Kind(k) }
+
+// Kind says a kind in plain words.
+func (l Language) Kind(k concordat.Kind) string { return l.Say(kindWords(k)) }
+
+func kindWords(k concordat.Kind) string {
 	switch k {
 	case concordat.KindVerbatim:
 		return "word for word"
@@ -36,12 +48,21 @@ func KindWords(k concordat.Kind) string {
 		return "condensed"
 	case concordat.KindCommon:
 		return "common wording"
+	case concordat.KindTemplate:
+		return "template wording"
+	case concordat.KindQuotation:
+		return "quotation"
 	}
 	return "similar"
 }
 
 // ExclusionWords says why something gives no score; "" if it counts.
-func ExclusionWords(e concordat.Exclusion) string {
+func ExclusionWords(e concordat.Exclusion) string { return English.Exclusion(e) }
+
+// Exclusion is [ExclusionWords] in language l.
+func (l Language) Exclusion(e concordat.Exclusion) string { return l.Say(exclusionWords(e)) }
+
+func exclusionWords(e concordat.Exclusion) string {
 	switch e {
 	case "":
 		return ""
@@ -49,6 +70,8 @@ func ExclusionWords(e concordat.Exclusion) string {
 		return "stands in a quotation"
 	case concordat.ExcludedBibliography:
 		return "stands in the list of references"
+	case concordat.ExcludedCitation:
+		return "is the mark of a citation"
 	case concordat.ExcludedSection:
 		return "its section is left out"
 	case concordat.ExcludedTemplate:
@@ -70,7 +93,12 @@ func ExclusionWords(e concordat.Exclusion) string {
 }
 
 // SkipWords says why something was not compared.
-func SkipWords(r concordat.SkipReason) string {
+func SkipWords(r concordat.SkipReason) string { return English.Skip(r) }
+
+// Skip is [SkipWords] in language l.
+func (l Language) Skip(r concordat.SkipReason) string { return l.Say(skipWords(r)) }
+
+func skipWords(r concordat.SkipReason) string {
 	switch r {
 	case concordat.SkipShort:
 		return "too short to compare"
@@ -80,6 +108,31 @@ func SkipWords(r concordat.SkipReason) string {
 		return "in a section that the template leaves out"
 	}
 	return "not asked"
+}
+
+// Flag says a flag: its name and what it means.
+func (l Language) Flag(f concordat.Flag) string {
+	return l.Say("%s: %s", l.FlagName(f), l.FlagDetail(f))
+}
+
+// FlagName says the code of a flag. A code that the language does not know stays as it is.
+func (l Language) FlagName(f concordat.Flag) string {
+	if known := chineseFlags[f.Code]; l == Chinese && known[0] != "" {
+		return known[0]
+	}
+	return f.Code
+}
+
+// FlagDetail says what a flag means: its own sentence, or where the language has none of it, that of
+// its code.
+func (l Language) FlagDetail(f concordat.Flag) string {
+	if t, ok := messages[l][f.Detail]; ok {
+		return t
+	}
+	if known := chineseFlags[f.Code]; l == Chinese && known[1] != "" {
+		return known[1]
+	}
+	return f.Detail
 }
 
 // Percent prints a share in whole percent. What is little but not nothing is "< 1 %", and what is
@@ -112,18 +165,79 @@ func Plural(n int, one, many string) string {
 	return Thousands(n) + " " + many
 }
 
+// KindMeaning is what a kind, or a step of similarity, means.
+type KindMeaning struct {
+	Code  string `json:"code"`  // as in the JSON form
+	Name  string `json:"name"`  // in plain words
+	Words string `json:"words"` // what it means
+}
+
+// Kinds returns what the kinds of evidence mean, strongest first.
+func (l Language) Kinds() []KindMeaning {
+	var out []KindMeaning
+	for _, k := range []struct {
+		kind  concordat.Kind
+		words string
+	}{
+		{concordat.KindVerbatim, "the same words in the same order"},
+		{concordat.KindNear, "mostly the same words"},
+		{concordat.KindParaphrase, "the same content in other words"},
+		{concordat.KindSummary, "a longer source in short"},
+		{concordat.KindQuotation, "it stands in quotation marks or a block quotation; counted unless a rule takes quotations out"},
+		{concordat.KindCommon, "many documents share it; not counted"},
+		{concordat.KindTemplate, "a form that was handed out holds it; not counted"},
+	} {
+		out = append(out, KindMeaning{string(k.kind), l.Kind(k.kind), l.Say(k.words)})
+	}
+	return out
+}
+
+// Steps returns what the steps of similarity mean, closest first.
+func (l Language) Steps() []KindMeaning {
+	var out []KindMeaning
+	for _, s := range []struct{ name, words string }{
+		{"identical", "all words in common"},
+		{"nearly identical", "about nine tenths of the words in common or more"},
+		{"strongly similar", "about three quarters to nine tenths"},
+		{"similar", "less than about three quarters"},
+	} {
+		out = append(out, KindMeaning{s.name, l.Say(s.name), l.Say(s.words)})
+	}
+	return out
+}
+
+// shownWithout says how many passages are shown without score because many documents share them, or a
+// template holds them; "" for none.
+func (r *Report) shownWithout() []string {
+	count := map[concordat.Exclusion]int{}
+	for _, e := range r.Evidence {
+		count[e.Excluded]++
+	}
+	var out []string
+	l := r.Language
+	if n := count[concordat.ExcludedCommon]; n > 0 {
+		out = append(out, l.Say("Common wording: %s, shown without score.", l.Plural(n, "passage", "passages")))
+	}
+	if n := count[concordat.ExcludedTemplate]; n > 0 {
+		out = append(out, l.Say("Template wording: %s, shown without score.", l.Plural(n, "passage", "passages")))
+	}
+	return out
+}
+
 // Headline says the result in one or two sentences, no more than was measured.
 func (r *Report) Headline() string {
-	s := r.Scores
+	s, l := r.Scores, r.Language
 	switch {
 	case !s.Measured():
-		return "Nothing was compared. This report says nothing about the text."
+		return l.Say("Nothing was compared. This report says nothing about the text.")
+	case s.Found == 0 && r.hidden():
+		return l.Say("No passage is shown, but a partner's library holds something that matches and shows no more than that.")
 	case s.Found == 0 && r.incomplete():
-		return "No matching passage was found in what answered. Not everything that was to be asked did."
+		return l.Say("No matching passage was found in what answered. Not everything that was to be asked did.")
 	case s.Found == 0:
-		return "No matching passage was found in what was asked."
+		return l.Say("No matching passage was found in what was asked.")
 	case s.Covered == 0:
-		return "Nothing that counts was found. What was found is common wording or taken out by the rules below."
+		return l.Say("Nothing that counts was found. What was found is common wording or taken out by the rules below.")
 	}
 	how := "partly word for word, partly changed"
 	switch share := s.Verbatim / s.Covered; {
@@ -136,7 +250,7 @@ func (r *Report) Headline() string {
 	case share <= 0.4:
 		how = "mostly in changed words"
 	}
-	return fmt.Sprintf("%s of the compared text also stands in other documents, %s.", Percent(s.Covered), how)
+	return l.Say("%s of the compared text also stands in other documents, %s.", Percent(s.Covered), l.Say(how))
 }
 
 // Reached reports whether the covered share has reached the threshold of the findings. Without a
@@ -151,39 +265,44 @@ func (r *Report) incomplete() bool {
 }
 
 func whole(c concordat.Consulted) bool {
-	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0
+	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
 // Statement says in plain sentences what the report rests on: what was compared, what was not,
 // who was asked and who did not answer.
 func (r *Report) Statement() []string {
-	s := r.Scores
+	s, l := r.Scores, r.Language
 	var out []string
 	if s.Measured() {
-		out = append(out, fmt.Sprintf("Compared: %s of the text, %s of %s letters and digits.",
+		out = append(out, l.Say("Compared: %s of the text, %s of %s letters and digits.",
 			Percent(float64(s.Checked)/float64(max(s.Characters, 1))), Thousands(s.Checked), Thousands(s.Characters)))
 	} else {
-		out = append(out, "Compared: nothing. Every share of this report is blank, not zero.")
+		out = append(out, l.Say("Compared: nothing. Every share of this report is blank, not zero."))
 	}
 	out = append(out, r.skippedWords()...)
+	out = append(out, r.shownWithout()...)
+	out = append(out, r.shortStatement()...)
 	if len(r.Consulted) == 0 {
-		out = append(out, "No library is on record as asked.")
+		out = append(out, l.Say("No library is on record as asked."))
 	}
 	for _, c := range r.Consulted {
-		out = append(out, string(c.Site)+"/"+string(c.Library)+": "+ConsultedWords(c))
+		out = append(out, l.Say("%s: %s", string(c.Site)+"/"+string(c.Library), l.Consulted(c)))
 	}
 	switch r.Forward {
 	case "unmatched":
-		out = append(out, "Other sites were asked only about sentences that found nothing at this site; for the rest they may hold older or fuller sources.")
+		out = append(out, l.Say("Other sites were asked only about sentences that found nothing at this site; for the rest they may hold older or fuller sources."))
 	case "all":
-		out = append(out, "Other sites were asked about every sentence.")
+		out = append(out, l.Say("Other sites were asked about every sentence."))
 	case "none":
-		out = append(out, "No other site was asked.")
+		out = append(out, l.Say("No other site was asked."))
+	}
+	for _, d := range r.Disclosures {
+		out = append(out, l.Disclosure(d))
 	}
 	if r.Unplaced > 0 {
-		out = append(out, Plural(r.Unplaced, "match", "matches")+" could not be placed in the text and are not shown.")
+		out = append(out, l.Say("%s could not be placed in the text and are not shown.", l.Plural(r.Unplaced, "match", "matches")))
 	}
-	return append(out, "A passage without a mark was not found in what was asked. That is no proof that it is original.")
+	return append(out, l.Say("A passage without a mark was not found in what was asked. That is no proof that it is original."))
 }
 
 func (r *Report) skippedWords() []string {
@@ -200,74 +319,90 @@ func (r *Report) skippedWords() []string {
 	slices.Sort(reasons)
 	var out []string
 	for _, reason := range reasons {
-		out = append(out, fmt.Sprintf("Not compared, %s: %s with %s.", SkipWords(reason),
-			Plural(places[reason], "place", "places"), Plural(chars[reason], "letter", "letters")))
+		l := r.Language
+		out = append(out, l.Say("Not compared, %s: %s with %s.", l.Skip(reason),
+			l.Plural(places[reason], "place", "places"), l.Plural(chars[reason], "letter", "letters")))
 	}
 	return out
 }
 
 // ConsultedWords says what one library answered.
-func ConsultedWords(c concordat.Consulted) string {
-	var b strings.Builder
+func ConsultedWords(c concordat.Consulted) string { return English.Consulted(c) }
+
+// Consulted is [ConsultedWords] in language l.
+func (l Language) Consulted(c concordat.Consulted) string {
+	var out []string
 	switch {
 	case c.Err != "" && c.Answered == 0:
-		fmt.Fprintf(&b, "did not answer (%s).", c.Err)
+		out = append(out, l.Say("did not answer (%s).", c.Err))
 		if c.Asked > 0 {
-			fmt.Fprintf(&b, " %s not measured there.", Plural(c.Asked, "sentence was", "sentences were"))
+			out = append(out, l.Say("%s not measured there.", l.Plural(c.Asked, "sentence was", "sentences were")))
 		}
-		return b.String()
+		return l.join(append(out, l.partner(c)...))
 	case c.Asked == 0:
-		return "was not asked about any sentence."
+		return l.join(append([]string{l.Say("was not asked about any sentence.")}, l.partner(c)...))
 	case c.Answered < c.Asked:
-		fmt.Fprintf(&b, "answered %s of %s.", Thousands(c.Answered), Plural(c.Asked, "sentence", "sentences"))
+		out = append(out, l.Say("answered %s of %s.", Thousands(c.Answered), l.Plural(c.Asked, "sentence", "sentences")))
 	default:
-		fmt.Fprintf(&b, "answered %s.", Plural(c.Asked, "sentence", "sentences"))
+		out = append(out, l.Say("answered %s.", l.Plural(c.Asked, "sentence", "sentences")))
 	}
 	if c.Err != "" {
-		fmt.Fprintf(&b, " Then: %s.", c.Err)
+		out = append(out, l.Say("Then: %s.", c.Err))
 	}
 	if len(c.Missing) > 0 {
-		fmt.Fprintf(&b, " Silent: %s.", Plural(len(c.Missing), "part of its index", "parts of its index"))
+		out = append(out, l.Say("Silent: %s.", l.Plural(len(c.Missing), "part of its index", "parts of its index")))
 	}
 	if c.Capped > 0 {
-		fmt.Fprintf(&b, " Cut short by a safety limit: %s.", Plural(c.Capped, "look-up", "look-ups"))
+		out = append(out, l.Say("Cut short by a safety limit: %s.", l.Plural(c.Capped, "look-up", "look-ups")))
 	}
-	return b.String()
+	return l.join(append(out, l.partner(c)...))
 }
 
 // RuleWords says the rules of a report, one line each.
 func (r *Report) RuleWords() []string {
-	u := r.Rules
-	var out []string
-	yes := map[bool]string{true: "left out", false: "counted"}
-	out = append(out, "Quotations: "+yes[u.ExcludeQuotes]+".", "List of references: "+yes[u.ExcludeBibliography]+".")
+	u, l := r.Rules, r.Language
+	yes := func(out bool) string { return l.Say(map[bool]string{true: "left out", false: "counted"}[out]) }
+	out := []string{
+		l.Say("Quotations: %s.", yes(u.ExcludeQuotes)),
+		l.Say("List of references: %s.", yes(u.ExcludeBibliography)),
+		l.Say("Marks of citations: %s.", yes(u.ExcludeCitations)),
+	}
+	if n := len(r.Templates); n > 0 {
+		out = append(out, l.Say("Wording of %s: %s.", l.Plural(n, "registered template", "registered templates"), yes(!u.CountTemplates)))
+	}
 	if u.MinCharacters > 0 {
-		out = append(out, fmt.Sprintf("Least length of a match: %s.", Plural(u.MinCharacters, "letter or digit", "letters and digits")))
+		out = append(out, l.Say("Least length of a match: %s.", l.Plural(u.MinCharacters, "letter or digit", "letters and digits")))
 	} else {
-		out = append(out, "Least length of a match: none.")
+		out = append(out, l.Say("Least length of a match: none."))
 	}
 	if u.MinSourceShare > 0 {
-		out = append(out, fmt.Sprintf("Least share of a source: %.1f %%.", 100*u.MinSourceShare))
+		out = append(out, l.Say("Least share of a source: %.1f %%.", 100*u.MinSourceShare))
 	}
 	switch {
 	case u.CommonAbove < 0:
-		out = append(out, "Common wording: counted.")
-	case u.CommonAbove == 0:
-		out = append(out, fmt.Sprintf("Common wording: what more than %d documents hold gives no score alone.", DefaultCommonAbove))
+		out = append(out, l.Say("Common wording: counted."))
 	default:
-		out = append(out, fmt.Sprintf("Common wording: what more than %d documents hold gives no score alone.", u.CommonAbove))
+		out = append(out, l.Say("Common wording: what more than %d documents hold gives no score alone.", cmp.Or(u.CommonAbove, DefaultCommonAbove)))
 	}
 	for _, k := range u.ExcludeKinds {
-		out = append(out, "Left out: passages of the kind “"+KindWords(k)+"”.")
+		out = append(out, l.Say("Left out: passages of the kind “%s”.", l.Kind(k)))
 	}
 	for _, s := range u.ExcludeSections {
-		out = append(out, "Left out: section “"+s+"”.")
+		out = append(out, l.Say("Left out: section “%s”.", s))
 	}
 	for _, s := range u.ExcludeSources {
-		out = append(out, "Left out: source "+strings.TrimRight(s.String(), "/")+".")
+		out = append(out, l.Say("Left out: source %s.", strings.TrimRight(s.String(), "/")))
 	}
 	if n := len(u.ExcludeTemplate); n > 0 {
-		out = append(out, "Left out: wording of "+Plural(n, "given template", "given templates")+".")
+		out = append(out, l.Say("Left out: wording of %s.", l.Plural(n, "given template", "given templates")))
 	}
 	return out
+}
+
+// evidenceKind says the kind of a passage, and whether a citation stands with it.
+func (l Language) evidenceKind(e concordat.Evidence) string {
+	if e.Cited {
+		return l.Say("%s, with a citation", l.Kind(e.Kind))
+	}
+	return l.Kind(e.Kind)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"concordat/segment/internal/runetab"
+	"concordat/spaced"
 )
 
 const (
@@ -29,7 +30,8 @@ const (
 // Sentence ends follow Unicode Standard Annex 29 (terminators, closing marks, full stops not before
 // a small letter) with abbreviations and initials excepted. A single line end inside a paragraph is
 // a space, unless the line is markedly shorter than its neighbours, the text is not wrapped at all,
-// or a list item follows; a blank line ends the paragraph.
+// or a list item follows; a blank line ends the paragraph. Words whose letters are written apart are
+// joined (package spaced); their place is that of all their letters.
 func Split(text string) (*Text, error) {
 	t := &Text{}
 	if err := t.Split(text); err != nil {
@@ -43,6 +45,13 @@ func (t *Text) Split(text string) error {
 	if len(text) > MaxBytes {
 		return fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
 	}
+	if runs := spaced.Find(text); len(runs) > 0 {
+		return t.splitApart(text, runs)
+	}
+	return t.split(text)
+}
+
+func (t *Text) split(text string) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
 	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]

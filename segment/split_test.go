@@ -198,6 +198,7 @@ func FuzzSplit(f *testing.F) {
 	for _, s := range []string{
 		"One two. Three four!\n\nDr. X. (Yes.) \"No.\" 1. item\n2. item", "第一句。 第二 句\n臺灣\x00國立\xff大學　　段落",
 		"\u1112\u1161\u11ab e\u0301\u0301 \u0301 ﷺ ㍻ \u202e", "ไทยไม่มีวรรคระหว่างคำ こんにちは", strings.Repeat("a", 600) + strings.Repeat("漢", 600) + strings.Repeat("か", 300),
+		"A w o r d  o r  t w o  w r i t t e n  a p a r t .  第一句 c o n n e c t e d w i t h n o g a p s",
 		"\r\n\r\n\v\f\u2028\u2029 x\r\ny", "𠀀𠀁。𝐀𝐁", "a\u3000\n\u3000\u3000b",
 	} {
 		f.Add(s)

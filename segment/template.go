@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"sync"
+
+	"concordat/spaced"
 )
 
 // Template finds the sections of a kind of document by their headings: "match each chapter exactly"
@@ -120,10 +122,11 @@ func Templates() map[string]*Template {
 }
 
 // digestVersion counts changes of the code that change what Split, Blocks or Features return.
-const digestVersion = 1
+const digestVersion = 2
 
 // Digest returns a hexadecimal digest of everything the features of a text depend on: the version
-// of the code, the rune table, the stop lists, and the dictionaries of the Chinese segmenter.
+// of the code, the rune table, the stop lists, the dictionaries of the Chinese segmenter, and how words
+// written apart are joined.
 var Digest = sync.OnceValue(func() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "concordat/segment/%d\n", digestVersion)
@@ -131,6 +134,7 @@ var Digest = sync.OnceValue(func() string {
 		sum := sha256.Sum256(b)
 		h.Write(sum[:])
 	}
+	fmt.Fprintf(h, "spaced %s\n", spaced.Digest())
 	entries, _ := stopFiles.ReadDir("data/stop")
 	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
 	for _, e := range entries {

@@ -28,6 +28,9 @@ type Submission struct {
 	Title string
 	Text  string
 	Flags []concordat.Flag // what its extraction noticed
+	// Dated is when it is from, and DatedBy who says so; empty: unknown.
+	Dated   concordat.Date
+	DatedBy concordat.DateOrigin
 }
 
 // CheckOptions say what a check compares with. The zero value asks all libraries with probes.
@@ -37,21 +40,40 @@ type CheckOptions struct {
 	Exact     bool                  // look up exact bands only: faster, finds less
 	Channel   Channel               // by what documents are nominated; zero: fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil: none
+	// Templates are given wordings besides those of the libraries: they give no score.
+	Templates []report.Template
+	// Short asks for titles, headings and other texts too short for fingerprints as well, from the
+	// least similarity ShortThreshold on, above 0 to 1; 0: 0.5.
+	Short          bool
+	ShortThreshold float64
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
 	// left out is said in the findings.
 	Candidates int
 	// Threshold is the covered share from which a report asks to be read, 0 to 1; 0: 0.3.
 	Threshold float64
-	// Forward says what other sites are asked: unmatched, all or none; empty: unmatched.
+	// Forward says which sentences the Partners are asked: ForwardUnmatched, ForwardAll or ForwardNone;
+	// empty: unmatched.
 	Forward string
+	// Partners are the other sites to ask, with the libraries of each.
+	Partners []PartnerLibraries
+	// Mirrors are the mirrored libraries of partners to compare with. They are never asked.
+	Mirrors []MirroredLibrary
+	// Standing keeps the check: documents that come later and match raise an alert, here and at
+	// partners that keep standing asks, until [Site.EndStanding].
+	Standing bool
 	// Progress, if not nil, is told how far the check is. It may be called concurrently.
 	Progress func(Progress)
 }
 
 // Progress tells how far a check is.
 type Progress struct {
-	Stage       string // fingerprint, match, search, align
-	Done, Total int
+	Stage string `json:"stage"` // fingerprint, match, search, align, partner
+	Done  int    `json:"done"`
+	Total int    `json:"total"`
+	// Partner and State are of stage partner: how far the partner is. Done counts the partners that
+	// have come to an end, of Total.
+	Partner concordat.SiteID `json:"partner,omitempty"`
+	State   PartnerState     `json:"state,omitempty"`
 }
 
 const (
@@ -80,7 +102,13 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	if o.Candidates < 0 {
 		return nil, fmt.Errorf("submission %s: %d candidates: %w", sub.ID, o.Candidates, concordat.ErrInvalid)
 	}
-	if err := o.Channel.check(); err != nil {
+	if !(o.ShortThreshold >= 0 && o.ShortThreshold <= 1) {
+		return nil, fmt.Errorf("submission %s: least similarity %v of short texts: %w: want above 0, at most 1", sub.ID, o.ShortThreshold, concordat.ErrInvalid)
+	}
+	if err := sub.Dated.Validate(); err != nil {
+		return nil, fmt.Errorf("submission %s: %w", sub.ID, err)
+	}
+	if err := errors.Join(o.Channel.check(), o.checkForward()); err != nil {
 		return nil, err
 	}
 	libraries, err := s.libraries(ctx, o.Libraries)
@@ -94,7 +122,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	if err != nil {
 		return nil, fmt.Errorf("start task: %w", err)
 	}
-	f, err := s.find(ctx, sub, o, libraries)
+	f, err := s.find(ctx, task.ID, sub, o, libraries)
 	if err == nil {
 		f.Task, f.Made = task.ID, made
 		err = s.keep(ctx, task, f)
@@ -126,18 +154,37 @@ func (s *Site) libraries(ctx context.Context, ids []concordat.LibraryID) ([]stor
 	return out, nil
 }
 
-// find does the work of a check.
-func (s *Site) find(ctx context.Context, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+// find does the work of a check. After an error the task does not stand.
+func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+	if err := o.checkForward(); err != nil {
+		return nil, err
+	}
+	f, err := s.compareAll(ctx, task, sub, o, libraries)
+	if err != nil && o.Standing {
+		if end := s.o.Store.EndStanding(context.WithoutCancel(ctx), task); !errors.Is(end, concordat.ErrNotFound) {
+			err = errors.Join(err, end)
+		}
+	}
+	return f, err
+}
+
+// compareAll compares a submission with the documents of this site, of mirrors and of partners.
+func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
 	progress := o.Progress
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	progress(Progress{"fingerprint", 0, 1})
+	progress(Progress{Stage: "fingerprint", Done: 0, Total: 1})
 	p, err := s.o.Profiler.Profile(concordat.Document{ID: sub.ID, Title: sub.Title, Text: sub.Text, Added: s.o.Now()}, o.Template)
 	if err != nil {
 		return nil, err
 	}
-	progress(Progress{"fingerprint", 1, 1})
+	progress(Progress{Stage: "fingerprint", Done: 1, Total: 1})
+	if o.Standing { // from here on, so that nothing added meanwhile is missed
+		if err := s.o.Store.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(), Sentences: p.Questions()}); err != nil {
+			return nil, err
+		}
+	}
 	q := s.query(p, o, libraries)
 	began := time.Now()
 	found, err := s.ask(ctx, p, q, o, progress)
@@ -146,8 +193,9 @@ func (s *Site) find(ctx context.Context, sub Submission, o CheckOptions, librari
 	}
 	f := &report.Findings{
 		Version: report.Version, Submission: p.Document, Scheme: p.Scheme, Sections: p.Sections, Skipped: p.Skipped,
-		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Forward: cmp.Or(o.Forward, "unmatched"),
+		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Made: s.o.Now(),
 		Threshold: cmp.Or(o.Threshold, defaultThreshold), Probe: q.Probe.String(),
+		Dated: sub.Dated, DatedBy: sub.DatedBy,
 	}
 	for _, l := range libraries {
 		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints), Missing: found.missing, Capped: found.capped, Took: time.Since(began)}
@@ -163,7 +211,36 @@ func (s *Site) find(ctx context.Context, sub Submission, o CheckOptions, librari
 	if f.Passages, err = s.align(ctx, sub.Text, found.candidates, progress); err != nil {
 		return nil, err
 	}
-	return f, nil
+	if err := s.complete(ctx, f, p, q, o); err != nil {
+		return nil, err
+	}
+	return f, s.forward(ctx, task, f, sub, &o, found.candidates, progress)
+}
+
+// complete adds to findings what does not come from comparing texts: how common wording is, what
+// libraries hand out themselves, the short texts, and the ages of the sources.
+func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Profile, q *concordat.Query, o CheckOptions) error {
+	if err := s.countCommon(ctx, q, f.Passages); err != nil {
+		return err
+	}
+	f.Templates = slices.Clone(o.Templates)
+	for _, id := range q.Libraries {
+		ts, err := s.o.Store.Templates(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, t := range ts {
+			f.Templates = append(f.Templates, report.Template{Site: s.o.ID, Library: id, Name: t.Name, Text: t.Text})
+		}
+	}
+	var err error
+	if o.Short {
+		if f.Short, err = s.findShort(ctx, p, q, o.ShortThreshold); err != nil {
+			return err
+		}
+	}
+	f.Dates, err = s.ages(ctx, f)
+	return err
 }
 
 // asked is what the libraries answered.
@@ -182,23 +259,23 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 	}
 	var prints, texts []*candidate
 	if n := len(q.Fingerprints); n > 0 && o.Channel != ChannelText {
-		progress(Progress{"match", 0, n})
+		progress(Progress{Stage: "match", Done: 0, Total: n})
 		a, err := s.o.Index.Match(ctx, q)
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)
 		}
 		prints, out.missing, out.capped = nominate(p.Questions(), a.Matches), a.Missing, a.Capped
-		progress(Progress{"match", n, n})
+		progress(Progress{Stage: "match", Done: n, Total: n})
 	}
 	if n := len(p.Windows); n > 0 && o.Channel != ChannelFingerprints {
-		progress(Progress{"search", 0, n})
+		progress(Progress{Stage: "search", Done: 0, Total: n})
 		var missing []concordat.ShardID
 		var err error
 		if texts, missing, err = s.nominateText(ctx, p, q); err != nil {
 			return nil, fmt.Errorf("search: %w", err)
 		}
 		out.missing = slices.Compact(slices.Sorted(slices.Values(append(out.missing, missing...))))
-		progress(Progress{"search", n, n})
+		progress(Progress{Stage: "search", Done: n, Total: n})
 	}
 	out.candidates, out.left = merge(prints, texts, cmp.Or(o.Candidates, defaultCandidates))
 	return out, nil
@@ -245,6 +322,8 @@ type hit struct {
 	span      concordat.Span // of the submission
 	source    concordat.Span
 	documents int
+	distance  int // bits
+	ordinal   int // of the source's sentence
 }
 
 // commonDocuments is the number of documents from which a sentence counts little for nominating.
@@ -268,7 +347,7 @@ func nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidat
 			out = append(out, c)
 			lastSentence[m.Source] = -1
 		}
-		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents})
+		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents, m.Distance, m.Ordinal})
 		if lastSentence[m.Source] == m.Sentence {
 			continue // a farther match of the same sentence
 		}
@@ -309,7 +388,7 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 				}
 			}
 			found[i] = compare(prepared, c, d)
-			progress(Progress{"align", int(done.Add(1)), len(candidates)})
+			progress(Progress{Stage: "align", Done: int(done.Add(1)), Total: len(candidates)})
 			return ctx.Err()
 		})
 	}
@@ -395,7 +474,7 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	}
 	state := concordat.TaskDone
 	for _, c := range f.Consulted {
-		if c.Answered < c.Asked {
+		if c.Answered < c.Asked || c.Err != "" {
 			state = concordat.TaskPartial
 		}
 	}

@@ -18,8 +18,12 @@ import (
 type Incoming struct {
 	ID     concordat.DocumentID
 	Title  string
+	Author string // may be empty
 	Text   string
 	Source string // the file it came from; may be empty
+	// Dated is when it is from, and DatedBy who says so; empty: unknown, or as it was known before.
+	Dated   concordat.Date
+	DatedBy concordat.DateOrigin
 }
 
 // Outcome says what became of an incoming document.
@@ -29,7 +33,7 @@ type Outcome string
 const (
 	Added     Outcome = "added"
 	Replaced  Outcome = "replaced"
-	Unchanged Outcome = "unchanged" // the same text and title were there under this scheme
+	Unchanged Outcome = "unchanged" // the same text, title, author and date were there under this scheme
 )
 
 // Ingested is a document that is in the library, durably.
@@ -49,7 +53,7 @@ const (
 
 // Ingest takes documents into a library, replacing those whose ID is there, and calls done, in
 // order, for each one that is in the library durably. It stops at the first error, of docs,
-// done or its own; everything told to done before stays. Documents with the same text, title and scheme as
+// done or its own; everything told to done before stays. Documents with the same text, title, author, date and scheme as
 // stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
 // it between two batches.
 //
@@ -134,7 +138,7 @@ func check(d Incoming) error {
 	if err := CheckName(string(d.ID)); err != nil {
 		return fmt.Errorf("document %q: %w", d.ID, err)
 	}
-	if err := checkText(d.Text); err != nil {
+	if err := errors.Join(checkText(d.Text), d.Dated.Validate()); err != nil {
 		return fmt.Errorf("document %s: %w", d.ID, err)
 	}
 	return nil
@@ -186,7 +190,7 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
 		return fmt.Errorf("document %s: %w", d.ID, err)
-	case old.Hash == hash && old.Title == d.Title && old.Scheme == s.Scheme():
+	case old.Hash == hash && old.Title == d.Title && old.Author == d.Author && old.Scheme == s.Scheme() && (d.Dated == "" || old.Dated == d.Dated && old.DatedBy == d.DatedBy):
 		in.Outcome, in.Sentences = Unchanged, old.Sentences
 		return nil
 	default:
@@ -195,6 +199,9 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	added := s.o.Now()
 	if in.Outcome == Replaced {
 		added = old.Added
+		if d.Dated == "" && (old.Hash == hash || old.DatedBy == concordat.DateGiven) {
+			d.Dated, d.DatedBy = old.Dated, old.DatedBy
+		}
 	}
 	*p, err = s.o.Profiler.ForIndex(concordat.Document{Library: lib, ID: d.ID, Title: d.Title, Added: added, Text: d.Text})
 	if err != nil {
@@ -202,8 +209,9 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	}
 	in.Sentences = len((*p).Indexed)
 	*row = store.DocumentRow{
-		Library: lib, ID: d.ID, Title: d.Title, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
+		Library: lib, ID: d.ID, Title: d.Title, Author: d.Author, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
 		Sentences: len((*p).Indexed), Characters: (*p).Characters, Scheme: s.Scheme(), Added: s.o.Now(),
+		Dated: d.Dated, DatedBy: d.DatedBy, Short: ShortPieces(*p),
 	}
 	return nil
 }
@@ -221,8 +229,13 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
+	// Before the catalogue: a document whose alerts failed is not yet in, and comes again.
+	if err := s.watch(ctx, b.profiles); err != nil {
+		return fmt.Errorf("standing checks: %w", err)
+	}
 	if err := s.o.Store.PutDocuments(ctx, b.rows); err != nil {
 		return fmt.Errorf("catalogue %d documents: %w", len(b.rows), err)
 	}
+	s.pokeEpochs()
 	return nil
 }

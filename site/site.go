@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -32,12 +33,19 @@ type Store interface {
 	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
 	Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]store.DocumentRow, error)
 	DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error
+	Templates(ctx context.Context, lib concordat.LibraryID) ([]store.Template, error)
+	ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(store.ShortText) bool) error
+	ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID, limit int) ([]store.ShortPlace, int, error)
+	ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error)
 	StartTask(ctx context.Context, t store.Task, worker string, lease time.Duration) (store.Task, error)
 	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause string) error
 	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	Findings(ctx context.Context, id concordat.TaskID) ([]byte, error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
+	askingStore
+
+	AnswerStore
 }
 
 var _ Store = (*store.DB)(nil)
@@ -55,7 +63,10 @@ type Options struct {
 
 // Site is one member of the federation.
 type Site struct {
-	o Options
+	o       Options
+	epochs  epochSets
+	stands  watchCache
+	keeping sync.Mutex // guards reading, changing and keeping the findings of a task that is done
 }
 
 // New returns a Site over what the options hand in.
@@ -69,7 +80,7 @@ func New(o Options) *Site {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Site{o: o}
+	return &Site{o: o, epochs: epochSets{poke: make(chan struct{}, 1)}}
 }
 
 // ID returns the site's identity.
@@ -121,7 +132,11 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 	if err := s.o.Index.Delete(ctx, refs...); err != nil {
 		return fmt.Errorf("delete from %s: %w", lib, err)
 	}
-	return s.o.Store.DeleteDocuments(ctx, lib, ids...)
+	if err := s.o.Store.DeleteDocuments(ctx, lib, ids...); err != nil {
+		return err
+	}
+	s.pokeEpochs()
+	return nil
 }
 
 // deletePage is how many documents of a library are deleted at a time.
@@ -150,6 +165,15 @@ func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progr
 		}
 		if done += len(ids); progress != nil {
 			progress(done)
+		}
+	}
+	shares, err := s.o.Store.Shares(ctx, lib, "")
+	if err != nil {
+		return err
+	}
+	for _, x := range shares { // they go with the library
+		if err := s.Unshare(ctx, lib, x.Partner); err != nil {
+			return err
 		}
 	}
 	return s.o.Store.DeleteLibrary(ctx, lib)

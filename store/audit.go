@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"concordat"
@@ -22,13 +23,13 @@ const auditLabel = "concordat/audit/v1"
 // AuditEntry is one line of the audit. Each holds the hash of the one before it, so a line that is
 // changed, taken out or moved breaks the chain from there on.
 type AuditEntry struct {
-	Seq    int64 // from 1, without gaps
-	At     time.Time
-	Actor  string
-	Action string
-	Detail json.RawMessage
-	Prev   string // Hash of the entry before, 64 hexadecimal digits; zeros for the first
-	Hash   string
+	Seq    int64           `json:"seq"` // from 1, without gaps
+	At     time.Time       `json:"at"`
+	Actor  string          `json:"actor"`
+	Action string          `json:"action"`
+	Detail json.RawMessage `json:"detail"`
+	Prev   string          `json:"prev"` // Hash of the entry before, 64 hexadecimal digits; zeros for the first
+	Hash   string          `json:"hash"`
 }
 
 // AuditHead names one entry and with it everything before: what somebody else keeps in order to
@@ -125,6 +126,29 @@ func (db *DB) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, 
 // the known heads, which callers keep outside the store: only they show an audit that was cut off at
 // its end or rewritten as a whole.
 func (db *DB) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
+	return VerifyEntries(func(yield func(AuditEntry, error) bool) {
+		for after := int64(0); ; {
+			es, err := db.Audit(ctx, after, MaxPage)
+			if err != nil {
+				yield(AuditEntry{}, err)
+				return
+			}
+			for _, e := range es {
+				if !yield(e, nil) {
+					return
+				}
+				// A number that does not ascend ends the walk with an error before it is asked again.
+				after = e.Seq
+			}
+			if len(es) < MaxPage {
+				return
+			}
+		}
+	}, known...)
+}
+
+// VerifyEntries is VerifyAudit for entries from elsewhere, such as a partner's export.
+func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (AuditHead, error) {
 	want := make(map[int64]string, len(known))
 	last := int64(0)
 	for _, h := range known {
@@ -135,24 +159,24 @@ func (db *DB) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, e
 		last = max(last, h.Seq)
 	}
 	head := AuditHead{Hash: auditRoot}
-	for {
-		es, err := db.Audit(ctx, head.Seq, MaxPage)
+	for e, err := range entries {
 		if err != nil {
 			return AuditHead{}, err
 		}
-		for _, e := range es {
-			if err := head.step(e, want); err != nil {
-				return AuditHead{}, db.fail(err, "verify audit: entry %d", e.Seq)
-			}
-		}
-		if len(es) < MaxPage {
-			break
+		if err := head.step(e, want); err != nil {
+			return AuditHead{}, fmt.Errorf("verify audit: entry %d: %w", e.Seq, err)
 		}
 	}
 	if last > head.Seq {
 		return AuditHead{}, fmt.Errorf("verify audit: %w: entry %d was known, the last is %d", concordat.ErrCorrupt, last, head.Seq)
 	}
 	return head, nil
+}
+
+// AuditHead returns the end of the audit; Seq 0 where it is empty.
+func (db *DB) AuditHead(ctx context.Context) (AuditHead, error) {
+	h, err := db.read().auditHead(ctx)
+	return h, db.fail(err, "audit head")
 }
 
 // step moves h on to the next entry e.

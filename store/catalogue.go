@@ -13,6 +13,7 @@ type DocumentRow struct {
 	Library    concordat.LibraryID
 	ID         concordat.DocumentID
 	Title      string
+	Author     string // for people, as its file names it; empty: unknown
 	Hash       string // SHA-256 of the text, hexadecimal
 	Source     string // path of the file it came from, as given to PutSourceState; empty: none
 	Bytes      int64  // of the text
@@ -25,15 +26,22 @@ type DocumentRow struct {
 	// of the row that brought it), and how many texts there have been, from 1.
 	Changed  time.Time
 	Revision int
+	// Dated is when the document is from, and DatedBy who says so; zero: unknown.
+	Dated   concordat.Date
+	DatedBy concordat.DateOrigin
+	// Short are the pieces too short for a fingerprint, for PutDocuments; nil: they are not known, and
+	// those noted before are forgotten. It is not read back; ShortKnown tells whether they are noted.
+	Short      []ShortPiece
+	ShortKnown bool
 }
 
-const documentColumns = `library, id, title, hash, source, bytes, sentences, characters, scheme, added, changed, revision`
+const documentColumns = `library, id, title, hash, source, bytes, sentences, characters, scheme, added, changed, revision, dated, dated_by, short, author`
 
 func scanDocument(s scanner) (DocumentRow, error) {
 	var d DocumentRow
 	var added, changed int64
 	err := s.Scan(&d.Library, &d.ID, &d.Title, &d.Hash, &d.Source, &d.Bytes, &d.Sentences, &d.Characters,
-		&d.Scheme, &added, &changed, &d.Revision)
+		&d.Scheme, &added, &changed, &d.Revision, &d.Dated, &d.DatedBy, &d.ShortKnown, &d.Author)
 	d.Added, d.Changed = instant(added), instant(changed)
 	return d, err
 }
@@ -53,19 +61,23 @@ func (db *DB) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	}
 	err := db.write(ctx, func(c conn) error {
 		put, err := c.prepare(ctx, `INSERT INTO document (`+documentColumns+`)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
 			ON CONFLICT (library, id) DO UPDATE SET
 				changed  = CASE WHEN document.hash = excluded.hash THEN document.changed ELSE excluded.changed END,
 				revision = CASE WHEN document.hash = excluded.hash THEN document.revision ELSE document.revision + 1 END,
 				title = excluded.title, hash = excluded.hash, source = excluded.source, bytes = excluded.bytes,
-				sentences = excluded.sentences, characters = excluded.characters, scheme = excluded.scheme`)
+				sentences = excluded.sentences, characters = excluded.characters, scheme = excluded.scheme,
+				dated = excluded.dated, dated_by = excluded.dated_by, short = excluded.short, author = excluded.author`)
 		if err != nil {
 			return err
 		}
 		defer put.Close()
 		for _, d := range rows {
 			_, err := put.ExecContext(ctx, d.Library, d.ID, prose(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
-				d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added))
+				d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), d.Dated, d.DatedBy, d.Short != nil, prose(d.Author))
+			if err == nil {
+				err = c.putShort(ctx, d.Library, d.ID, d.Short)
+			}
 			if err != nil {
 				return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
 			}
@@ -83,6 +95,12 @@ func checkDocument(d DocumentRow) error {
 		return err
 	}
 	if err := checkName("hash", d.Hash); err != nil {
+		return err
+	}
+	if err := d.Dated.Validate(); err != nil {
+		return err
+	}
+	if err := checkShort(d.Short); err != nil {
 		return err
 	}
 	return checkName("scheme", d.Scheme)
@@ -134,6 +152,9 @@ func (db *DB) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids 
 		defer document.Close()
 		for _, id := range ids {
 			if _, err := source.ExecContext(ctx, lib, lib, id); err != nil {
+				return err
+			}
+			if err := c.dropShort(ctx, lib, id); err != nil {
 				return err
 			}
 			if _, err := document.ExecContext(ctx, lib, id); err != nil {

@@ -19,13 +19,9 @@ type Library struct {
 	Documents int // counted by the store; not read from a caller
 }
 
-// Policy is what the owner of a library allows and wants. The zero value keeps the library within
-// its site.
+// Policy is what the owner of a library wants of it, for everyone; to whom it is open stands in a
+// Share for each partner.
 type Policy struct {
-	// MayAsk lists the partner sites that may ask this library; empty: none.
-	MayAsk []concordat.SiteID `json:"may_ask,omitempty"`
-	// Show is the most that a partner is told about a match; empty: ShowNothing.
-	Show concordat.Show `json:"show,omitempty"`
 	// Forward is the forwarding of checks against this library: unmatched, all or none; empty:
 	// the site's setting.
 	Forward string `json:"forward,omitempty"`
@@ -39,20 +35,10 @@ type Policy struct {
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
 func (p Policy) Validate() error {
-	switch p.Show {
-	case "", concordat.ShowNothing, concordat.ShowExists, concordat.ShowCounts, concordat.ShowMetadata, concordat.ShowOverlap, concordat.ShowPassage:
-	default:
-		return fmt.Errorf("%w: show %q", concordat.ErrInvalid, p.Show)
-	}
 	switch p.Forward {
 	case "", "unmatched", "all", "none":
 	default:
 		return fmt.Errorf("%w: forward %q", concordat.ErrInvalid, p.Forward)
-	}
-	for _, s := range p.MayAsk {
-		if err := checkName("site", s); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -20,6 +20,8 @@ const MaxAttempts = 3
 // Task is a check with its place in the queue.
 type Task struct {
 	concordat.Task
+	Owner string // the account that wants it; empty: the command line
+	Batch string // names those that were handed in together; may be empty
 	// Request is what the task is to do, in the caller's own form.
 	Request []byte
 
@@ -33,19 +35,19 @@ type Task struct {
 	Lease    time.Time // end of the claim; zero: not running
 }
 
-const taskColumns = `seq, id, state, title, cause, request, made, started, finished, attempts, worker, lease_until`
+const taskColumns = `seq, id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch`
 
 func scanTask(s scanner) (Task, error) {
 	var t Task
 	var made, started, finished, lease int64
 	err := s.Scan(&t.Seq, &t.ID, &t.State, &t.Title, &t.Cause, &t.Request, &made, &started, &finished,
-		&t.Attempts, &t.Worker, &lease)
+		&t.Attempts, &t.Worker, &lease, &t.Owner, &t.Batch)
 	t.Made, t.Started, t.Finished, t.Lease = instant(made), instant(started), instant(finished), instant(lease)
 	return t, err
 }
 
-// CreateTask puts a task at the end of the queue; of t the ID, Title, Made and Request are read. It
-// fails with concordat.ErrExists where the id is taken.
+// CreateTask puts a task at the end of the queue; of t the ID, Title, Made, Owner, Batch and
+// Request are read. It fails with concordat.ErrExists where the id is taken.
 func (db *DB) CreateTask(ctx context.Context, t Task) error {
 	_, err := db.insertTask(ctx, t, concordat.TaskQueued, "", 0)
 	return db.fail(err, "create task %s", t.ID)
@@ -77,9 +79,9 @@ func (db *DB) insertTask(ctx context.Context, t Task, state concordat.State, wor
 	err := db.write(ctx, func(c conn) error {
 		var err error
 		t, err = scanTask(c.row(ctx, `INSERT INTO task
-			(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until)
-			VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?) RETURNING `+taskColumns,
-			t.ID, state, prose(t.Title), request, stamp(t.Made), started, attempts, worker, until))
+			(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch)
+			VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?, ?, ?) RETURNING `+taskColumns,
+			t.ID, state, prose(t.Title), request, stamp(t.Made), started, attempts, worker, until, prose(t.Owner), prose(t.Batch)))
 		return err
 	})
 	return t, err
@@ -193,6 +195,50 @@ func (db *DB) Tasks(ctx context.Context, before int64, limit int) ([]Task, error
 	ts, err := collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE seq < ? ORDER BY seq DESC LIMIT ?`, before, page(limit))
 	return ts, db.fail(err, "list tasks")
+}
+
+// OwnTasks is Tasks of one owner.
+func (db *DB) OwnTasks(ctx context.Context, owner string, before int64, limit int) ([]Task, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	ts, err := collect(ctx, db.read(), scanTask,
+		`SELECT `+taskColumns+` FROM task WHERE owner = ? AND seq < ? ORDER BY seq DESC LIMIT ?`, owner, before, page(limit))
+	return ts, db.fail(err, "list tasks of %s", owner)
+}
+
+// Ahead returns the number of tasks that are claimed before t: those queued earlier, and those that
+// are running.
+func (db *DB) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
+	err = db.read().row(ctx, `SELECT
+		(SELECT COUNT(*) FROM task WHERE state = ? AND seq < ?), (SELECT COUNT(*) FROM task WHERE state = ?)`,
+		concordat.TaskQueued, t.Seq, concordat.TaskRunning).Scan(&queued, &running)
+	return queued, running, db.fail(err, "tasks before %s", t.ID)
+}
+
+// CancelTask ends a queued or running task as failed with the cause; its worker meets ErrLease. A
+// task that has ended stays as it is. It fails with concordat.ErrNotFound where there is no such task.
+func (db *DB) CancelTask(ctx context.Context, id concordat.TaskID, cause string) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,
+			concordat.TaskFailed, prose(cause), stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
+		if err != nil || n == 1 {
+			return err
+		}
+		var found string
+		return c.row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found)
+	})
+	return db.fail(err, "cancel task %s", id)
+}
+
+// ReclaimTasks puts the running tasks of the worker back into the queue: for one that starts and
+// knows that no other of its name lives. A task begun MaxAttempts times is given up by ClaimTask.
+func (db *DB) ReclaimTasks(ctx context.Context, worker string) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)
+		return err
+	})
+	return db.fail(err, "reclaim tasks of %s", worker)
 }
 
 // DeleteTask forgets a task in whatever state with its findings and results; its worker meets

@@ -22,14 +22,17 @@ import (
 )
 
 func (a *app) addCommand() *cobra.Command {
-	var library string
+	var library, date string
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "add --library L PATH...",
 		Short: "Take files, folders and tables into a library",
 		Long: `Add takes documents into a library: files and folders of them (a document's id is its path below
 the given folder, or the file's name), and tables: .tsv with the columns id, title, text or id, text
-and no header, .jsonl with the keys id, title, text; tables may end in .gz or .zst.
+and no header, .jsonl with the keys id, title, author, text, date; tables may end in .gz or .zst.
+
+The date of a document is what --date or the table says, else what the file's metadata says, else
+unknown; reports show which source of a passage is the oldest known.
 
 A file that cannot be read is reported with a reason, and the rest goes on (exit code 3). Adding the
 same again changes nothing; a changed file replaces its document. An interrupted run goes on where
@@ -52,7 +55,11 @@ it was when repeated.`,
 				if err != nil {
 					return err
 				}
-				ad := &adder{a: a, o: o, library: l.ID, failures: failures{a: a}}
+				given, err := concordat.ParseDate(date)
+				if err != nil {
+					return usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", date)
+				}
+				ad := &adder{a: a, o: o, date: given, library: l.ID, failures: failures{a: a}}
 				if dryRun {
 					return ad.dryRun(cmd.Context(), files)
 				}
@@ -61,6 +68,7 @@ it was when repeated.`,
 		},
 	}
 	c.Flags().StringVarP(&library, "library", "l", "", "library to add to")
+	c.Flags().StringVar(&date, "date", "", "when the documents are from: YYYY, YYYY-MM or YYYY-MM-DD")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say which files would be read")
 	return c
 }
@@ -70,6 +78,7 @@ type adder struct {
 	a        *app
 	o        *opened
 	library  concordat.LibraryID
+	date     concordat.Date // of all documents; empty: what each says
 	failures failures
 	bar      bar
 
@@ -105,6 +114,9 @@ func (ad *adder) dryRun(ctx context.Context, files []input) error {
 
 // unchangedFile reports whether an earlier run has handled the file as it is now.
 func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
+	if ad.date != "" {
+		return false // the text may be as it was, the date need not
+	}
 	s, err := ad.o.store.SourceState(ctx, ad.library, absolute(f.path))
 	return err == nil && s.Unchanged(f.size, f.modified)
 }
@@ -128,7 +140,7 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	ad.pending = map[concordat.DocumentID]store.SourceState{}
 	ad.owner = map[concordat.DocumentID]string{}
 	ad.bar = ad.a.bar(int64(len(files)), "adding")
-	r := ad.a.reader(extraction(ad.o.config))
+	r := ad.a.reader(extraction(ad.o.config), len(files))
 	r.own = true
 	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
 	ad.bar.done()
@@ -226,7 +238,8 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			id += "!/" + member
 		}
-		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Text: item.Result.Text, Source: absolute(e.path)}
+		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: absolute(e.path)}
+		d.Dated, d.DatedBy = dateOf(string(ad.date), item.Result)
 		if i == len(e.items)-1 {
 			ad.note(d.ID, state)
 		}
@@ -246,6 +259,9 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 	stopped := errors.New("stopped")
 	var held *site.Incoming
 	pass := func(d site.Incoming) error {
+		if ad.date != "" {
+			d.Dated, d.DatedBy = ad.date, concordat.DateGiven
+		}
 		if !ad.own(d, f.path, yield) || !yield(d, nil) {
 			return stopped
 		}
@@ -290,6 +306,17 @@ func (ad *adder) own(d site.Incoming, path string, yield func(site.Incoming, err
 	}
 	ad.owner[d.ID] = path
 	return true
+}
+
+// dateOf returns the date of a document: the given one, else that of its file.
+func dateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
+	if given != "" {
+		return concordat.Date(given), concordat.DateGiven
+	}
+	if d, err := concordat.ParseDate(r.Date); err == nil && d != "" {
+		return d, concordat.DateOfFile
+	}
+	return "", ""
 }
 
 // note remembers that id is the last document of a file.

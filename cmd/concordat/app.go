@@ -14,6 +14,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"concordat"
+	"concordat/cluster"
 	"concordat/config"
 	"concordat/index"
 	"concordat/profile"
@@ -29,6 +31,10 @@ type app struct {
 	json, quiet    bool
 
 	mu sync.Mutex // guards stdout
+
+	signing sync.Once // finds what follows
+	sign    *signer
+	signErr error
 }
 
 // Names within the folder of a site.
@@ -63,8 +69,10 @@ type opened struct {
 	config   *config.Config
 	store    *store.DB
 	profiler *profile.Profiler
-	shard    *index.Shard // nil unless opened with withIndex
-	lock     *os.File     // nil with storeOnly
+	// With withIndex either shard, and with it the lock, or remote, where another process serves the site.
+	shard  *index.Shard
+	remote *cluster.Remote
+	lock   *os.File // nil with storeOnly
 }
 
 // what says which parts of a site a command needs.
@@ -106,11 +114,19 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	}
 	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
 	if w >= locked {
-		if o.lock, err = lockIndex(o.dir); err != nil {
+		o.lock, err = lockIndex(o.dir)
+		if w == withIndex && errors.Is(err, concordat.ErrLocked) {
+			if _, down := serving(ctx, o.dir); down == nil {
+				err = nil
+				o.remote = cluster.Dial(filepath.Join(o.dir, socketName), "00")
+				options.Index = o.remote
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if w == withIndex {
+	if w == withIndex && o.remote == nil {
 		if err := finishReindex(o.dir); err != nil {
 			return err
 		}
@@ -132,6 +148,9 @@ func (o *opened) Close() error {
 	var errs []error
 	if o.shard != nil {
 		errs = append(errs, o.shard.Close())
+	}
+	if o.remote != nil {
+		errs = append(errs, o.remote.Close())
 	}
 	if o.store != nil {
 		errs = append(errs, o.store.Close())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -29,8 +28,11 @@ var formats = []string{"html", "json", "csv", "text"}
 // checkFlags are the flags of check.
 type checkFlags struct {
 	libraries, exclude []string
-	template, forward  string
-	channel            string
+	templates          []string
+	forward, channel   string
+	date               string
+	short              bool
+	shortThreshold     float64
 	exact, complete    bool
 	threshold, failOn  float64
 	candidates         int
@@ -59,7 +61,10 @@ several submissions, to files in that folder.`,
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search (repeatable; default all)")
 	fl.StringArrayVar(&f.exclude, "exclude", nil, "document not to be shown, as LIBRARY/ID (repeatable): an earlier version of the submission")
-	fl.StringVar(&f.template, "template", "", "section template of the submission")
+	fl.StringArrayVar(&f.templates, "template", nil, "name of the section template of the submission, or a file of any format whose wording gives no score: a form, a cover page (repeatable)")
+	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
+	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.5)")
+	fl.StringVar(&f.date, "date", "", "when the submission is from: YYYY, YYYY-MM or YYYY-MM-DD (default: what its file says)")
 	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
 	fl.StringVar(&f.channel, "channel", "both", "by what source documents are nominated: both, fingerprints (fastest) or text")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
@@ -86,18 +91,30 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	if f.candidates < 0 {
 		return usagef("--candidates %d: must not be negative", f.candidates)
 	}
-	return cmp.Or(share("threshold", f.threshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
+	if _, err := concordat.ParseDate(f.date); err != nil {
+		return usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", f.date)
+	}
+	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
 }
 
 // outFlags say where a report goes, and in which form.
-type outFlags struct{ out, format string }
+type outFlags struct{ out, format, language string }
 
 func (f *outFlags) add(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.out, "out", "o", "", "file for the report, - for stdout; a folder for several")
 	fl.StringVarP(&f.format, "format", "f", "", "form of the report: "+strings.Join(formats, ", ")+" (default: by --out's ending, else html)")
+	addLanguage(fl, &f.language)
+}
+
+// addLanguage adds the flag for the language of a report.
+func addLanguage(fl *pflag.FlagSet, language *string) {
+	fl.StringVar(language, "language", "", "language of the words of the report: en or zh (default: configuration, en)")
 }
 
 func (f *outFlags) validate() error {
+	if _, err := report.ParseLanguage(f.language); err != nil {
+		return usagef("--language %s: want en or zh", f.language)
+	}
 	if f.format == "" {
 		f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(f.out)), ".")
 		switch f.format {
@@ -120,6 +137,7 @@ func (f *outFlags) validate() error {
 // ruleFlags say what of the findings counts.
 type ruleFlags struct {
 	quotes, bibliography     bool
+	citations, countTemplate bool
 	minMatch, commonAbove    int
 	minSource                float64
 	sources, sections, kinds []string
@@ -129,12 +147,14 @@ type ruleFlags struct {
 func (f *ruleFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.quotes, "exclude-quotes", false, "quotations do not count")
 	fl.BoolVar(&f.bibliography, "exclude-bibliography", false, "the list of references does not count")
+	fl.BoolVar(&f.citations, "exclude-citations", false, "the marks of citations, such as (Author, 2020), do not count")
+	fl.BoolVar(&f.countTemplate, "count-templates", false, "wording of the libraries' templates, and of --template, counts")
 	fl.IntVar(&f.minMatch, "min-match", 0, "matches below this many letters do not count")
 	fl.Float64Var(&f.minSource, "min-source", 0, "sources below this share of the submission do not count")
 	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")
 	fl.StringArrayVar(&f.sections, "exclude-section", nil, "section of the template that does not count (repeatable)")
 	fl.StringArrayVar(&f.kinds, "exclude-kind", nil, "kind of evidence that does not count: verbatim, near, paraphrase, summary (repeatable)")
-	fl.StringArrayVar(&f.templates, "exclude-template", nil, "text file whose wording does not count: a form, a task sheet (repeatable)")
+	fl.StringArrayVar(&f.templates, "exclude-template", nil, "file of any format whose wording does not count: a form, a task sheet (repeatable)")
 	fl.IntVar(&f.commonAbove, "common-above", 0, "wording in more documents than this is common and does not count (default 20, negative: never)")
 }
 
@@ -154,8 +174,10 @@ func (f *ruleFlags) validate() error {
 }
 
 // rules returns the rules of the flags over those of the configuration.
-func (f *ruleFlags) rules(o *opened) (report.Rules, error) {
+func (f *ruleFlags) rules(ctx context.Context, a *app, o *opened) (report.Rules, error) {
 	r := defaultRules(o.config)
+	r.ExcludeCitations = r.ExcludeCitations || f.citations
+	r.CountTemplates = f.countTemplate
 	r.ExcludeQuotes = r.ExcludeQuotes || f.quotes
 	r.ExcludeBibliography = r.ExcludeBibliography || f.bibliography
 	r.MinCharacters = cmp.Or(f.minMatch, r.MinCharacters)
@@ -170,11 +192,11 @@ func (f *ruleFlags) rules(o *opened) (report.Rules, error) {
 		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
 	}
 	for _, path := range f.templates {
-		b, err := os.ReadFile(path)
+		text, err := a.wording(ctx, o, path)
 		if err != nil {
-			return r, usage(err)
+			return r, err
 		}
-		r.ExcludeTemplate = append(r.ExcludeTemplate, string(bytes.ToValidUTF8(b, []byte("\ufffd"))))
+		r.ExcludeTemplate = append(r.ExcludeTemplate, text)
 	}
 	return r, nil
 }
@@ -202,16 +224,20 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	if err != nil {
 		return err
 	}
-	options, err := f.options(ctx, o)
+	options, err := f.options(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	rules, err := f.rules.rules(o)
+	rules, err := f.rules.rules(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	r := a.reader(extraction(o.config))
-	c := checker{a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, failures: failures{a: a}}
+	language, err := o.language(f.out.language)
+	if err != nil {
+		return err
+	}
+	r := a.reader(extraction(o.config), len(files))
+	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, failures: failures{a: a}}
 	for _, file := range files {
 		if err = c.file(ctx, r, file); err != nil {
 			break
@@ -229,9 +255,10 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	return c.failures.err()
 }
 
-func (f *checkFlags) options(ctx context.Context, o *opened) (site.CheckOptions, error) {
+func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.CheckOptions, error) {
 	out := site.CheckOptions{Exact: f.exact || o.config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
-		Threshold: cmp.Or(f.threshold, o.config.Check.Threshold), Forward: cmp.Or(f.forward, o.config.Check.Forward)}
+		Threshold: cmp.Or(f.threshold, o.config.Check.Threshold), Forward: cmp.Or(f.forward, o.config.Check.Forward),
+		Short: f.short || o.config.Check.Short, ShortThreshold: cmp.Or(f.shortThreshold, o.config.Check.ShortThreshold)}
 	for _, name := range f.libraries {
 		l, err := o.library(ctx, name)
 		if err != nil {
@@ -253,8 +280,30 @@ func (f *checkFlags) options(ctx context.Context, o *opened) (site.CheckOptions,
 	if out.Channel, err = channelFlag(f.channel); err != nil {
 		return out, err
 	}
-	out.Template, err = o.template(f.template)
-	return out, err
+	return out, f.setTemplates(ctx, a, o, &out)
+}
+
+// setTemplates takes each --template as the section template of that name, or as a file of wording.
+func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *site.CheckOptions) error {
+	for _, name := range f.templates {
+		t, err := o.template(name)
+		if info, e := os.Stat(name); err != nil && e == nil && info.Mode().IsRegular() {
+			text, err := a.wording(ctx, o, name)
+			if err != nil {
+				return err
+			}
+			out.Templates = append(out.Templates, report.Template{Name: filepath.Base(name), Text: text})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if out.Template != nil {
+			return usagef("--template %s: the submission has one section template", name)
+		}
+		out.Template = t
+	}
+	return nil
 }
 
 // checker is one run of check.
@@ -264,6 +313,7 @@ type checker struct {
 	f        *checkFlags
 	options  site.CheckOptions
 	rules    report.Rules
+	language report.Language
 	several  bool            // reports go to a folder
 	names    map[string]bool // of reports written there
 	failures failures
@@ -287,6 +337,7 @@ func (c *checker) file(ctx context.Context, r *reader, file input) error {
 		}
 		sub := site.Submission{ID: concordat.DocumentID(filepath.ToSlash(item.Path)), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
 			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
+		sub.Dated, sub.DatedBy = dateOf(c.f.date, item.Result)
 		name := file.name
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			name += "!/" + member
@@ -317,6 +368,7 @@ func (c *checker) one(ctx context.Context, sub site.Submission, name string) err
 		return err
 	}
 	rep := report.Build(f, c.rules)
+	rep.Language = c.language
 	c.reached = c.reached || c.f.failOn > 0 && rep.Scores.Covered >= c.f.failOn
 	for _, asked := range f.Consulted {
 		c.incomplete = c.incomplete || asked.Answered < asked.Asked
@@ -340,7 +392,7 @@ func isFolder(path string) bool {
 // give writes a report where the flags say.
 func (a *app) give(rep *report.Report, f outFlags) error {
 	if a.json {
-		if err := a.line(rep); err != nil {
+		if err := a.reportLine(rep); err != nil {
 			return err
 		}
 	}
@@ -353,9 +405,9 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 		if a.json {
 			return nil
 		}
-		return writeReport(a.stdout, rep, f.format)
+		return a.writeReport(a.stdout, rep, f.format)
 	}
-	if err := writeFile(f.out, rep, f.format); err != nil {
+	if err := a.writeFile(f.out, rep, f.format); err != nil {
 		return err
 	}
 	if a.json {
@@ -391,12 +443,12 @@ func (c *checker) fileName(name string) string {
 }
 
 // writeFile writes a report beside path and renames it, so that path never holds half of one.
-func writeFile(path string, rep *report.Report, format string) error {
+func (a *app) writeFile(path string, rep *report.Report, format string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
 	if err != nil {
 		return err
 	}
-	err = writeReport(tmp, rep, format)
+	err = a.writeReport(tmp, rep, format)
 	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
@@ -407,10 +459,14 @@ func writeFile(path string, rep *report.Report, format string) error {
 	return nil
 }
 
-func writeReport(w io.Writer, rep *report.Report, format string) error {
+func (a *app) writeReport(w io.Writer, rep *report.Report, format string) error {
 	switch format {
 	case "json":
-		return report.WriteJSON(w, rep)
+		b, err := a.reportJSON(rep)
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		return err
 	case "csv":
 		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
 	case "text":

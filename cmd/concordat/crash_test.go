@@ -123,7 +123,8 @@ func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged
 			}
 		}
 	}
-	return acknowledged, errs.String(), c.Wait()
+	err = c.Wait() // its standard error is whole only then
+	return acknowledged, errs.String(), err
 }
 
 const bigDocuments = 6000

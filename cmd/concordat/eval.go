@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"concordat"
 	"concordat/eval"
+	"concordat/profile"
 	"concordat/site"
 )
 
@@ -22,7 +26,7 @@ func channelFlag(name string) (site.Channel, error) {
 func (a *app) evalCommand() *cobra.Command {
 	c := &cobra.Command{Use: "eval", Short: "Measure detection on documents with known reuse, in PAN's formats", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.evalAlign(), a.evalRetrieve(), a.evalScore())
+	c.AddCommand(a.evalAlign(), a.evalRetrieve(), a.evalScore(), a.evalFederate(), a.evalCalibrate())
 	return c
 }
 
@@ -126,4 +130,38 @@ func (a *app) printMeasure(group string, m eval.Measure) error {
 	}
 	a.say("%-28s %s", group, m)
 	return nil
+}
+
+func (a *app) evalCalibrate() *cobra.Command {
+	var library, labels, scheme string
+	c := &cobra.Command{Use: "calibrate --library DIR --labels FILE", Short: "Measure what the document score means on documents of your own", Args: cobra.NoArgs,
+		Long: `Calibrate indexes the .txt files below --library, checks every document of the labels file, lines "path TAB class
+TAB reused" or "... clean" with paths relative to the file, and prints how many documents of each class reach
+each score, with the 95 % interval of the rate in percent.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if library == "" || labels == "" {
+				return usagef("--library must name a folder and --labels a file")
+			}
+			rows, err := eval.Calibrate(cmd.Context(), library, labels, scheme)
+			if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, fs.ErrNotExist) {
+				return usage(err)
+			}
+			if err != nil {
+				return err
+			}
+			if !a.json {
+				return eval.WriteDistribution(a.stdout, rows)
+			}
+			for _, r := range rows {
+				if err := a.line(map[string]any{"group": r.Group, "class": r.Class, "reuse": r.Reuse, "documents": r.N, "not_measured": r.Unmeasured,
+					"median": r.Median, "thresholds": eval.ScoreThresholds, "reached": r.Above}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	c.Flags().StringVar(&library, "library", "", "folder of the library's documents")
+	c.Flags().StringVar(&labels, "labels", "", "file that says of each submission whether it reuses the library")
+	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
+	return c
 }

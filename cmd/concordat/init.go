@@ -128,7 +128,7 @@ func (a *app) libraryCommand() *cobra.Command {
 			})
 		},
 	}
-	c.AddCommand(create, list, a.librarySet(), a.libraryDelete())
+	c.AddCommand(create, list, a.librarySet(), a.libraryDelete(), a.libraryTemplate(), a.libraryBoilerplate())
 	return c
 }
 

@@ -148,9 +148,11 @@ type reader struct {
 	err     error
 }
 
-// reader returns the extractor of the program: compiled parts are kept in the user's cache folder.
-func (a *app) reader(limits sandbox.Options) *reader {
+// reader returns the extractor of the program for so many files: compiled parts are kept in the user's
+// cache folder.
+func (a *app) reader(limits sandbox.Options, files int) *reader {
 	r := &reader{options: limits}
+	r.options.Files = files
 	if cache, err := os.UserCacheDir(); err == nil {
 		r.options.CacheDir = filepath.Join(cache, "concordat")
 	}
@@ -171,6 +173,15 @@ func (r *reader) read(ctx context.Context, f input) ([]sandbox.Item, error) {
 		return nil, fmt.Errorf("start extraction: %w", r.err)
 	}
 	return r.runner.File(ctx, f.path)
+}
+
+// open returns the texts of an open file of the given name and size, as read does, in a child.
+func (r *reader) open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
+	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
+	if r.err != nil {
+		return nil, fmt.Errorf("start extraction: %w", r.err)
+	}
+	return r.runner.Stream(ctx, name, f, size)
 }
 
 // mostPlain bounds the plain text that is read in this process, in bytes.

@@ -92,7 +92,7 @@ func explain(err error) string {
 		is     error
 		advice string
 	}{
-		{concordat.ErrLocked, "another concordat process works on this site; wait for it to end"},
+		{concordat.ErrLocked, "another concordat process works on this site; wait for it to end, or stop concordat serve"},
 		{concordat.ErrScheme, "run concordat reindex, or set the scheme back"},
 		{concordat.ErrCorrupt, "restore the folder from a backup, or run concordat reindex"},
 		{concordat.ErrDiskFull, "free some space and run the same command again; nothing acknowledged is lost"},
@@ -132,7 +132,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 	f.BoolVar(&a.json, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress")
 	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.reportCommand(),
-		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.benchCommand(), a.evalCommand(), a.screenCommand(), a.configCommand(), a.versionCommand())
+		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.benchCommand(), a.evalCommand(), a.screenCommand(), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.serveCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
+	a.answerCommands(root)
 	requireArgs(root)
 	return root
 }

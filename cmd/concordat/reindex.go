@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/index"
+	"concordat/site"
 	"concordat/store"
 )
 
@@ -144,6 +145,7 @@ func (o *opened) reindexBatch(ctx context.Context, to *index.Shard, docs []*conc
 				return fmt.Errorf("catalogue row of %s/%s: %w", d.Library, d.ID, err)
 			}
 			row.Sentences, row.Characters, row.Scheme = len(p.Indexed), p.Characters, p.Scheme
+			row.Short = site.ShortPieces(p)
 			profiles[i], rows[i] = p, row
 			return nil
 		})

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	c := &cobra.Command{Use: "report", Short: "List, show and export the reports of earlier checks", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "report", Short: "List, show, export and verify the reports of checks", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var limit int
 	list := &cobra.Command{
@@ -23,18 +23,20 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	list.Flags().IntVar(&limit, "limit", 50, "most checks listed")
 	var showRules ruleFlags
+	var showLanguage string
 	show := &cobra.Command{
 		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withReport(cmd.Context(), args[0], &showRules, func(rep *report.Report) error {
+			return a.withReport(cmd.Context(), args[0], &showRules, showLanguage, func(rep *report.Report) error {
 				if a.json {
-					return a.line(rep)
+					return a.reportLine(rep)
 				}
 				return report.WriteText(a.stdout, rep)
 			})
 		},
 	}
 	showRules.add(show.Flags())
+	addLanguage(show.Flags(), &showLanguage)
 	var exportRules ruleFlags
 	var out outFlags
 	export := &cobra.Command{
@@ -46,12 +48,12 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return a.withReport(cmd.Context(), args[0], &exportRules, func(rep *report.Report) error { return a.give(rep, out) })
+			return a.withReport(cmd.Context(), args[0], &exportRules, out.language, func(rep *report.Report) error { return a.give(rep, out) })
 		},
 	}
 	out.add(export.Flags())
 	exportRules.add(export.Flags())
-	c.AddCommand(list, show, export)
+	c.AddCommand(list, show, export, a.reportVerify())
 	return c
 }
 
@@ -74,7 +76,7 @@ func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
 }
 
 // withReport calls f with the report of a task by the given rules.
-func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, f func(*report.Report) error) error {
+func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, language string, f func(*report.Report) error) error {
 	if err := rules.validate(); err != nil {
 		return err
 	}
@@ -86,10 +88,14 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, f fun
 		if err != nil {
 			return err
 		}
-		r, err := rules.rules(o)
+		r, err := rules.rules(ctx, a, o)
 		if err != nil {
 			return err
 		}
-		return f(report.Build(found, r))
+		rep := report.Build(found, r)
+		if rep.Language, err = o.language(language); err != nil {
+			return err
+		}
+		return f(rep)
 	})
 }

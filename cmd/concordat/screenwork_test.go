@@ -54,7 +54,7 @@ func (s *testSite) add(library string, rows [][2]string) {
 }
 
 // lines returns the JSON lines of an output, by type.
-func lines(t *testing.T, out string) map[string][]map[string]any {
+func typedLines(t *testing.T, out string) map[string][]map[string]any {
 	t.Helper()
 	all := map[string][]map[string]any{}
 	for line := range strings.Lines(out) {
@@ -152,7 +152,7 @@ func TestScreenGoesOn(t *testing.T) {
 			}
 			args := []string{"screen", "--library", "l", "--method", method, "--work", work, "--json"}
 			want, _ := s.run(0, args...)
-			if n := len(lines(t, want)["pair"]); n < 15 {
+			if n := len(typedLines(t, want)["pair"]); n < 15 {
 				t.Fatalf("%d pairs, want some", n)
 			}
 			if left, _ := filepath.Glob(filepath.Join(work, "*")); len(left) > 0 {
@@ -180,12 +180,12 @@ func TestScreenGoesOn(t *testing.T) {
 			if results(t, got) != results(t, want) {
 				t.Errorf("going on gave another answer:\n%s\nwant\n%s", got, want)
 			}
-			if n := lines(t, got)["summary"][0]["resumed"].(float64); n != 149 || !strings.Contains(errs, "149 documents are prepared") {
+			if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 149 || !strings.Contains(errs, "149 documents are prepared") {
 				t.Errorf("%v documents of the earlier run: %s", n, errs)
 			}
 			stop()
 			got, _ = s.run(0, args...)
-			if n := lines(t, got)["summary"][0]["resumed"].(float64); n != 150 || results(t, got) != results(t, want) {
+			if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 150 || results(t, got) != results(t, want) {
 				t.Errorf("all %v documents of the earlier run: another answer", n)
 			}
 			stop()
@@ -211,7 +211,7 @@ func TestScreenInLittleMemory(t *testing.T) {
 		much, _ := s.run(0, args...)
 		little, _ := s.run(0, append(args, "--memory", "1")...)
 		pairs := func(out string) (keys []string) {
-			for _, p := range lines(t, out)["pair"] {
+			for _, p := range typedLines(t, out)["pair"] {
 				keys = append(keys, fmt.Sprint(p["a"], p["b"], p["resemblance"]))
 			}
 			slices.Sort(keys)
@@ -250,7 +250,7 @@ func TestScreenOnFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := s.run(0, args...)
-	if n := lines(t, got)["summary"][0]["resumed"].(float64); n == 0 || n == 400 {
+	if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n == 0 || n == 400 {
 		t.Errorf("%v documents of the earlier run", n)
 	}
 	if want, _ := s.run(0, args...); results(t, got) != results(t, want) {
@@ -280,7 +280,7 @@ func TestScreenOut(t *testing.T) {
 	dates := write("dates.tsv", "=a.txt\t2021-05\nb<i>.txt\t2019\nc.txt\t2020-01-02\n")
 	out := filepath.Join(s.dir, "out")
 	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--json")
-	l := lines(t, got)
+	l := typedLines(t, got)
 	if len(l["pair"]) != 3 || len(l["cluster"]) != 1 || len(l["removable"]) != 2 {
 		t.Fatalf("got %s", got)
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -39,6 +40,7 @@ const raceOptions = "atexit_sleep_ms=0"
 //	exits N COMMAND...   run a command and want exit code N
 //	json [!] KEY=VALUE...    want a JSON value on stdout in which all the keys have these values
 //	field FILE KEY=VALUE KEY NAME   set the variable NAME from the JSON value in FILE that matches
+//	until COMMAND...         run a command again and again until it succeeds
 //	zip FILE.zip FILE...     pack files
 //	write FILE REPEAT TEXT   write TEXT many times; \n and \xNN are understood
 func TestScripts(t *testing.T) {
@@ -60,6 +62,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"until": until,
 			"json":  wantJSON,
 			"field": setField,
 			"zip":   zipFiles,
@@ -84,6 +87,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d; stderr:\n%s", got, want, ts.ReadFile("stderr"))
+	}
+}
+
+// until waits for what another process of the script is about to do.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: until COMMAND...")
+	}
+	deadline := time.Now().Add(time.Minute)
+	for err := ts.Exec(args[0], args[1:]...); err != nil; err = ts.Exec(args[0], args[1:]...) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: %v", args, err)
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -52,7 +53,8 @@ func extraction(c *config.Config) sandbox.Options {
 // defaultRules returns the rules of the configuration.
 func defaultRules(c *config.Config) report.Rules {
 	r := report.Rules{ExcludeQuotes: c.Report.ExcludeQuotes, ExcludeBibliography: c.Report.ExcludeBibliography,
-		MinCharacters: c.Report.MinCharacters, MinSourceShare: c.Report.MinSourceShare, CommonAbove: c.Report.CommonAbove,
+		ExcludeCitations: c.Report.ExcludeCitations,
+		MinCharacters:    c.Report.MinCharacters, MinSourceShare: c.Report.MinSourceShare, CommonAbove: c.Report.CommonAbove,
 		ExcludeSections: c.Report.ExcludeSections}
 	for _, k := range c.Report.ExcludeKinds {
 		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))
@@ -80,4 +82,13 @@ func nameList[K ~string](names []K) string {
 		all[i] = string(n)
 	}
 	return strings.Join(all, ", ")
+}
+
+// language returns the language of a report: that of the flag, or of the configuration.
+func (o *opened) language(flag string) (report.Language, error) {
+	l, err := report.ParseLanguage(cmp.Or(flag, o.config.Report.Language))
+	if err != nil {
+		return "", usagef("--language %s: want en or zh", flag)
+	}
+	return l, nil
 }

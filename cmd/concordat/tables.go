@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,7 +40,7 @@ func tableKind(name string) string {
 }
 
 // readTable calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
-// title, text) without header, or .jsonl with the keys id, title, text; .gz and .zst are unpacked.
+// title, text) without header, or .jsonl with the keys id, title, author, text, date; .gz and .zst are unpacked.
 // A faulty line or an id that stands twice is an error of kind concordat.ErrInvalid naming the
 // lines, a table without a document an *extract.Error; of such a table no document is given out, which is
 // why it is read twice.
@@ -136,9 +137,11 @@ func parseTSV(line []byte) (site.Incoming, error) {
 
 func parseJSONL(line []byte) (site.Incoming, error) {
 	var row struct {
-		ID    *string `json:"id"`
-		Title string  `json:"title"`
-		Text  *string `json:"text"`
+		ID     *string `json:"id"`
+		Title  string  `json:"title"`
+		Author string  `json:"author"`
+		Text   *string `json:"text"`
+		Date   string  `json:"date"`
 	}
 	if err := json.Unmarshal(line, &row); err != nil {
 		return site.Incoming{}, err
@@ -146,5 +149,9 @@ func parseJSONL(line []byte) (site.Incoming, error) {
 	if row.ID == nil || row.Text == nil {
 		return site.Incoming{}, fmt.Errorf("want the keys id and text")
 	}
-	return site.Incoming{ID: concordat.DocumentID(*row.ID), Title: row.Title, Text: *row.Text}, site.CheckName(*row.ID)
+	d := site.Incoming{ID: concordat.DocumentID(*row.ID), Title: row.Title, Author: row.Author, Text: *row.Text}
+	if row.Date != "" {
+		d.Dated, d.DatedBy = concordat.Date(row.Date), concordat.DateGiven
+	}
+	return d, errors.Join(site.CheckName(*row.ID), d.Dated.Validate())
 }

@@ -28,7 +28,7 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 			if err != nil {
 				return err
 			}
-			r := a.reader(extraction(c))
+			r := a.reader(extraction(c), 1)
 			items, err := r.read(cmd.Context(), input{path: args[0]})
 			if err = errors.Join(err, r.close()); err != nil {
 				return err
@@ -95,7 +95,7 @@ every member of an archive: path, format, encoding, status (text, partial or err
 			if err != nil {
 				return err
 			}
-			r := a.reader(extraction(c))
+			r := a.reader(extraction(c), len(files))
 			fails := failures{a: a}
 			for _, f := range files {
 				items, err := r.read(cmd.Context(), f)
@@ -147,9 +147,21 @@ func (a *app) printText(fails *failures, item extract.Member) error {
 		_, err := fmt.Fprintln(a.stdout, r.Text)
 		return err
 	}
-	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: append([]concordat.Flag{}, flags(r.Flags)...)}
+	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: inPoints(r.Text, flags(r.Flags))}
 	if r.Partial {
 		line.Status = "partial"
 	}
 	return a.line(line)
+}
+
+// inPoints gives flags whose spans count Unicode code points of text instead of bytes; never nil.
+func inPoints(text string, in []concordat.Flag) []concordat.Flag {
+	out := append([]concordat.Flag{}, in...)
+	for i := range out {
+		if sp := out[i].Span; sp != nil {
+			start := utf8.RuneCountInString(text[:sp.Start])
+			out[i].Span = &concordat.Span{Start: start, End: start + utf8.RuneCountInString(text[sp.Start:sp.End])}
+		}
+	}
+	return out
 }

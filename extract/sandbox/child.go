@@ -28,7 +28,7 @@ type child struct {
 }
 
 // start runs a worker and sends it its setup. It does not wait for it.
-func start(o Options, namespaces bool) (*child, error) {
+func start(o Options, k kind, namespaces bool) (*child, error) {
 	cmd := exec.Command(o.Executable, workerArg)
 	// Nothing of the parent's environment is the child's business. Traces of a crash are cut to one line.
 	cmd.Env = []string{"GOTRACEBACK=none"}
@@ -49,7 +49,7 @@ func start(o Options, namespaces bool) (*child, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start extraction child: %w", err)
 	}
-	s := setup{Extract: o.Extract, CacheDir: o.CacheDir, CPU: int64((o.CPU + time.Second - 1) / time.Second), Memory: o.Memory}
+	s := setup{Extract: o.Extract, CacheDir: o.CacheDir, CPU: int64((o.CPU + time.Second - 1) / time.Second), Memory: o.Memory, PDF: k == withPDF}
 	if err := writeFrame(c.stdin, s); err != nil {
 		c.kill()
 		return nil, fmt.Errorf("start extraction child: %w%s", err, c.wait().note())
@@ -110,13 +110,19 @@ func (c *child) answer(o extract.Options) (answer, error) {
 	}
 	var a answer
 	err := readFrame(c.stdout, &a, most)
-	if err == nil && !a.Done && (a.Item == nil || (a.Item.Result == nil) == (a.Item.Err == nil)) {
+	if err == nil && !a.Done && !a.NeedsPDF && (a.Item == nil || (a.Item.Result == nil) == (a.Item.Err == nil)) {
 		err = fmt.Errorf("answer without a result")
 	}
 	return a, err
 }
 
 func (c *child) kill() { _ = c.cmd.Process.Kill() }
+
+// discard ends a child that is not needed, and waits for it.
+func (c *child) discard() {
+	c.kill()
+	c.wait()
+}
 
 // ending is how a child ended.
 type ending struct {
@@ -151,11 +157,11 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	}
 	switch {
 	case late:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall)}
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall), Advice: "split the file, or raise " + extract.SettingOf("Wall")}
 	case strings.Contains(e.stderr, "SIGXCPU"), used >= o.CPU:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU)}
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU), Advice: "split the file, or raise " + extract.SettingOf("CPU")}
 	case strings.Contains(e.stderr, "out of memory"), strings.Contains(e.stderr, "cannot allocate memory"):
-		return &extract.Error{Code: extract.Limit, Detail: fmt.Sprintf("memory: needs more than %d MiB", o.Memory>>20), Advice: "raise the child's Memory to allow it"}
+		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB", o.Memory>>20))
 	}
 	return &extract.Error{Code: extract.Crashed, Detail: fmt.Sprintf("the reader ended without an answer: %v%s", err, e.note())}
 }

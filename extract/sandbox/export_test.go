@@ -5,3 +5,10 @@ func LockDown(cpuSeconds, memory int64) ([]string, error) { return lockDown(cpuS
 
 // Served runs the child's side on a prepared conversation.
 var Served = serve
+
+// Waiting counts the children of r that wait, without and with PDFium.
+func Waiting(r *Runner) (plain, pdf int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.warm[light]), len(r.warm[withPDF])
+}

@@ -10,6 +10,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,8 +40,11 @@ type Options struct {
 	CPU time.Duration
 	// Memory is the most memory of a child in bytes; default 1 GiB, at least 256 MiB.
 	Memory int64
-	// Warm is how many children wait ready; default 1, negative none.
+	// Warm is how many children of each kind wait ready; default 1, negative none.
 	Warm int
+	// Files is how many files will be read, where that is known: no child is started for more. Default 0,
+	// unknown, as in a service: New then waits for a child with PDFium too, and fails where it cannot start.
+	Files int
 	// Executable is the program to run as child; default the running one.
 	Executable string
 	// OCR allows character recognition of pages without a text layer; nil: they stay named as such.
@@ -55,6 +59,9 @@ func (o Options) Validate() error {
 	errs := []error{o.Extract.Validate()}
 	if o.Wall < 0 || o.CPU < 0 {
 		errs = append(errs, errors.New("options Wall and CPU must not be negative"))
+	}
+	if o.Files < 0 {
+		errs = append(errs, errors.New("option Files must not be negative"))
 	}
 	if o.Memory != 0 && o.Memory < 256<<20 {
 		errs = append(errs, fmt.Errorf("option Memory is %d bytes, at least 256 MiB are needed", o.Memory))
@@ -103,10 +110,20 @@ type Runner struct {
 	namespaces bool
 	isolation  []string
 
-	mu     sync.Mutex // guards warm, closed
-	warm   []*child
+	mu     sync.Mutex // guards warm, taken, closed
+	warm   [2][]*child
+	taken  int // files that were begun
 	closed bool
 }
+
+// kind tells the two kinds of children apart. Loading PDFium takes ten times as long as all the rest of a
+// child's start, so only those have it that get a PDF, or a file that turned out to hold one.
+type kind int
+
+const (
+	light kind = iota
+	withPDF
+)
 
 // New starts the first child, waits until it is ready, and keeps it. It fails if the executable does
 // not serve as a worker.
@@ -127,11 +144,11 @@ func New(o Options) (*Runner, error) {
 		}
 	}
 	r := &Runner{opt: o, namespaces: runtime.GOOS == "linux"}
-	c, rd, err := r.startReady()
+	c, rd, err := r.startReady(light)
 	if err != nil && r.namespaces {
 		// A kernel or a container may forbid new namespaces; the other limits still hold.
 		r.namespaces = false
-		c, rd, err = r.startReady()
+		c, rd, err = r.startReady(light)
 	}
 	if err != nil {
 		return nil, err
@@ -141,16 +158,29 @@ func New(o Options) (*Runner, error) {
 		c.kill()
 		return nil, fmt.Errorf("this system cannot forbid files and sockets to the extraction child (has %v)", rd.Isolation)
 	}
-	if o.Warm > 0 {
-		r.warm = append(r.warm, c)
-	} else {
-		c.kill()
+	if err := r.keep(light, c); err != nil || o.Files > 0 {
+		return r, err
 	}
-	return r, nil
+	if c, _, err = r.startReady(withPDF); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, r.keep(withPDF, c)
 }
 
-func (r *Runner) startReady() (*child, ready, error) {
-	c, err := start(r.opt, r.namespaces)
+// keep lets a child that is ready wait, if any shall.
+func (r *Runner) keep(k kind, c *child) error {
+	if r.opt.Warm <= 0 {
+		c.discard()
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.warm[k] = append(r.warm[k], c)
+	return nil
+}
+
+func (r *Runner) startReady(k kind) (*child, ready, error) {
+	c, err := start(r.opt, k, r.namespaces)
 	if err != nil {
 		return nil, ready{}, err
 	}
@@ -172,35 +202,41 @@ func (r *Runner) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	for _, c := range r.warm {
-		c.kill()
+	for k := range r.warm {
+		for _, c := range r.warm[k] {
+			c.discard()
+		}
+		r.warm[k] = nil
 	}
-	r.warm = nil
 	return nil
 }
 
-// take returns a waiting child, or a new one, and sees that another waits.
-func (r *Runner) take() (*child, error) {
+// take returns a waiting child of kind k, or a new one, and sees that another waits if more files
+// can come. again says that the file was begun with another child before.
+func (r *Runner) take(k kind, again bool) (*child, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil, errors.New("extraction runner is closed")
 	}
+	if !again {
+		r.taken++
+	}
 	var c *child
-	if n := len(r.warm); n > 0 {
-		c, r.warm = r.warm[0], r.warm[1:]
+	if n := len(r.warm[k]); n > 0 {
+		c, r.warm[k] = r.warm[k][0], r.warm[k][1:]
 	} else {
 		var err error
-		if c, err = start(r.opt, r.namespaces); err != nil {
+		if c, err = start(r.opt, k, r.namespaces); err != nil {
 			return nil, err
 		}
 	}
-	for len(r.warm) < r.opt.Warm {
-		next, err := start(r.opt, r.namespaces)
+	for len(r.warm[k]) < r.opt.Warm && (r.opt.Files == 0 || len(r.warm[k]) < r.opt.Files-r.taken) {
+		next, err := start(r.opt, k, r.namespaces)
 		if err != nil {
 			break // the next call tries again and reports
 		}
-		r.warm = append(r.warm, next)
+		r.warm[k] = append(r.warm[k], next)
 	}
 	return c, nil
 }
@@ -233,21 +269,21 @@ func plainCause(err error) string {
 	return err.Error()
 }
 
-// Stream extracts size bytes read from src under the given name. It reads no more than size.
+// pdfHead is how many bytes of a file are looked at for the signature of PDF, as in extract.Sniff.
+const pdfHead = 1024
+
+// Stream extracts size bytes read from src under the given name. It reads no more than size, or twice
+// that where src is an io.Seeker: a file that turns out to hold a PDF is then read again by a child
+// with PDFium. Files from other sources go to such a child at once.
 func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
 	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
 	switch {
 	case size == 0:
 		return fail(&extract.Error{Code: extract.Empty, Detail: "the file has no bytes"})
 	case size > r.opt.Extract.MaxInput:
-		return fail(&extract.Error{Code: extract.Limit, Advice: "raise MaxInput to allow it",
-			Detail: fmt.Sprintf("input size: %d bytes, limit %d", size, r.opt.Extract.MaxInput)})
+		return fail(extract.LimitError("input size", "MaxInput", fmt.Sprintf("%d bytes, limit %d", size, r.opt.Extract.MaxInput)))
 	}
-	c, err := r.take()
-	if err != nil {
-		return nil, err
-	}
-	items, err := r.run(ctx, c, name, src, size)
+	items, err := r.extract(ctx, name, src, size)
 	for i := range items {
 		if r.opt.OCR != nil && len(items[i].Scans) > 0 {
 			items[i] = r.opt.OCR.recognise(ctx, items[i])
@@ -256,23 +292,62 @@ func (r *Runner) Stream(ctx context.Context, name string, src io.Reader, size in
 	return items, err
 }
 
-// run sends one file to c and gathers its answers.
-func (r *Runner) run(ctx context.Context, c *child, name string, src io.Reader, size int64) ([]Item, error) {
+// extract chooses the kind of child, and takes another one where the choice was wrong.
+func (r *Runner) extract(ctx context.Context, name string, src io.Reader, size int64) ([]Item, error) {
+	seeker, ok := src.(io.Seeker)
+	if !ok {
+		return r.run(ctx, withPDF, false, name, src, size)
+	}
+	begin, err := seeker.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, min(pdfHead, size))
+	n, err := io.ReadFull(src, head)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return []Item{{Path: name, Err: (&extract.Error{Code: extract.Unreadable, Detail: plainCause(err)}).WithAdvice()}}, nil
+	}
+	k := light
+	if bytes.Contains(head[:n], []byte("%PDF-")) {
+		k = withPDF
+	}
+	for again := false; ; again = true {
+		if _, err := seeker.Seek(begin, io.SeekStart); err != nil {
+			return nil, err
+		}
+		items, err := r.run(ctx, k, again, name, src, size)
+		if !errors.Is(err, errNeedsPDF) {
+			return items, err
+		}
+		k = withPDF
+	}
+}
+
+// errNeedsPDF says that a child without PDFium met a PDF.
+var errNeedsPDF = errors.New("the file holds a PDF")
+
+// run sends one file to a child of kind k and gathers its answers.
+func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src io.Reader, size int64) ([]Item, error) {
+	c, err := r.take(k, again)
+	if err != nil {
+		return nil, err
+	}
 	timed, cancel := context.WithTimeout(ctx, r.opt.Wall)
 	defer cancel()
 	stop := context.AfterFunc(timed, c.kill)
 	defer stop()
-	_, err := c.ready()
+	_, err = c.ready()
 	var srcErr error
 	if err == nil {
 		srcErr = c.send(name, src, size)
 	}
 	var items []Item
-	done := false
+	done, wrong := false, false
 	for err == nil && !done {
 		var a answer
 		if a, err = c.answer(r.opt.Extract); err == nil {
-			if done = a.Done; !done {
+			wrong = a.NeedsPDF && k == light
+			if done = a.Done || a.NeedsPDF; !done {
 				items = append(items, *a.Item)
 			}
 		}
@@ -284,6 +359,8 @@ func (r *Runner) run(ctx context.Context, c *child, name string, src io.Reader, 
 		return nil, ctx.Err()
 	case srcErr != nil:
 		return []Item{{Path: name, Err: &extract.Error{Code: extract.Unreadable, Detail: plainCause(srcErr)}}}, nil
+	case wrong:
+		return nil, errNeedsPDF
 	case done:
 		return items, nil
 	}
@@ -291,10 +368,12 @@ func (r *Runner) run(ctx context.Context, c *child, name string, src io.Reader, 
 	return append(items, Item{Path: name, Err: end.cause(timed.Err() != nil, r.opt, err).WithAdvice()}), nil
 }
 
-// answer is one message from a child: a member, or that there are no more.
+// answer is one message from a child: a member, that there are no more, or that a child with PDFium
+// must read the file from the beginning.
 type answer struct {
-	Item *Item `json:"item,omitempty"`
-	Done bool  `json:"done,omitempty"`
+	Item     *Item `json:"item,omitempty"`
+	Done     bool  `json:"done,omitempty"`
+	NeedsPDF bool  `json:"needs_pdf,omitempty"`
 }
 
 // ready is the first message of a child.
@@ -309,6 +388,7 @@ type setup struct {
 	CacheDir string          `json:"cache_dir"`
 	CPU      int64           `json:"cpu_seconds"`
 	Memory   int64           `json:"memory"`
+	PDF      bool            `json:"pdf"` // load PDFium
 }
 
 // request precedes the bytes of a file.

@@ -1,7 +1,12 @@
 package sandbox_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	"encoding/base64"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,5 +99,90 @@ func TestTypedErrors(t *testing.T) {
 		if len(items) != 1 || items[0].Err == nil || items[0].Err.Code != c.code {
 			t.Errorf("%s: got %+v, want code %s", filepath.Base(c.path), items, c.code)
 		}
+	}
+}
+
+// TestPDFInside hands in PDFs inside other files: a child without PDFium passes them on to one with it.
+func TestPDFInside(t *testing.T) {
+	r := newRunner(t, sandbox.Options{Files: 10})
+	pdf := mixedPDF()
+	zipped := func(name, content string) string { // twice: a second PDF needs the engine as the first did
+		var buf bytes.Buffer
+		w := zip.NewWriter(&buf)
+		var err error
+		for _, n := range []string{"1/" + name, "2/" + name} {
+			f, cerr := w.Create(n)
+			if err = errors.Join(err, cerr); err == nil {
+				_, err = f.Write([]byte(content))
+			}
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return buf.String()
+	}
+	mail := "From: a@example.org\r\nSubject: s\r\nMIME-Version: 1.0\r\nContent-Type: application/pdf; name=a.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
+		base64.StdEncoding.EncodeToString([]byte(pdf))
+	for _, c := range []struct {
+		name, content string
+		want          int
+	}{
+		{"a.zip", zipped("a.pdf", pdf), 2},
+		{"b.zip", zipped("no-extension", pdf), 2},
+		{"c.zip", zipped("inner.zip", zipped("no-extension", pdf)), 4},
+		{"d.eml", mail, 1},
+		{"e.pdf", pdf, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := write(t, c.name, c.content)
+			stream := func() ([]sandbox.Item, error) { // from a source that cannot be read twice
+				return r.Stream(context.Background(), c.name, io.MultiReader(strings.NewReader(c.content)), int64(len(c.content)))
+			}
+			for i, read := range []func() ([]sandbox.Item, error){func() ([]sandbox.Item, error) { return r.File(context.Background(), path) }, stream} {
+				items, err := read()
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := 0
+				for _, it := range items {
+					if it.Result != nil && strings.Contains(it.Result.Text, "The third page ends here.") {
+						found++
+					}
+				}
+				if found != c.want {
+					t.Errorf("way %d: the text of %d PDFs, want %d, in %+v", i, found, c.want, items)
+				}
+			}
+		})
+	}
+}
+
+// TestNoChildTooMany counts the children that wait: none after the last file that was announced, and none
+// with PDFium before a PDF comes.
+func TestNoChildTooMany(t *testing.T) {
+	r := newRunner(t, sandbox.Options{Files: 3})
+	text, pdf := write(t, "a.txt", "word"), write(t, "a.pdf", mixedPDF())
+	for i, c := range []struct {
+		path                string
+		wantPlain, wantFull int
+	}{{"", 1, 0}, {text, 1, 0}, {pdf, 1, 1}, {pdf, 1, 0}} {
+		if c.path != "" {
+			if _, err := r.File(context.Background(), c.path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if plain, full := sandbox.Waiting(r); plain != c.wantPlain || full != c.wantFull {
+			t.Errorf("after %d files %d and %d children wait, want %d and %d", i, plain, full, c.wantPlain, c.wantFull)
+		}
+	}
+	r = newRunner(t, sandbox.Options{Files: 1})
+	if _, err := r.File(context.Background(), text); err != nil {
+		t.Fatal(err)
+	}
+	if plain, full := sandbox.Waiting(r); plain+full > 0 {
+		t.Errorf("%d children wait after the only file", plain+full)
+	}
+	if plain, full := sandbox.Waiting(newRunner(t, sandbox.Options{})); plain != 1 || full != 1 {
+		t.Errorf("a service has %d and %d children waiting, want one of each kind", plain, full)
 	}
 }

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -59,9 +58,15 @@ func serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	go endWithParent(in)
+	if !s.PDF && extract.MayHoldPDF(data) {
+		return writeFrame(out, answer{NeedsPDF: true})
+	}
 	w := bufio.NewWriterSize(out, 1<<16)
 	for m := range extract.Members(rq.Name, data, o) {
 		if m.Err != nil {
+			if m.Err.NoEngine {
+				return writeFrame(out, answer{NeedsPDF: true})
+			}
 			m.Err = m.Err.WithAdvice()
 		}
 		if err := writeFrame(w, answer{Item: &m}); err != nil {
@@ -85,26 +90,16 @@ func endWithParent(in io.Reader) {
 	os.Exit(1)
 }
 
-// prepare readies PDFium while files may still be opened, then gives up every right that is not needed.
+// prepare gives up every right that is not needed, after readying PDFium, where it is wanted, while files
+// may still be opened.
 func prepare(s setup) (extract.Options, ready) {
 	o := s.Extract
-	var cache wazero.CompilationCache
-	if s.CacheDir != "" {
-		var err error
-		if cache, err = wazero.NewCompilationCacheWithDir(s.CacheDir); err != nil {
+	if s.PDF {
+		pdf, err := preparePDF(s)
+		if err != nil {
 			return o, ready{Error: err.Error()}
 		}
-	}
-	pdf, err := extract.NewPDF(extract.PDFOptions{Cache: cache, MemoryPages: uint32(s.Memory / 2 >> 16)})
-	if err == nil {
-		err = pdf.Warm()
-	}
-	if err != nil {
-		return o, ready{Error: err.Error()}
-	}
-	o.PDF = pdf
-	if cache != nil {
-		_ = cache.Close(context.Background()) // closing does not end what was compiled
+		o.PDF = pdf
 	}
 	debug.SetMemoryLimit(s.Memory / 4 * 3)
 	done, err := lockDown(s.CPU, s.Memory)
@@ -112,4 +107,19 @@ func prepare(s setup) (extract.Options, ready) {
 		return o, ready{Error: err.Error()}
 	}
 	return o, ready{Isolation: done}
+}
+
+func preparePDF(s setup) (*extract.PDF, error) {
+	var cache wazero.CompilationCache
+	if s.CacheDir != "" {
+		var err error
+		if cache, err = wazero.NewCompilationCacheWithDir(s.CacheDir); err != nil {
+			return nil, err
+		}
+	}
+	pdf, err := extract.NewPDF(extract.PDFOptions{Cache: cache, MemoryPages: uint32(s.Memory / 2 >> 16)})
+	if err == nil {
+		err = pdf.Warm()
+	}
+	return pdf, err // the cache stays open: closing it takes the compiled module from later documents
 }

@@ -38,7 +38,7 @@ func testLibraries(t *testing.T, p Place) {
 		t.Fatalf("got %v, want none", ls)
 	}
 	b := store.Library{ID: "b", Title: "法规 \x00\xff", Created: start.Add(1234567 * time.Nanosecond), Policy: store.Policy{
-		MayAsk: []concordat.SiteID{"south"}, Show: concordat.ShowOverlap, Forward: "none", Template: "grant",
+		Forward: "none", Template: "grant",
 		Embargo: start.Add(time.Hour), Expires: start.Add(time.Hour * 1000)}}
 	must(t, db.CreateLibrary(ctx, b))
 	wantErr(t, db.CreateLibrary(ctx, store.Library{ID: "b"}), concordat.ErrExists)
@@ -94,9 +94,7 @@ func testLibraryInvalid(t *testing.T, p Place) {
 		{ID: "a\x00b"},
 		{ID: "a\xff"},
 		{ID: concordat.LibraryID(strings.Repeat("x", 5000))},
-		{ID: "a", Policy: store.Policy{Show: "everything"}},
 		{ID: "a", Policy: store.Policy{Forward: "some"}},
-		{ID: "a", Policy: store.Policy{MayAsk: []concordat.SiteID{""}}},
 	} {
 		wantErr(t, db.CreateLibrary(t.Context(), l), concordat.ErrInvalid)
 	}

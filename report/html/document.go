@@ -8,15 +8,16 @@ import (
 	"unicode"
 
 	"concordat"
-	"concordat/report"
 )
 
 // document writes the submission as it reads, with its passages marked.
 func (d *doc) document() {
-	d.raw(`<h2>The text</h2>`)
+	d.raw("<h2>")
+	d.say("The text")
+	d.raw("</h2>")
 	d.legend()
 	if strings.TrimSpace(d.full) == "" {
-		d.raw(`<p class="note">The document holds no text.</p>`)
+		d.note("The document holds no text.")
 		return
 	}
 	d.raw(`<div class="body"`)
@@ -180,7 +181,7 @@ func (m *marker) plain(s concordat.Span) {
 	skipped := m.skip < len(sk) && sk[m.skip].Span.Start <= s.Start && strings.TrimSpace(s.In(m.full)) != ""
 	if skipped {
 		m.raw(`<span class="skip"`)
-		m.attr("title", "not compared: "+report.SkipWords(sk[m.skip].Reason))
+		m.attr("title", m.in.Say("not compared: %s", m.in.Skip(sk[m.skip].Reason)))
 		m.raw(">")
 	}
 	flags := 0

@@ -37,6 +37,7 @@ func Write(w io.Writer, r *report.Report) error {
 	d.sources()
 	d.raw("</div>")
 	d.passages()
+	d.short()
 	d.coverage()
 	d.method()
 	d.foot()
@@ -50,6 +51,7 @@ type doc struct {
 	full  string // text of the submission
 	count *report.Counter
 	lang  string                // of the submission, "" if unknown
+	in    report.Language       // of the page's own words
 	left  int                   // bytes that comparisons may still take
 	rank  map[concordat.Ref]int // of each source in r.Sources
 }
@@ -64,33 +66,49 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	for i, s := range r.Sources {
 		rank[s.Ref] = i
 	}
-	return &doc{page: newPage(w), r: r, full: t, count: report.NewCounter(t), lang: language(t), left: maxPairs, rank: rank}
+	return &doc{page: newPage(w), r: r, full: t, count: report.NewCounter(t), lang: language(t), in: r.Language, left: maxPairs, rank: rank}
 }
 
 func (d *doc) head() {
-	d.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+	d.raw("<!DOCTYPE html>\n<html lang=\"", d.in.Tag(), "\">\n<head>\n<meta charset=\"utf-8\">\n",
 		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src `, digest(style),
 		"; script-src ", digest(script), "; base-uri 'none'; form-action 'none'\">\n",
 		`<meta name="viewport" content="width=device-width, initial-scale=1">`, "\n",
 		`<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">`, "\n<title>")
 	d.text(d.title())
-	d.raw(" – similarity report</title>\n<style>", style, "</style>\n</head>\n<body>\n",
-		`<a class="skiplink" href="#text">Go to the text</a>`,
-		`<header class="top"><p class="brand">Concordat <span>similarity report</span></p><h1 dir="auto">`)
+	d.text(" – " + d.in.Say("similarity report"))
+	d.raw("</title>\n<style>", style, "</style>\n</head>\n<body>\n", `<a class="skiplink" href="#text">`)
+	d.say("Go to the text")
+	d.raw(`</a><header class="top"><p class="brand">Concordat <span>`)
+	d.say("similarity report")
+	d.raw(`</span></p><h1 dir="auto">`)
 	d.text(d.title())
 	d.raw("</h1><dl class=\"meta\">")
-	d.fact("Document", string(d.r.Submission.ID))
+	d.fact(d.in.Say("Document"), string(d.r.Submission.ID))
 	made := ""
 	if !d.r.Made.IsZero() {
-		made = d.r.Made.UTC().Format("2 January 2006, 15:04 UTC")
+		made = d.r.Made.UTC().Format(map[bool]string{true: "2006-01-02 15:04 UTC", false: "2 January 2006, 15:04 UTC"}[d.in == report.Chinese])
 	}
-	d.fact("Made", made)
-	d.fact("Length", report.Thousands(d.r.Scores.Characters)+" letters and digits")
-	d.fact("Passages", report.Thousands(len(d.r.Evidence)))
-	d.fact("Sources", report.Thousands(len(d.r.Sources)))
-	d.raw(`</dl><nav aria-label="Parts of this report"><a href="#result">Result</a><a href="#text">Text</a>`,
-		`<a href="#sources">Sources</a><a href="#passages">Passages</a><a href="#coverage">What was checked</a>`,
-		`<a href="#method">Method and rules</a></nav></header>`, "\n")
+	d.fact(d.in.Say("Made"), made)
+	if d.r.Dated != "" {
+		d.fact(d.in.Say("Document dated"), string(d.r.Dated))
+	}
+	d.fact(d.in.Say("Length"), d.in.Plural(d.r.Scores.Characters, "letter or digit", "letters and digits"))
+	d.fact(d.in.Say("Passages"), report.Thousands(len(d.r.Evidence)))
+	d.fact(d.in.Say("Sources"), report.Thousands(len(d.r.Sources)))
+	d.raw(`</dl><nav`)
+	d.attr("aria-label", d.in.Say("Parts of this report"))
+	d.raw(">")
+	for _, part := range [][2]string{{"result", d.in.Say("Result")}, {"text", d.in.Say("Text")}, {"sources", d.in.Say("Sources")},
+		{"passages", d.in.Say("Passages")}, {"short", d.in.Say("Short texts")}, {"coverage", d.in.Say("What was checked")}, {"method", d.in.Say("Method and rules")}} {
+		if part[0] == "short" && d.r.Short == nil {
+			continue
+		}
+		d.raw(`<a href="#`, part[0], `">`)
+		d.text(part[1])
+		d.raw("</a>")
+	}
+	d.raw("</nav></header>\n")
 }
 
 // title names the submission for people.
@@ -100,14 +118,16 @@ func (d *doc) title() string {
 			return s
 		}
 	}
-	return "Untitled document"
+	return d.in.Say("Untitled document")
 }
 
 func (d *doc) fact(name, value string) {
 	if value == "" {
 		value = "–"
 	}
-	d.raw("<div><dt>", name, "</dt><dd dir=\"auto\">")
+	d.raw("<div>")
+	d.tag("dt", name)
+	d.raw("<dd dir=\"auto\">")
 	d.text(value)
 	d.raw("</dd></div>")
 }
@@ -115,17 +135,28 @@ func (d *doc) fact(name, value string) {
 // result shows the scores: one figure large, all of them in a bar and a table.
 func (d *doc) result() {
 	s := d.r.Scores
-	d.raw(`<section id="result" class="result" aria-labelledby="result-h"><h2 id="result-h">Result</h2><div class="figure"><p class="big">`)
+	d.raw(`<section id="result" class="result" aria-labelledby="result-h">`)
+	d.heading("result-h", "Result")
+	d.raw(`<div class="figure"><p class="big">`)
 	if s.Measured() {
 		d.text(report.Percent(s.Covered))
 	} else {
-		d.raw(`<span class="blank">not measured</span>`)
+		d.raw(`<span class="blank">`)
+		d.say("not measured")
+		d.raw("</span>")
 	}
 	d.raw(`</p><div><p class="headline">`)
 	d.text(d.r.Headline())
 	d.raw(`</p><p class="note">`)
 	d.text(d.verdict())
 	d.raw("</p></div></div>")
+	if c := d.r.Conclusion(); c != "" {
+		d.raw(`<p class="conclusion">`)
+		d.text(c)
+		d.raw(` <a href="#meaning">`)
+		d.say("What the share means")
+		d.raw("</a></p>")
+	}
 	if s.Measured() {
 		d.bar()
 		d.scoreTable()
@@ -138,24 +169,23 @@ func (d *doc) result() {
 // verdict says what the figure asks of the reader. A share is a reason to read, never a judgement.
 func (d *doc) verdict() string {
 	if !d.r.Scores.Measured() {
-		return "A blank is not a zero: nothing was measured."
+		return d.in.Say("A blank is not a zero: nothing was measured.")
 	}
-	const judge = "The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge."
-	reached := "below"
+	judge := d.in.Say("The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.")
 	switch {
 	case d.r.Threshold <= 0:
 		return judge
 	case d.r.Reached():
-		reached = "at or above"
+		return d.in.Say("This is at or above the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
 	}
-	return fmt.Sprintf("This is %s the threshold of %s from which a report asks to be read closely. %s", reached, report.Percent(d.r.Threshold), judge)
+	return d.in.Say("This is below the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
 }
 
 // bar is the text as one bar of all that was found and all that was not.
 func (d *doc) bar() {
 	s := d.r.Scores
 	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
-	d.text(fmt.Sprintf("Word for word %s, changed %s, common wording %s, taken out by rules %s, not found %s",
+	d.text(d.in.Say("Word for word %s, changed %s, common wording %s, taken out by rules %s, not found %s",
 		report.Percent(s.Verbatim), report.Percent(s.Changed), report.Percent(s.Common), report.Percent(s.Excluded), report.Percent(1-s.Found)))
 	d.raw(`">`, patterns)
 	at := 0.0
@@ -171,18 +201,19 @@ func (d *doc) bar() {
 
 func (d *doc) scoreTable() {
 	s := d.r.Scores
-	d.raw(`<table class="scores"><caption>Shares of the `)
-	d.text(report.Thousands(s.Checked))
-	d.raw(` letters and digits that were compared</caption><tbody>`)
+	d.raw(`<table class="scores"><caption>`)
+	d.say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked))
+	d.raw(`</caption><tbody>`)
 	row := func(class, name, value, note string) {
 		d.raw(`<tr><th scope="row">`)
 		if class != "" {
 			d.raw(`<span class="key k-`, class, `" aria-hidden="true"></span>`)
 		}
-		d.raw(name, `</th><td class="n">`)
+		d.say(name)
+		d.raw(`</th><td class="n">`)
 		d.text(value)
 		d.raw("</td><td>")
-		d.text(note)
+		d.say(note)
 		d.raw("</td></tr>")
 	}
 	row("", "Found in other documents, counted", report.Percent(s.Covered), "each letter once, however many sources hold it")
@@ -190,19 +221,38 @@ func (d *doc) scoreTable() {
 	row("near", "of it changed", report.Percent(s.Changed), "edited, reworded or condensed")
 	row("", "Largest single source", report.Percent(s.Largest), "")
 	if s.Covered > 0 {
-		row("", "How close the wording is", report.Closeness(s.Literalness), "mean over what was found; says how, not how much")
+		row("", "How close the wording is", d.in.Closeness(s.Literalness), "mean over what was found; says how, not how much")
 	}
 	row("", "Found within quotations", report.Percent(s.Quoted), map[bool]string{true: "not counted", false: "counted"}[d.r.Rules.ExcludeQuotes])
-	row("common", "Common wording", report.Percent(s.Common), "shared by many documents, not counted")
+	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon, "shared by many documents, not counted"))
 	row("out", "Taken out by rules", report.Percent(s.Excluded), "found, not counted")
+	if s.Template > 0 || len(d.r.Templates) > 0 {
+		row("template", "of it template wording", report.Percent(s.Template), d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
+	}
 	d.raw("</tbody></table>")
+}
+
+// withoutScore says how many passages an exclusion takes out, and why.
+func (d *doc) withoutScore(e concordat.Exclusion, why string) string {
+	n := 0
+	for _, x := range d.r.Evidence {
+		if x.Excluded == e {
+			n++
+		}
+	}
+	if n == 0 {
+		return d.in.Say(why)
+	}
+	return d.in.Say("%s; %s", d.in.Plural(n, "passage", "passages"), d.in.Say(why))
 }
 
 func (d *doc) sections() {
 	if len(d.r.Sections) == 0 {
 		return
 	}
-	d.raw(`<table class="scores"><caption>By section</caption><tbody>`)
+	d.raw(`<table class="scores"><caption>`)
+	d.say("By section")
+	d.raw(`</caption><tbody>`)
 	for _, s := range d.r.Sections {
 		d.raw(`<tr><th scope="row"><bdi>`)
 		d.text(s.Name)
@@ -210,11 +260,11 @@ func (d *doc) sections() {
 		if s.Checked > 0 {
 			d.text(report.Percent(s.Share))
 		} else {
-			d.raw("not measured")
+			d.say("not measured")
 		}
 		d.raw("</td><td>")
 		if s.Excluded {
-			d.raw("left out by a rule")
+			d.say("left out by a rule")
 		}
 		d.raw("</td></tr>")
 	}
@@ -225,20 +275,24 @@ func (d *doc) flags() {
 	if len(d.r.Flags) == 0 {
 		return
 	}
-	d.raw(`<div class="flags" role="note"><h3>To look at</h3><ul>`)
+	d.raw(`<div class="flags" role="note"><h3>`)
+	d.say("To look at")
+	d.raw(`</h3><ul>`)
 	for i, f := range d.r.Flags {
 		d.raw("<li><strong>")
-		d.text(strings.ReplaceAll(f.Code, "_", " "))
+		d.text(strings.ReplaceAll(d.in.FlagName(f), "_", " "))
 		d.raw("</strong>")
 		if f.Count > 1 {
-			d.text(fmt.Sprintf(" (%s times)", report.Thousands(f.Count)))
+			d.say(" (%s times)", report.Thousands(f.Count))
 		}
 		if f.Detail != "" {
 			d.raw(": ")
-			d.text(f.Detail)
+			d.text(d.in.FlagDetail(f))
 		}
 		if s := d.flagSpan(f); s.Len() > 0 {
-			d.raw(fmt.Sprintf(` <a href="#f%d">in the text: “<bdi>`, i+1))
+			d.raw(fmt.Sprintf(` <a href="#f%d">`, i+1))
+			d.say("in the text:")
+			d.raw(` “<bdi>`)
 			d.text(shorten(s.In(d.full), 60))
 			d.raw("</bdi>”</a>")
 		}
@@ -256,11 +310,49 @@ func (d *doc) flagSpan(f concordat.Flag) concordat.Span {
 }
 
 func (d *doc) foot() {
-	d.raw(`<footer><p>Made by Concordat. This file holds the whole report and asks nothing of the network.</p></footer>`,
-		`<aside id="dock" aria-label="Comparison" hidden></aside>`,
-		`<dialog id="help" aria-labelledby="help-h"><h2 id="help-h">Keyboard</h2><dl><dt><kbd>n</kbd> <kbd>p</kbd></dt><dd>next and previous passage</dd>`,
-		`<dt><kbd>s</kbd></dt><dd>filter the sources</dd><dt><kbd>Esc</kbd></dt><dd>close the comparison, clear the filter</dd>`,
-		`<dt><kbd>?</kbd></dt><dd>this help</dd></dl><p><label><input type="checkbox" id="keys" checked> Single-key commands</label></p>`,
-		`<form method="dialog"><button>Close</button></form></dialog>`,
-		"\n<script>", script, "</script>\n</body>\n</html>\n")
+	d.raw(`<footer><p>`)
+	d.say("Made by Concordat. This file holds the whole report and asks nothing of the network.")
+	d.raw(`</p></footer><aside id="dock"`)
+	for _, a := range [][2]string{{"aria-label", "Comparison"}, {"data-previous", "Previous"}, {"data-next", "Next"}, {"data-close", "Close"},
+		{"data-only", "Only its passages"}, {"data-keyboard", "Keyboard: ?"}, {"data-where", "Passage {e} of {n}"},
+		{"data-among", "Passage {e}, {k} of {n} of this source"}, {"data-filtered", "{k} of {n} sources"}} {
+		d.attr(a[0], d.in.Say(a[1]))
+	}
+	d.raw(` hidden></aside><dialog id="help" aria-labelledby="help-h">`)
+	d.heading("help-h", "Keyboard")
+	d.raw("<dl>")
+	for _, k := range [][2]string{{"<kbd>n</kbd> <kbd>p</kbd>", "next and previous passage"}, {"<kbd>s</kbd>", "filter the sources"},
+		{"<kbd>Esc</kbd>", "close the comparison, clear the filter"}, {"<kbd>?</kbd>", "this help"}} {
+		d.raw("<dt>", k[0], "</dt><dd>")
+		d.say(k[1])
+		d.raw("</dd>")
+	}
+	d.raw(`</dl><p><label><input type="checkbox" id="keys" checked> `)
+	d.say("Single-key commands")
+	d.raw(`</label></p><form method="dialog"><button>`)
+	d.say("Close")
+	d.raw("</button></form></dialog>\n<script>", script, "</script>\n</body>\n</html>\n")
+}
+
+// say writes a text of the page's own in its language.
+func (d *doc) say(english string, args ...any) { d.text(d.in.Say(english, args...)) }
+
+// heading writes a heading of a part of the page.
+func (d *doc) heading(id, english string) {
+	d.raw(`<h2 id="`, id, `">`)
+	d.say(english)
+	d.raw("</h2>")
+}
+
+// caption begins a table in a wide box with its caption and the heads of its columns.
+func (d *doc) caption(english string, columns ...string) {
+	d.raw(`<div class="wide"><table class="consulted"><caption>`)
+	d.say(english)
+	d.raw("</caption><thead><tr>")
+	for _, c := range columns {
+		d.raw(`<th scope="col">`)
+		d.say(c)
+		d.raw("</th>")
+	}
+	d.raw("</tr></thead><tbody>")
 }

@@ -186,7 +186,7 @@ func TestPage(t *testing.T) {
 					body = textOf(n)
 				}
 			}
-			numbers := regexp.MustCompile(`[0-9]+\x{a0}[=≈~⊂∘×]`)
+			numbers := regexp.MustCompile(`[0-9]+\x{a0}[=≈~⊂∘×❞▭]`)
 			for i, e := range r.Evidence {
 				got := strings.Join(strings.Fields(numbers.ReplaceAllString(marked[fmt.Sprint(i+1)], "")), "")
 				want := strings.Join(strings.Fields(e.Span.In(f.Submission.Text)), "")
@@ -286,6 +286,7 @@ func TestPageOfRandomFindings(t *testing.T) {
 
 func FuzzWrite(f *testing.F) {
 	f.Add([]byte(`{"submission":{"text":"some words here\n\nand <b>there</b>"},"passages":[{"span":{"start":0,"end":20},"text":"some words","source_span":{"start":0,"end":10},"words":[{"span":{"start":0,"end":4},"source":{"start":0,"end":4}}]}],"flags":[{"code":"x","span":{"start":3,"end":9}}],"skipped":[{"span":{"start":17,"end":30},"reason":"short"}],"checked":[]}`))
+	f.Add([]byte(`{"submission":{"text":"A heading (Smith, 2019)\n\n“quoted words here” [3]"},"dated":"2010","passages":[{"span":{"start":0,"end":30},"source":{"site":"s","library":"l","document":"d"}}],"dates":[{"source":{"site":"s","library":"l","document":"d"},"date":"2019","by":"file"}],"templates":[{"name":"x","text":"A heading"}],"short":{"threshold":0.5,"pieces":[{"text":"<b>"},{"span":{"start":0,"end":9},"text":"A heading"}],"matches":[{"piece":0,"similarity":2},{"piece":1,"documents":99},{"piece":7}]}}`))
 	f.Fuzz(func(t *testing.T, findings []byte) {
 		var x report.Findings
 		if json.Unmarshal(findings, &x) != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/report"
 )
 
 // patterns are the textures of kinds, so that colour is never the only sign. They are used by the
@@ -22,11 +21,13 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 	switch {
 	case e == concordat.ExcludedCommon:
 		return "common"
+	case e == concordat.ExcludedTemplate:
+		return "template"
 	case e != "":
 		return "out"
 	}
 	switch k {
-	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon:
+	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon, concordat.KindTemplate, concordat.KindQuotation:
 		return string(k)
 	}
 	return "paraphrase"
@@ -45,6 +46,10 @@ func sign(class string) string {
 		return "⊂"
 	case "common":
 		return "∘"
+	case "quotation":
+		return "❞"
+	case "template":
+		return "▭"
 	}
 	return "×"
 }
@@ -60,6 +65,8 @@ func level(class string) int {
 		return 20
 	case "summary":
 		return 16
+	case "quotation":
+		return 13
 	}
 	return 9
 }
@@ -74,9 +81,11 @@ func (d *doc) x(at int) float64 {
 
 // mapStrip draws the whole text as a strip with every passage in its place.
 func (d *doc) mapStrip() {
-	d.raw(`<section class="map" aria-label="Map of the document"><svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group" aria-label="`)
-	d.text(fmt.Sprintf("The document from beginning to end with %s", report.Plural(len(d.r.Evidence), "passage", "passages")))
-	d.raw(`"><rect class="ground" x="0" y="0" width="1000" height="30"/>`)
+	d.raw(`<section class="map"`)
+	d.attr("aria-label", d.in.Say("Map of the document"))
+	d.raw(`><svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group"`)
+	d.attr("aria-label", d.in.Say("The document from beginning to end with %s", d.in.Plural(len(d.r.Evidence), "passage", "passages")))
+	d.raw(`><rect class="ground" x="0" y="0" width="1000" height="30"/>`)
 	d.skipStrip()
 	covered := d.r.Covered
 	for i, e := range d.r.Evidence {
@@ -91,7 +100,11 @@ func (d *doc) mapStrip() {
 		}
 		d.raw("</a>")
 	}
-	d.raw(`</svg><p class="axis" aria-hidden="true"><span>beginning</span><span>end</span></p>`)
+	d.raw(`</svg><p class="axis" aria-hidden="true"><span>`)
+	d.say("beginning")
+	d.raw("</span><span>")
+	d.say("end")
+	d.raw("</span></p>")
 	d.raw("</section>\n")
 }
 
@@ -115,31 +128,44 @@ func (d *doc) skipStrip() {
 		last = x + w
 	}
 	if b.Len() > 0 {
-		d.raw(`<path class="f-skip" d="`, b.String(), `"><title>not compared</title></path>`)
+		d.raw(`<path class="f-skip" d="`, b.String(), `"><title>`)
+		d.say("not compared")
+		d.raw("</title></path>")
 	}
 }
 
 func (d *doc) legend() {
-	d.raw(`<ul class="legend" aria-label="Signs">`)
-	for _, k := range []struct{ class, words string }{
-		{"verbatim", "word for word: the same words in the same order"},
-		{"near", "lightly edited: mostly the same words"},
-		{"paraphrase", "reworded: the same content in other words"},
-		{"summary", "condensed: a longer source in short"},
-		{"common", "common wording: many documents share it; not counted"},
-		{"out", "found, but taken out by a rule"},
-	} {
-		d.raw(`<li><span class="key k-`, k.class, `">`, sign(k.class), `</span> `, k.words, `</li>`)
+	d.raw(`<ul class="legend"`)
+	d.attr("aria-label", d.in.Say("Signs"))
+	d.raw(">")
+	for _, k := range d.in.Kinds() {
+		d.raw(`<li><span class="key k-`, k.Code, `">`, sign(k.Code), `</span> `)
+		d.say("%s: %s", k.Name, k.Words)
+		d.raw(`</li>`)
 	}
-	d.raw(`<li><span class="key k-skip"></span> not compared</li></ul>`)
+	d.raw(`<li><span class="key k-out">`, sign("out"), `</span> `)
+	d.say("found, but taken out by a rule")
+	d.raw("</li>")
+	d.raw(`<li><span class="key k-skip"></span> `)
+	d.say("not compared")
+	d.raw(`</li></ul><p class="note">`)
+	d.say("How close the wording is, in four steps: ")
+	for i, k := range d.in.Steps() {
+		if i > 0 {
+			d.say("; ")
+		}
+		d.say("%s: %s", k.Name, k.Words)
+	}
+	d.say(". One sentence's similarity is known to about a tenth only, so no percentage is given.")
+	d.raw("</p>")
 }
 
 // label says a passage in words, for those who do not see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
-	s := fmt.Sprintf("Passage %d, %s, %s", i+1, report.KindWords(e.Kind), report.Plural(len(e.Sources), "source", "sources"))
+	s := d.in.Say("Passage %d, %s, %s", i+1, d.in.Kind(e.Kind), d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
-		s += ", not counted: " + report.ExclusionWords(e.Excluded)
+		s += d.in.Say(", not counted: %s", d.in.Exclusion(e.Excluded))
 	}
 	return s
 }

@@ -2,7 +2,6 @@ package html
 
 import (
 	"encoding/hex"
-	"fmt"
 
 	"concordat"
 	"concordat/report"
@@ -10,7 +9,9 @@ import (
 
 // coverage says what the report rests on.
 func (d *doc) coverage() {
-	d.raw(`<section id="coverage" aria-labelledby="coverage-h"><h2 id="coverage-h">What was checked, and what was not</h2><ul class="plain">`)
+	d.raw(`<section id="coverage" aria-labelledby="coverage-h">`)
+	d.heading("coverage-h", "What was checked, and what was not")
+	d.raw(`<ul class="plain">`)
 	for _, s := range d.r.Statement() {
 		d.raw("<li>")
 		d.text(s)
@@ -18,8 +19,7 @@ func (d *doc) coverage() {
 	}
 	d.raw("</ul>")
 	if len(d.r.Consulted) > 0 {
-		d.raw(`<div class="wide"><table class="consulted"><caption>Libraries asked</caption><thead><tr><th scope="col">Site</th><th scope="col">Library</th>`,
-			`<th scope="col">Sentences asked</th><th scope="col">answered</th><th scope="col">Remarks</th></tr></thead><tbody>`)
+		d.caption("Libraries asked", "Site", "Library", "Sentences asked", "answered", "Remarks")
 		for _, c := range d.r.Consulted {
 			d.consulted(c)
 		}
@@ -41,21 +41,25 @@ func (d *doc) consulted(c concordat.Consulted) {
 	d.raw(`</td><td class="n">`)
 	d.text(report.Thousands(c.Answered))
 	d.raw("</td>")
-	d.tag("td", report.ConsultedWords(c))
+	d.tag("td", d.in.Consulted(c))
 	d.raw("</tr>")
 }
 
 // method says by what rules the report came about and how to make it again.
 func (d *doc) method() {
-	d.raw(`<section id="method" aria-labelledby="method-h"><h2 id="method-h">Method, rules and how to verify</h2><dl class="facts">`)
+	d.raw(`<section id="method" aria-labelledby="method-h">`)
+	d.heading("method-h", "Method, rules and how to verify")
+	d.raw(`<dl class="facts">`)
 	r := d.r
-	d.fact("Task", string(r.Task))
-	d.fact("SHA-256 of the text", r.Digest)
-	d.fact("Fingerprint scheme", string(r.Scheme))
-	d.fact("Look-ups", map[string]string{"exact": "exact bands", "one": "every band, and every band with one changed hash"}[r.Probe])
-	d.fact("Sent to other sites", r.Forward)
-	d.fact("Threshold", report.Percent(r.Threshold))
-	d.raw("</dl><h3>Rules</h3><ul class=\"plain\">")
+	d.fact(d.in.Say("Task"), string(r.Task))
+	d.fact(d.in.Say("SHA-256 of the text"), r.Digest)
+	d.fact(d.in.Say("Fingerprint scheme"), string(r.Scheme))
+	d.fact(d.in.Say("Look-ups"), d.in.Say(map[string]string{"exact": "exact bands", "one": "every band, and every band with one changed hash"}[r.Probe]))
+	d.fact(d.in.Say("Sent to other sites"), d.in.Say(r.Forward))
+	d.fact(d.in.Say("Threshold"), report.Percent(r.Threshold))
+	d.raw("</dl><h3>")
+	d.say("Rules")
+	d.raw("</h3><ul class=\"plain\">")
 	for _, s := range r.RuleWords() {
 		d.raw("<li>")
 		d.text(s)
@@ -63,28 +67,50 @@ func (d *doc) method() {
 	}
 	d.raw("</ul>")
 	d.excluded()
-	d.raw(`<h3>How the shares are counted</h3><p>A share is a number of letters, marks and digits over all of them that were compared. `,
-		`Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice. `,
-		`A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.</p>`,
-		`<h3>To verify</h3><p>Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages. `,
-		`The JSON form of this report holds every figure of this page; <code>concordat report verify</code> checks the signatures in it.</p>`)
+	d.raw(`<h3 id="meaning">`)
+	d.say("What the share means")
+	d.raw(`</h3><ul class="plain">`)
+	for _, s := range d.in.Meaning() {
+		d.raw("<li>")
+		d.text(s)
+		d.raw("</li>")
+	}
+	d.raw("</ul>")
+	d.paragraph("How the shares are counted", "A share is a number of letters, marks and digits over all of them that were compared.",
+		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
+		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
+	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
+		"The JSON form of this report holds every figure of this page; concordat report verify checks the signatures in it.")
 	d.signatures()
 	d.raw("</section>\n")
+}
+
+// paragraph writes a heading and sentences below it.
+func (d *doc) paragraph(heading string, sentences ...string) {
+	d.raw("<h3>")
+	d.say(heading)
+	d.raw("</h3><p>")
+	for i, s := range sentences {
+		if i > 0 && d.in != report.Chinese {
+			d.raw(" ")
+		}
+		d.say(s)
+	}
+	d.raw("</p>")
 }
 
 func (d *doc) excluded() {
 	if len(d.r.Rules.ExcludePassages) == 0 {
 		return
 	}
-	d.raw(`<div class="wide"><table class="consulted"><caption>Passages taken out by hand</caption><thead><tr><th scope="col">Place</th><th scope="col">Words</th>`,
-		`<th scope="col">Reason</th><th scope="col">By</th><th scope="col">On</th></tr></thead><tbody>`)
+	d.caption("Passages taken out by hand", "Place", "Words", "Reason", "By", "On")
 	for _, p := range d.r.Rules.ExcludePassages {
 		s := p.Span
 		s.Start = boundary(d.full, min(max(s.Start, 0), len(d.full)))
 		s.End = boundary(d.full, max(min(s.End, len(d.full)), s.Start))
 		at := d.count.Points(s)
 		d.raw("<tr>")
-		d.tag("td", fmt.Sprintf("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)))
+		d.tag("td", d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)))
 		d.raw(`<td dir="auto">`)
 		d.text(shorten(s.In(d.full), 80))
 		d.raw(`</td><td dir="auto">`)
@@ -102,11 +128,19 @@ func (d *doc) excluded() {
 }
 
 func (d *doc) signatures() {
-	if len(d.r.Signatures) == 0 {
-		d.raw(`<p class="note">This report carries no signatures.</p>`)
+	for _, s := range d.r.Statements {
+		d.raw(`<p class="note">`)
+		d.say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)
+		d.raw("</p>")
+	}
+	if len(d.r.Signatures) == 0 && len(d.r.Statements) > 0 {
 		return
 	}
-	d.raw(`<div class="wide"><table class="consulted"><caption>Signatures</caption><thead><tr><th scope="col">Site</th><th scope="col">Over</th><th scope="col">Key</th><th scope="col">Signature</th></tr></thead><tbody>`)
+	if len(d.r.Signatures) == 0 {
+		d.note("This report carries no signatures.")
+		return
+	}
+	d.caption("Signatures", "Site", "Over", "Key", "Signature")
 	for _, s := range d.r.Signatures {
 		d.raw("<tr>")
 		d.tag("td", string(s.Site))
@@ -116,4 +150,11 @@ func (d *doc) signatures() {
 		d.raw(`</td><td class="hex">`, hex.EncodeToString(s.Value), "</td></tr>")
 	}
 	d.raw("</tbody></table></div>")
+}
+
+// note writes a remark of the page's own.
+func (d *doc) note(english string) {
+	d.raw(`<p class="note">`)
+	d.say(english)
+	d.raw("</p>")
 }

@@ -12,12 +12,21 @@ import (
 
 // passages sets every passage beside each of its sources.
 func (d *doc) passages() {
-	d.raw(`<section id="passages" aria-labelledby="passages-h"><h2 id="passages-h">Passages and their sources</h2>`)
+	d.raw(`<section id="passages" aria-labelledby="passages-h">`)
+	d.heading("passages-h", "Passages and their sources")
 	if len(d.r.Evidence) == 0 {
-		d.raw(`<p class="note">No passage was found.</p></section>`)
+		d.note("No passage was found.")
+		d.raw("</section>")
 		return
 	}
-	d.raw(`<p class="note">The checked text stands on the left, the source on the right. Words that the other side does not hold are <u>underlined and shaded</u>; grey text is the surroundings.</p>`)
+	d.raw(`<p class="note">`)
+	before, after, _ := strings.Cut(d.in.Say("The checked text stands on the left, the source on the right. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
+	d.text(before)
+	d.raw("<u>")
+	d.say("underlined and shaded")
+	d.raw("</u>")
+	d.text(after)
+	d.raw("</p>")
 	for i := range d.r.Evidence {
 		d.evidence(i)
 	}
@@ -29,10 +38,12 @@ func (d *doc) evidence(i int) {
 	c := class(e.Kind, e.Excluded)
 	d.raw(fmt.Sprintf(`<article class="ev k-%s" id="p%d" data-e="%d" aria-labelledby="h%d"><header><h3 id="h%d"><span class="key k-%s">%d&nbsp;%s</span> `,
 		c, i+1, i+1, i+1, i+1, c, i+1, sign(c)))
-	d.text(capital(report.KindWords(e.Kind)))
+	d.text(capital(d.in.Kind(e.Kind)))
 	d.raw(`</h3><p>`)
 	d.text(d.about(e))
-	d.raw(fmt.Sprintf(`</p><a class="back" href="#m%d">in the text</a></header>`, i+1))
+	d.raw(fmt.Sprintf(`</p><a class="back" href="#m%d">`, i+1))
+	d.say("in the text")
+	d.raw("</a></header>")
 	k := 0
 	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
 		d.pair(e, k)
@@ -50,7 +61,7 @@ func (d *doc) further(sources []concordat.Source) {
 		return
 	}
 	d.raw(`<p class="further">`)
-	d.text("Also in " + report.Plural(len(sources), "further source", "further sources") + ", whose wording stands in the JSON form of this report: ")
+	d.say("Also in %s, whose wording stands in the JSON form of this report: ", d.in.Plural(len(sources), "further source", "further sources"))
 	for i, s := range sources {
 		if i > 0 {
 			d.raw(", ")
@@ -65,23 +76,26 @@ func (d *doc) further(sources []concordat.Source) {
 // about says a passage's place, size and standing.
 func (d *doc) about(e concordat.Evidence) string {
 	at := d.count.Points(e.Span)
-	s := fmt.Sprintf("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
+	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
 	if e.Section >= 0 && e.Section < len(d.r.Sections) {
-		s += ", section “" + d.r.Sections[e.Section].Name + "”"
+		s += d.in.Say(", section “%s”", d.r.Sections[e.Section].Name)
 	}
-	s += ", " + report.Plural(len(e.Sources), "source", "sources")
+	if e.Cited {
+		s += d.in.Say(", with a citation")
+	}
+	s += d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
-		return s + ". Not counted: it " + strings.TrimPrefix(report.ExclusionWords(e.Excluded), "it ") + "."
+		return s + d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.in.Exclusion(e.Excluded), "it "))
 	}
-	return s + ", " + report.Plural(e.Characters, "letter counts", "letters count") + "."
+	return s + d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }
 
 // how says a kind and, where that adds something, the closeness.
-func how(k concordat.Kind, similarity float64) string {
+func (d *doc) how(k concordat.Kind, similarity float64) string {
 	if k == concordat.KindVerbatim {
-		return report.KindWords(k)
+		return d.in.Kind(k)
 	}
-	return report.KindWords(k) + ", " + report.Closeness(similarity)
+	return d.in.Say("%s, %s", d.in.Kind(k), d.in.Closeness(similarity))
 }
 
 func capital(s string) string {
@@ -99,46 +113,71 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	d.raw(`><summary><span class="src" dir="auto">`)
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</span> <span class="how">`)
-	d.text(how(s.Kind, s.Similarity))
+	d.text(d.how(s.Kind, s.Similarity))
 	if s.Excluded != "" && e.Excluded == "" {
-		d.text("; not counted: " + report.ExclusionWords(s.Excluded))
+		d.say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}
-	d.raw(`</span></summary><p class="place"><bdi>`)
+	if s.Date != "" {
+		d.text(" · " + string(s.Date))
+	}
+	d.raw(`</span>`)
+	if s.Oldest {
+		d.raw(` <strong class="oldest">`)
+		d.say("oldest known")
+		d.raw(`</strong>`)
+	}
+	d.raw(`</summary><p class="place"><bdi>`)
 	d.text(s.Ref.String())
-	d.raw("</bdi>, ")
+	d.raw("</bdi>")
+	d.say(", ")
 	if s.Points.Len() > 0 {
-		d.text(fmt.Sprintf("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End)))
+		d.text(d.in.Say("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End)))
+	} else if s.Span.Len() > 0 {
+		d.text(d.in.Say("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
 	} else {
-		d.text(fmt.Sprintf("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End)))
+		d.say("at a place that is not shown")
 	}
 	if s.Here != e.Span {
 		at := d.count.Points(s.Here)
-		d.text(fmt.Sprintf("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
+		d.text(d.in.Say("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
 	}
 	if n := s.Documents(); n > 1 {
-		d.text(fmt.Sprintf("; a sentence of it stands in %s documents", report.Thousands(n)))
+		d.text(d.in.Say("; a sentence of it stands in %s documents", report.Thousands(n)))
+	}
+	if words := d.r.SourceWords(s.Ref); words != "" {
+		d.text("; " + words)
 	}
 	d.raw("</p>")
+	d.age(s.Age)
 	for _, p := range s.Parts {
 		d.part(s, p)
 	}
 	d.raw("</details>")
 }
 
+// age says what is known of when a source is from.
+func (d *doc) age(a concordat.Age) {
+	d.raw(`<p class="place age">`)
+	d.text(d.in.DateWords(a))
+	d.raw("</p>")
+}
+
 // part sets one piece of the submission beside the same of the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*contextBytes; d.left < 0 {
-		d.raw(`<p class="note">This page holds no more wording. The JSON form of the report has it.</p>`)
+		d.note("This page holds no more wording. The JSON form of the report has it.")
 		return
 	}
 	words := usable(p, len(d.full))
 	if len(s.Parts) > 1 {
 		c := class(p.Kind, s.Excluded)
 		d.raw(`<p class="piece"><span class="key k-`, c, `">`, sign(c), `</span>`)
-		d.text(how(p.Kind, p.Similarity))
+		d.text(d.how(p.Kind, p.Similarity))
 		d.raw("</p>")
 	}
-	d.raw(`<div class="two"><div class="side here"><h4>Checked text</h4><p dir="auto"`)
+	d.raw(`<div class="two"><div class="side here"><h4>`)
+	d.say("Checked text")
+	d.raw(`</h4><p dir="auto"`)
 	if d.lang != "" {
 		d.attr("lang", d.lang)
 	}
@@ -147,15 +186,25 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	d.context(before)
 	d.differences(p.Span.In(d.full), p.Span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })
 	d.context(after)
-	d.raw(`</p></div><div class="side there"><h4>Source</h4>`)
-	if p.Text == "" {
-		d.raw(`<p class="note">The wording of this source may not be shown here. Ask `)
-		d.tag("bdi", string(s.Site))
-		d.raw(" for document ")
-		d.tag("bdi", string(s.Document))
-		d.raw(" of ")
-		d.tag("bdi", string(s.Library))
-		d.raw(".</p>")
+	d.raw(`</p></div><div class="side there"><h4>`)
+	d.say("Source")
+	d.raw("</h4>")
+	if shared := report.SharedWords(d.full, p); p.Text == "" && shared != "" {
+		d.raw(`<p class="note">`)
+		d.say("Only the words that both sides have are shown:")
+		d.raw(`</p><p dir="auto">`)
+		d.text(shared)
+		d.raw("</p>")
+	} else if p.Text == "" {
+		d.raw(`<p class="note">`)
+		for i, part := range strings.Split(d.in.Say("The wording of this source may not be shown here. Ask {0} for document {1} of {2}."), "{") {
+			if number, rest, ok := strings.Cut(part, "}"); ok && i > 0 {
+				d.tag("bdi", map[string]string{"0": string(s.Site), "1": string(s.Document), "2": string(s.Library)}[number])
+				part = rest
+			}
+			d.text(part)
+		}
+		d.raw("</p>")
 	} else {
 		d.raw(`<p dir="auto"`)
 		if l := language(p.Text); l != "" {
@@ -169,7 +218,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	}
 	d.raw("</div></div>")
 	if p.Text != "" && p.Words == nil && p.Kind != concordat.KindVerbatim {
-		d.raw(`<p class="note">The two were not compared word by word.</p>`)
+		d.note("The two were not compared word by word.")
 	}
 }
 

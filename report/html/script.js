@@ -3,6 +3,8 @@
   const one = (s, r = document) => r.querySelector(s);
   const all = (s, r = document) => Array.from(r.querySelectorAll(s));
   const dock = one("#dock"), help = one("#help"), filter = one("#filter"), keys = one("#keys");
+  const word = dock.dataset; // the words of the page, in its language
+  const fill = (text, values) => text.replace(/\{(\w)\}/g, (_, k) => values[k]);
   const articles = all("article.ev");
   const marks = new Map(); // passage number to its marks
   for (const m of all("mark.m")) {
@@ -25,7 +27,7 @@
     b.addEventListener("click", f);
     return b;
   };
-  bar.append(where, button("Previous", () => step(-1)), button("Next", () => step(1)), button("Close", close));
+  bar.append(where, button(word.previous, () => step(-1)), button(word.next, () => step(1)), button(word.close, close));
   const body = document.createElement("div");
   dock.append(bar, body);
 
@@ -56,7 +58,7 @@
     }
     body.replaceChildren(copy);
     const s = sequence();
-    where.textContent = "Passage " + e + (only ? ", " + (s.indexOf(e) + 1) + " of " + s.length + " of this source" : " of " + s.length);
+    where.textContent = fill(only ? word.among : word.where, { e, k: s.indexOf(e) + 1, n: s.length });
     dock.hidden = false;
     document.body.classList.add("docked");
     dock.scrollTop = 0;
@@ -106,7 +108,7 @@
       li.hidden = want !== "" && !(one("h3", li).textContent + " " + one(".place", li).textContent).toLocaleLowerCase().includes(want);
       if (!li.hidden) n++;
     }
-    one("#filter-n").textContent = want === "" ? "" : n + " of " + items.length + " sources";
+    one("#filter-n").textContent = want === "" ? "" : fill(word.filtered, { k: n, n: items.length });
   }
 
   document.addEventListener("click", (event) => {
@@ -145,12 +147,12 @@
     filter.parentElement.hidden = false;
     for (const li of all(".ranked > li")) {
       if (one("a[data-e]", li) === null) continue;
-      const b = button("Only its passages", () => choose(li));
+      const b = button(word.only, () => choose(li));
       b.setAttribute("aria-pressed", "false");
       one(".links", li).before(b);
     }
   }
-  one("nav").append(button("Keyboard: ?", () => help.showModal()));
+  one("nav").append(button(word.keyboard, () => help.showModal()));
 
   let folded = [];
   window.addEventListener("beforeprint", () => {

@@ -10,13 +10,17 @@ import (
 
 // sources lists the documents by what they hold.
 func (d *doc) sources() {
-	d.raw(`<aside id="sources" aria-labelledby="sources-h"><h2 id="sources-h">Sources</h2>`)
+	d.raw(`<aside id="sources" aria-labelledby="sources-h">`)
+	d.heading("sources-h", "Sources")
 	if len(d.r.Sources) == 0 {
-		d.raw(`<p class="note">No source was found.</p></aside>`)
+		d.note("No source was found.")
+		d.raw("</aside>")
 		return
 	}
-	d.raw(`<p class="note">Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.</p>`,
-		`<p class="filter" hidden><label for="filter">Filter by title or place</label><input id="filter" type="search" autocomplete="off" spellcheck="false">`,
+	d.note("Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.")
+	d.raw(`<p class="filter" hidden><label for="filter">`)
+	d.say("Filter by title or place")
+	d.raw(`</label><input id="filter" type="search" autocomplete="off" spellcheck="false">`,
 		`<span id="filter-n" role="status"></span></p><ol class="ranked">`)
 	for i, s := range d.r.Sources {
 		d.rankedSource(i, s)
@@ -42,18 +46,11 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.strip(s)
 	d.raw(`<p class="shares">`)
 	if s.Excluded != "" {
-		d.raw("Not counted: ")
-		d.text(report.ExclusionWords(s.Excluded))
-		d.raw(". ")
+		d.say("Not counted: %s. ", d.in.Exclusion(s.Excluded))
 	}
-	d.text(report.Plural(s.Characters, "letter", "letters"))
-	d.raw(", ")
-	d.text(report.Percent(s.Verbatim))
-	d.raw(" word for word")
+	d.say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), report.Percent(s.Verbatim))
 	if s.Excluded == "" {
-		d.raw(", ")
-		d.text(report.Percent(s.Alone))
-		d.raw(" in no other source")
+		d.say(", %s in no other source", report.Percent(s.Alone))
 	}
 	d.raw("</p>")
 	d.links(s.Evidence)
@@ -79,14 +76,18 @@ func (d *doc) links(evidence []int) {
 	if len(evidence) == 0 {
 		return
 	}
-	d.raw(`<p class="links"><span class="vh">Passages: </span>`)
+	d.raw(`<p class="links"><span class="vh">`)
+	d.say("Passages: ")
+	d.raw("</span>")
 	some := evidence[:min(len(evidence), fewPassages)]
 	for _, e := range some {
 		d.link(e)
 	}
 	d.raw("</p>")
 	if rest := evidence[len(some):]; len(rest) > 0 {
-		d.raw(fmt.Sprintf(`<details class="links"><summary>%d more</summary><p>`, len(rest)))
+		d.raw(`<details class="links"><summary>`)
+		d.say("%d more", len(rest))
+		d.raw("</summary><p>")
 		for _, e := range rest {
 			d.link(e)
 		}

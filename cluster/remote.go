@@ -1,0 +1,244 @@
+// Package cluster is the inside of one site: how its parts reach the index that one of its processes
+// holds.
+//
+// Start from Handler, which a process that holds indexes serves, and Dial, which gives another process
+// of the same site a concordat.Index over it. Both ends must be of the same build; a call to another
+// one fails with concordat.ErrUnavailable and says so. The connection is trusted: it is a socket that
+// only the site's own user may open.
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// version changes with every change of a type that crosses the connection.
+const version = "1"
+
+const (
+	prefix = "/cluster/" + version + "/"
+	// mostBody bounds one message: a batch of profiles with their texts.
+	mostBody    = 1 << 30
+	dialTimeout = 10 * time.Second
+)
+
+// The calls, by the last part of their path.
+const (
+	callMatch     = "match"
+	callTextStats = "textstats"
+	callSearch    = "search"
+	callPut       = "put"
+	callDelete    = "delete"
+	callDocument  = "document"
+)
+
+// Handler answers Dial's calls from the indexes that lookup knows by name. It is safe for concurrent
+// use as far as lookup and the indexes are.
+func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
+	m := http.NewServeMux()
+	handle := func(call string, answer func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error)) {
+		m.HandleFunc("POST "+prefix+"{name}/"+call, func(w http.ResponseWriter, r *http.Request) {
+			ix, ok := lookup(r.PathValue("name"))
+			if !ok {
+				fail(w, fmt.Errorf("index %s: %w", r.PathValue("name"), concordat.ErrNotFound))
+				return
+			}
+			out, err := answer(r.Context(), ix, gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)))
+			if err != nil {
+				fail(w, err)
+				return
+			}
+			var b bytes.Buffer
+			if err := gob.NewEncoder(&b).Encode(out); err != nil {
+				fail(w, err)
+				return
+			}
+			_, _ = w.Write(b.Bytes()) // a caller that went away misses nothing
+		})
+	}
+	handle(callMatch, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(q *concordat.Query) (any, error) { return ix.Match(ctx, q) })
+	})
+	handle(callTextStats, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(ts *[]concordat.Term) (any, error) { return ix.TextStats(ctx, *ts) })
+	})
+	handle(callSearch, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(q *concordat.TextQuery) (any, error) { return ix.SearchText(ctx, q) })
+	})
+	handle(callPut, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(ps *[]*concordat.Profile) (any, error) { return true, ix.Put(ctx, *ps...) })
+	})
+	handle(callDelete, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(refs *[]concordat.Ref) (any, error) { return true, ix.Delete(ctx, *refs...) })
+	})
+	handle(callDocument, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(ref *concordat.Ref) (any, error) { return ix.Document(ctx, *ref) })
+	})
+	m.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, fmt.Errorf("another version of the program holds the index: %w", concordat.ErrUnavailable))
+	})
+	return m
+}
+
+// with decodes the question and answers it.
+func with[T any](d *gob.Decoder, answer func(*T) (any, error)) (any, error) {
+	var q T
+	if err := d.Decode(&q); err != nil {
+		return nil, fmt.Errorf("read the call: %w: %w", concordat.ErrInvalid, err)
+	}
+	return answer(&q)
+}
+
+// kinds are the errors that keep their identity across the connection, by their name there.
+var kinds = map[string]error{
+	"not_found": concordat.ErrNotFound, "exists": concordat.ErrExists, "scheme": concordat.ErrScheme,
+	"unavailable": concordat.ErrUnavailable, "refused": concordat.ErrRefused, "locked": concordat.ErrLocked,
+	"corrupt": concordat.ErrCorrupt, "disk_full": concordat.ErrDiskFull, "invalid": concordat.ErrInvalid,
+	"canceled": context.Canceled, "deadline": context.DeadlineExceeded,
+}
+
+const kindHeader = "Concordat-Error"
+
+func fail(w http.ResponseWriter, err error) {
+	for name, kind := range kinds {
+		if errors.Is(err, kind) {
+			w.Header().Add(kindHeader, name)
+		}
+	}
+	w.WriteHeader(http.StatusUnprocessableEntity)
+	_, _ = io.WriteString(w, err.Error())
+}
+
+// remoteError is an error of the other process: its words, and what it is.
+type remoteError struct {
+	words string
+	kinds []error
+}
+
+func (e *remoteError) Error() string   { return e.words }
+func (e *remoteError) Unwrap() []error { return e.kinds }
+
+// Remote is an index that another process of the site holds. It is a concordat.Index, safe for
+// concurrent use. Calls fail with concordat.ErrUnavailable when the process does not answer.
+type Remote struct {
+	client *http.Client
+	base   string
+}
+
+// Dial returns the index of the given name in the process that listens at the socket. It connects
+// with the first call.
+func Dial(socket, name string) *Remote {
+	return &Remote{
+		base: "http://site" + prefix + name + "/",
+		client: &http.Client{Transport: &http.Transport{
+			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return Connect(ctx, socket) },
+			MaxIdleConnsPerHost: 8,
+		}},
+	}
+}
+
+// Close gives up idle connections.
+func (r *Remote) Close() error {
+	r.client.CloseIdleConnections()
+	return nil
+}
+
+// call sends one question and reads its answer.
+func (r *Remote) call(ctx context.Context, call string, question, answer any) error {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(question); err != nil {
+		return fmt.Errorf("%s: %w: %w", call, concordat.ErrInvalid, err)
+	}
+	if b.Len() > mostBody {
+		return fmt.Errorf("%s: %w: %d MiB in one call, at most %d", call, concordat.ErrInvalid, b.Len()>>20, mostBody>>20)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+call, &b)
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("the process that serves the site: %w: %w", concordat.ErrUnavailable, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	if resp.StatusCode != http.StatusOK {
+		return readError(resp)
+	}
+	if err := gob.NewDecoder(resp.Body).Decode(answer); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("the process that serves the site: %w: broken answer: %w", concordat.ErrUnavailable, err)
+	}
+	return nil
+}
+
+func readError(resp *http.Response) error {
+	words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return fmt.Errorf("the process that serves the site: %w: %w", concordat.ErrUnavailable, err)
+	}
+	e := &remoteError{words: strings.ToValidUTF8(string(words), "\ufffd")}
+	for _, name := range resp.Header.Values(kindHeader) {
+		if kind := kinds[name]; kind != nil {
+			e.kinds = append(e.kinds, kind)
+		}
+	}
+	return e
+}
+
+// Match implements concordat.Matcher.
+func (r *Remote) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
+	var a concordat.Answer
+	return orError(&a, r.call(ctx, callMatch, q, &a))
+}
+
+// TextStats implements concordat.TextSearcher.
+func (r *Remote) TextStats(ctx context.Context, terms []concordat.Term) (*concordat.TextStats, error) {
+	var s concordat.TextStats
+	return orError(&s, r.call(ctx, callTextStats, &terms, &s))
+}
+
+// SearchText implements concordat.TextSearcher.
+func (r *Remote) SearchText(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
+	var a concordat.TextAnswer
+	return orError(&a, r.call(ctx, callSearch, q, &a))
+}
+
+// Put implements concordat.Index.
+func (r *Remote) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	var done bool
+	return r.call(ctx, callPut, &ps, &done)
+}
+
+// Delete implements concordat.Index.
+func (r *Remote) Delete(ctx context.Context, refs ...concordat.Ref) error {
+	var done bool
+	return r.call(ctx, callDelete, &refs, &done)
+}
+
+// Document implements concordat.Index.
+func (r *Remote) Document(ctx context.Context, ref concordat.Ref) (*concordat.Document, error) {
+	var d concordat.Document
+	return orError(&d, r.call(ctx, callDocument, &ref, &d))
+}
+
+func orError[T any](v *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+	"concordat/web"
+)
+
+// originalsName is the folder of what was handed in.
+const originalsName = "originals"
+
+// desk is what people use in a browser: the pages, and the queue of checks behind them.
+type desk struct {
+	pages  *web.Web
+	queue  *site.Queue
+	reader *reader
+}
+
+// openDesk joins the parts of the pages.
+func (s *server) openDesk(a *app) (*desk, error) {
+	o := s.o
+	d := &desk{reader: a.reader(extraction(o.config), 0)}
+	files := store.OpenFiles(filepath.Join(o.dir, originalsName))
+	d.queue = o.NewQueue(site.QueueOptions{
+		Store:  o.store,
+		Logger: s.log,
+		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
+			path, err := files.Path(j.File)
+			if err != nil {
+				return nil, err
+			}
+			return d.read(ctx, path, j.Name)
+		},
+		Options: func(_ context.Context, j site.Job) (site.CheckOptions, error) {
+			t, err := o.template(j.Template)
+			return site.CheckOptions{Libraries: j.Libraries, Template: t, Exact: o.config.Check.Probe == concordat.ProbeExact,
+				Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}, err
+		},
+	})
+	var err error
+	d.pages, err = web.New(web.Options{
+		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
+		Rules:     func() report.Rules { return defaultRules(o.config) },
+		Templates: func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
+		MaxUpload: o.config.Extract.MaxInput,
+	})
+	return d, err
+}
+
+// read extracts an original under the name with which it was handed in.
+func (d *desk) read(ctx context.Context, path, name string) ([]site.Item, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	items, err := d.reader.open(ctx, name, f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	var out []site.Item
+	for _, item := range items {
+		one := site.Item{Submission: site.Submission{ID: concordat.DocumentID(item.Path)}}
+		if item.Err != nil {
+			one.Err = item.Err.WithAdvice()
+		} else {
+			one.Title, one.Text, one.Flags = cmp.Or(item.Result.Title, titleOf(item.Path)), item.Result.Text, flags(item.Result.Flags)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}

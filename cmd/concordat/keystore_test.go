@@ -1,0 +1,57 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/crypto"
+)
+
+// TestRefreshCard: a card of a week is followed by another one where the root key is here, and ended keys go
+// in any case.
+func TestRefreshCard(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "north")
+	p.command(exitDone, "site", "card", "--url", "https://north.example")
+	a := &app{data: p.dir, stdin: strings.NewReader("")}
+	o, err := a.open(t.Context(), storeOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	k, id, err := a.openKeys(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	card, err := ownCard(t.Context(), o.store, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(now time.Time, changed bool) {
+		t.Helper()
+		var got bool
+		if id, card, got, err = refreshCard(t.Context(), o.store, k, id, card, now); err != nil || got != changed {
+			t.Fatalf("at %v: changed %v, %v; want %v", now, got, err, changed)
+		}
+	}
+	first, start := card.Serial, card.NotBefore
+	step(start.Add(cardAge-time.Minute), false)
+	step(start.Add(cardAge+time.Minute), true)
+	if card.Serial <= first || !card.NotBefore.After(start) {
+		t.Errorf("card %d of %v follows %d of %v", card.Serial, card.NotBefore, first, start)
+	}
+	_, stored, err := a.openKeys(p.dir)
+	if err != nil || stored.Site() != id.Site() || len(stored.Keys(start)) != len(id.Keys(start)) {
+		t.Fatalf("the keystore has another identity (%v)", err)
+	}
+	if id, err = k.update(func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
+		t.Fatal(err)
+	}
+	serial, held := card.Serial, len(id.Keys(start))
+	step(start.Add(30*24*time.Hour), true) // sealing keys have ended; the card stays
+	if card.Serial != serial || len(id.Keys(start)) >= held {
+		t.Errorf("card %d, %d keys; want card %d and fewer than %d keys", card.Serial, len(id.Keys(start)), serial, held)
+	}
+	step(start.Add(30*24*time.Hour), false)
+}

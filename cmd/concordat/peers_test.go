@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/store"
+)
+
+// place is the folder of a site whose commands a test runs in this process.
+type place struct {
+	t   *testing.T
+	dir string
+}
+
+// command runs a command line and wants its exit code; it returns what was printed.
+func (p place) command(code int, args ...string) string {
+	p.t.Helper()
+	var out, errs bytes.Buffer
+	got := run(p.t.Context(), append([]string{"--data", p.dir, "--quiet"}, args...), strings.NewReader(""), &out, &errs)
+	if got != code {
+		p.t.Fatalf("concordat %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errs.String())
+	}
+	return out.String() + errs.String()
+}
+
+// json runs a command line with --json and returns the last line of its output.
+func (p place) json(args ...string) map[string]any {
+	p.t.Helper()
+	lines := strings.Split(strings.TrimSpace(p.command(exitDone, append([]string{"--json"}, args...)...)), "\n")
+	var v map[string]any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &v); err != nil {
+		p.t.Fatalf("concordat %s: %v in %s", strings.Join(args, " "), err, lines)
+	}
+	return v
+}
+
+func newPlace(t *testing.T, id string) place {
+	p := place{t, filepath.Join(t.TempDir(), id)}
+	p.command(exitDone, "init", "--site", id, "--title", "University of "+id)
+	p.command(exitDone, "site", "key", "init")
+	return p
+}
+
+// keeperOf answers members as the serving process does.
+type keeperOf struct {
+	db *store.DB
+	r  *roster
+}
+
+func (k keeperOf) Scheme(concordat.Epoch) (concordat.Scheme, bool) { return "", false }
+func (k keeperOf) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
+	// Commands change the keystore in this process while the server holds an identity.
+	id, _ := k.r.Self()
+	return grant(ctx, k.db, id, to, f)
+}
+
+// listen serves the federation side of the site until the test ends; the keystore is read again by reload.
+func (p place) listen() (reload func()) {
+	t := p.t
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.command(exitDone, "site", "card", "--url", "https://"+l.Addr().String())
+	a := &app{data: p.dir, stdin: strings.NewReader(""), stdout: os.Stdout, stderr: os.Stderr}
+	o, err := a.open(t.Context(), storeOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r *roster
+	reload = func() {
+		t.Helper()
+		_, id, err := a.openKeys(p.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		card, err := ownCard(t.Context(), o.store, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r == nil {
+			r = newRoster(o.store, slog.New(slog.DiscardHandler), id, card)
+		} else {
+			r.use(id, card)
+		}
+	}
+	reload()
+	// Opened an hour ago, so that it trusts itself to know what came before.
+	replays, err := federation.OpenReplays(filepath.Join(t.TempDir(), "replays"), time.Now().Add(-time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := r.Self()
+	s := federation.NewServer(r, o.Site, keeperOf{o.store, r}, replays, id.LocalKey("order of sentences"), federation.ServerOptions{Registrar: r, Journal: r})
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, time.Second) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if err := replays.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return reload
+}
+
+// TestE1Commands enrols a site by commands over the federation listener, and everything that must not
+// work on the way; TestE2 in it revokes.
+func TestE1Commands(t *testing.T) {
+	t.Parallel()
+	north, south := newPlace(t, "north"), newPlace(t, "south")
+	north.command(exitUsage, "peer", "invite") // no card yet
+	reload := north.listen()
+	south.command(exitDone, "site", "card", "--url", "https://127.0.0.1:1", "--contact", "integrity@south.example")
+	north.command(exitDone, "library", "create", "theses")
+	north.command(exitUsage, "peer", "invite", "--library", "nothing")
+	north.command(exitUsage, "peer", "invite", "--library", "theses", "--level", "everything")
+	north.command(exitUsage, "peer", "invite", "--library", "theses", "--budget", "sentences=many")
+	inv := north.json("peer", "invite", "--library", "theses:metadata", "--budget", "sentences=1000", "--note", "for the south")["invitation"].(string)
+
+	// Redeeming makes both sides pending, with the same words; until then nothing is answered.
+	theirs := south.json("peer", "redeem", inv, "--name", "north")
+	if theirs["state"] != "pending" || len(strings.Fields(theirs["words"].(string))) != 6 {
+		t.Fatalf("after redeeming: %v", theirs)
+	}
+	south.command(exitFailed, "peer", "redeem", inv) // used
+	self := south.json("site", "key", "show")["site"].(string)
+	ours := north.json("peer", "show", self)
+	if ours["state"] != "pending" || ours["words"] != theirs["words"] || ours["contact"] != "integrity@south.example" {
+		t.Fatalf("the inviting site has %v, the other one %v", ours, theirs)
+	}
+	south.command(exitUsage, "peer", "libraries", "north") // pending here
+	words := ours["words"].(string)
+	wrong := strings.Fields(words)
+	wrong[0], wrong[1] = wrong[1], wrong[0]
+	if out := north.command(exitFailed, "peer", "confirm", self, "--words", strings.Join(wrong, " ")); !strings.Contains(out, "the words differ") {
+		t.Errorf("wrong words: %s", out)
+	}
+	north.command(exitUsage, "peer", "confirm", self) // no terminal
+	south.command(exitDone, "peer", "confirm", "north", "--words", "  "+strings.ToUpper(words)+" ")
+	// One side alone is not enough: the other still refuses.
+	south.command(exitFailed, "peer", "libraries", "north")
+	if got := north.json("peer", "confirm", self, "--words", words); got["state"] != "active" || got["words"] != "" {
+		t.Fatalf("confirmed: %v", got)
+	}
+	north.command(exitUsage, "peer", "confirm", self, "--words", words) // active already
+	north.command(exitDone, "peer", "name", self, "south")
+	north.command(exitUsage, "peer", "name", "south", "a/b")
+
+	lib := south.json("peer", "libraries", "north")
+	if lib["id"] != "theses" || lib["level"] != "metadata" || lib["sentences"] != 1000.0 {
+		t.Errorf("library as the partner sees it: %v", lib)
+	}
+
+	// A federation: the member fetches the secret, and not another one's.
+	north.command(exitDone, "federation", "create", "health")
+	reload()
+	north.command(exitUsage, "federation", "create", "health")
+	north.command(exitUsage, "federation", "create", "Health!")
+	south.command(exitFailed, "federation", "join", "health", "north") // not yet a member
+	north.command(exitDone, "federation", "invite", "health", "south")
+	joined := south.json("federation", "join", "health", "north")
+	if e := joined["epochs"].([]any); joined["leads"] != false || len(e) != 1 {
+		t.Errorf("joined: %v", joined)
+	}
+	south.command(exitUsage, "federation", "rotate", "health") // not the leader
+	north.command(exitDone, "federation", "rotate", "health", "--overlap", "24h")
+	reload()
+	joined = south.json("federation", "join", "health", "north")
+	if e := joined["epochs"].([]any); len(e) != 2 || e[0].(map[string]any)["to"] == nil {
+		t.Errorf("after the rotation: %v", joined)
+	}
+	if !bytes.Equal(secretOf(t, north, "health", 2), secretOf(t, south, "health", 2)) {
+		t.Error("the members' keys of epoch 2 differ")
+	}
+	// K2: who is removed does not get the next secret.
+	north.command(exitDone, "federation", "remove", "health", "south")
+	reload()
+	south.command(exitFailed, "federation", "join", "health", "north")
+	if e := south.json("federation", "show", "health")["epochs"].([]any); len(e) != 2 {
+		t.Errorf("the removed member has %v", e)
+	}
+	if e := north.json("federation", "show", "health")["epochs"].([]any); len(e) != 3 {
+		t.Errorf("the leader has %v", e)
+	}
+
+	// Heads of the audits went along with the messages, in both directions.
+	for _, x := range []struct {
+		p   place
+		who string
+	}{{north, "south"}, {south, "north"}} {
+		if got := x.p.json("peer", "show", x.who); got["heads"].(float64) < 1 || got["contradictions"] != 0.0 {
+			t.Errorf("heads of %s: %v", x.who, got)
+		}
+		x.p.command(exitDone, "audit", "verify")
+	}
+
+	testWitnessed(t, north, south)
+
+	// E2: a site that is revoked is refused with its next message.
+	south.command(exitDone, "peer", "libraries", "north")
+	if got := north.json("peer", "revoke", "south"); got["state"] != "revoked" || len(got["shares"].([]any)) != 0 {
+		t.Errorf("revoked: %v", got)
+	}
+	south.command(exitFailed, "peer", "libraries", "north")
+	north.command(exitUsage, "peer", "revoke", "south")
+	south.command(exitDone, "federation", "leave", "health")
+	south.command(exitUsage, "federation", "show", "health")
+}
+
+func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
+	t.Helper()
+	a := &app{data: p.dir, stdin: strings.NewReader("")}
+	_, id, err := a.openKeys(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fed, err := id.Federation(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := fed.Epoch(epoch, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.FingerprintKey("natural@0")
+}
+
+// testWitnessed: the partner hands over its audit. As it is, it agrees with the heads that were kept. L1: one
+// with an entry changed, deleted or moved names it. L2: one that was written anew, whole and consistent in
+// itself, contradicts the heads.
+func testWitnessed(t *testing.T, north, south place) {
+	dir := t.TempDir()
+	honest := filepath.Join(dir, "honest.jsonl")
+	north.command(exitDone, "audit", "export", "--out", honest)
+	south.command(exitDone, "audit", "verify", "--export", honest, "--of", "north")
+	b, err := os.ReadFile(honest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(bytes.TrimSpace(b), []byte("\n"))
+	verify := func(t *testing.T, name string, lines [][]byte, want string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := south.command(exitFailed, "audit", "verify", "--export", path, "--of", "north"); !strings.Contains(out, want) {
+			t.Errorf("%s: got %s, want %q", name, out, want)
+		}
+	}
+	t.Run("L1", func(t *testing.T) {
+		changed := bytes.ReplaceAll(lines[1], []byte(`"administrator"`), []byte(`"somebody"`))
+		verify(t, "changed", [][]byte{lines[0], changed, bytes.Join(lines[2:], nil)}, "entry 2")
+		verify(t, "deleted", [][]byte{lines[0], bytes.Join(lines[2:], nil)}, "entry 3")
+		verify(t, "moved", [][]byte{lines[0], lines[2], lines[1], bytes.Join(lines[3:], nil)}, "entry 3")
+	})
+	t.Run("L2", func(t *testing.T) {
+		forged, foreign := rewritten(t, north, filepath.Join(dir, "fake.db"), lines[:len(lines)-1])
+		verify(t, "rewritten", [][]byte{forged}, "another entry was known here")
+		// A head that somebody else signed.
+		verify(t, "foreign", [][]byte{foreign}, "site card refused")
+	})
+	south.command(exitUsage, "audit", "verify", "--export", honest)
+}
+
+// rewritten returns the export of an audit that says something else, made with the site's own keys, and the
+// same signed by another site.
+func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged, foreign []byte) {
+	fake, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fake.Close()
+	for _, l := range entries {
+		var e store.AuditEntry
+		if err := json.Unmarshal(l, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Action == "federation created" {
+			e.Action = "nothing happened"
+		}
+		if _, err := fake.AppendAudit(t.Context(), e.Actor, e.Action, e.Detail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := fake.VerifyAudit(t.Context()); err != nil {
+		t.Fatalf("the forged audit is consistent: %v", err)
+	}
+	a := &app{data: north.dir, stdin: strings.NewReader("")}
+	_, id, err := a.openKeys(north.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := crypto.New(time.Now(), strings.NewReader(strings.Repeat("x", 1<<16)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	export := func(id *crypto.Identity) []byte {
+		var b bytes.Buffer
+		if err := exportAudit(t.Context(), &b, fake, id); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	return export(id), export(other)
+}

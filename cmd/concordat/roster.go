@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/federation/wire"
+	"concordat/store"
+)
+
+// roster is the store as package federation sees it: partners, invitations and the audit. Each call reads
+// the store, so that what another process changes counts with the next message; only parsed cards are
+// kept. It is safe for concurrent use.
+type roster struct {
+	db   *store.DB
+	log  *slog.Logger
+	now  func() time.Time
+	self atomic.Pointer[self]
+
+	mu    sync.Mutex // guards what follows
+	cards map[concordat.SiteID]*crypto.Card
+	head  wire.Head // signed last
+}
+
+// self is this site at one moment.
+type self struct {
+	id   *crypto.Identity
+	card *crypto.Card
+}
+
+var (
+	_ federation.Roster    = (*roster)(nil)
+	_ federation.Registrar = (*roster)(nil)
+	_ federation.Journal   = (*roster)(nil)
+)
+
+func newRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *roster {
+	r := &roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}}
+	r.use(id, card)
+	return r
+}
+
+// use makes the roster go on with another identity and card of the site.
+func (r *roster) use(id *crypto.Identity, card *crypto.Card) { r.self.Store(&self{id, card}) }
+
+// name is a site as the store and the rest of the program name it.
+func name(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
+
+// Self implements federation.Roster.
+func (r *roster) Self() (*crypto.Identity, *crypto.Card) {
+	s := r.self.Load()
+	return s.id, s.card
+}
+
+// Member implements federation.Roster. Where the store fails nobody is a member.
+func (r *roster) Member(site crypto.SiteID) (federation.Member, bool) {
+	p, err := r.db.Partner(context.Background(), name(site))
+	if err != nil {
+		if !errors.Is(err, concordat.ErrNotFound) {
+			r.log.Error("partner", "site", name(site), "error", err)
+		}
+		return federation.Member{}, false
+	}
+	return r.member(p)
+}
+
+func (r *roster) member(p store.Partner) (federation.Member, bool) {
+	c, err := r.card(p)
+	if err != nil {
+		r.log.Error("card of a partner", "site", p.Site, "error", err)
+		return federation.Member{}, false
+	}
+	return federation.Member{Site: c.Site, State: federation.State(p.State), Card: c}, true
+}
+
+// card parses a partner's card, which costs a millisecond, once.
+func (r *roster) card(p store.Partner) (*crypto.Card, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.cards[p.Site]; c != nil && c.Serial == p.Serial {
+		return c, nil
+	}
+	c, err := crypto.ParseCard(p.Card)
+	if err != nil {
+		return nil, err
+	}
+	if name(c.Site) != p.Site {
+		return nil, fmt.Errorf("%w: card of another site", concordat.ErrCorrupt)
+	}
+	r.cards[p.Site] = c
+	return c, nil
+}
+
+// Pinned implements federation.Roster.
+func (r *roster) Pinned(pin crypto.Pin) (federation.Member, bool) {
+	ps, err := r.db.Partners(context.Background())
+	if err != nil {
+		r.log.Error("partners", "error", err)
+		return federation.Member{}, false
+	}
+	for _, p := range ps {
+		if m, ok := r.member(p); ok && m.Card.PinnedTLS(pin) {
+			return m, true
+		}
+	}
+	return federation.Member{}, false
+}
+
+// Renew implements federation.Roster.
+func (r *roster) Renew(ctx context.Context, c *crypto.Card) error {
+	return r.db.PutCard(ctx, name(c.Site), c.Serial, c.Bytes())
+}
+
+// receiptTime is how long after an enrolment a stranger may still come for a receipt that was lost.
+const receiptTime = 10 * time.Minute
+
+// Inviting implements federation.Registrar.
+func (r *roster) Inviting() bool {
+	ctx := context.Background()
+	if n, err := r.db.OpenInvitations(ctx); err != nil || n > 0 {
+		return err == nil
+	}
+	is, err := r.db.Invitations(ctx)
+	for _, i := range is {
+		if err == nil && r.now().Sub(i.Used) < receiptTime {
+			return true
+		}
+	}
+	return false
+}
+
+// Invitation implements federation.Registrar. One that is used is told too: Enrol knows whether the same
+// request comes again.
+func (r *roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
+	i, err := r.db.Invitation(ctx, hash)
+	return i.Expires, err
+}
+
+// Enrol implements federation.Registrar.
+func (r *roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
+	i, err := r.db.Invitation(ctx, e.TokenHash())
+	if err != nil {
+		return err
+	}
+	id, _ := r.Self()
+	words := crypto.Words(id.Site(), e.Card.Site, i.Digest, e.Nonce)
+	p := store.Partner{Site: name(e.Card.Site), Words: strings.Join(words[:], " "), Serial: e.Card.Serial, Card: e.Card.Bytes()}
+	if err := r.db.Redeem(ctx, e.TokenHash(), e.Digest, p); err != nil {
+		return err
+	}
+	r.log.Info("enrolled, to be confirmed", "site", p.Site)
+	return r.audit(ctx, string(p.Site), "enrolled", map[string]any{"name": e.Card.Name, "card": e.Card.Serial})
+}
+
+// audit adds an entry. What went on on the wire is recorded though the caller may have given up.
+func (r *roster) audit(ctx context.Context, actor, action string, detail any) error {
+	b, err := jsonLine(detail)
+	if err != nil {
+		return err
+	}
+	_, err = r.db.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+	return err
+}
+
+// Head implements federation.Journal.
+func (r *roster) Head() wire.Head {
+	end, err := r.db.AuditHead(context.Background())
+	if err != nil {
+		r.log.Error("audit head", "error", err)
+		return wire.Head{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if int64(r.head.Seq) == end.Seq && hex.EncodeToString(r.head.Hash[:]) == end.Hash && now.Sub(r.head.At) < time.Minute {
+		return r.head
+	}
+	id, _ := r.Self()
+	h, err := signHead(id, end, now)
+	if err != nil {
+		r.log.Error("audit head", "error", err)
+		return wire.Head{}
+	}
+	r.head = federation.HeadOf(h)
+	return r.head
+}
+
+// Heard implements federation.Journal.
+func (r *roster) Heard(h *crypto.Head) {
+	ctx := context.Background()
+	fork, err := r.db.AddWitness(ctx, store.Witness{Site: name(h.Site), Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
+	if err != nil {
+		r.log.Error("witness", "site", name(h.Site), "error", err)
+	}
+	if fork == nil {
+		return
+	}
+	r.log.Error("a partner's audit was rewritten", "site", name(h.Site), "entry", h.Seq, "heard", fork.Heard)
+	err = r.audit(ctx, string(name(h.Site)), "audit contradicts", map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]),
+		"earlier_entry": fork.Seq, "earlier_hash": hex.EncodeToString(fork.Hash[:])})
+	if err != nil {
+		r.log.Error("audit", "error", err)
+	}
+}
+
+// exchangeRecord is the detail of an exchange. What was asked and shown stands in an entry of its own.
+type exchangeRecord struct {
+	Direction string           `json:"direction"` // in: the partner asked; out: this site did
+	Kind      string           `json:"kind"`
+	Request   string           `json:"request"`         // SHA-256 of the envelope
+	Reply     string           `json:"reply,omitempty"` // likewise
+	Refused   concordat.Reason `json:"refused,omitempty"`
+	Again     bool             `json:"again,omitempty"` // the stored reply was sent again
+}
+
+// Exchanged implements federation.Journal.
+func (r *roster) Exchanged(x federation.Exchange) {
+	e := exchangeRecord{Direction: "in", Kind: x.Kind, Request: hex.EncodeToString(x.Request[:]), Refused: x.Refused, Again: x.Again}
+	if x.Asked {
+		e.Direction = "out"
+	}
+	if x.Reply != [32]byte{} {
+		e.Reply = hex.EncodeToString(x.Reply[:])
+	}
+	if err := r.audit(context.Background(), string(x.Partner), "exchange", e); err != nil {
+		r.log.Error("audit", "site", x.Partner, "error", err)
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster"
+)
+
+// socketName is where other processes of the site reach the one that serves it.
+const socketName = "serve.sock"
+
+const (
+	// shutdownTime is how long calls in progress may take after the signal to stop.
+	shutdownTime = 30 * time.Second
+	headerTime   = 10 * time.Second
+	idleTime     = 2 * time.Minute
+	statusTime   = 5 * time.Second
+	// uploadTime is how long a request with its files may take, over a slow line too.
+	uploadTime = 30 * time.Minute
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var listen string
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the site until interrupted",
+		Long: `Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
+progress are finished first. Meanwhile the other commands work as ever: they reach the index through
+the serving process. Only reindex needs the site for itself.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+				if o.remote != nil {
+					return fmt.Errorf("site %s: %w: it is served already", o.dir, concordat.ErrLocked)
+				}
+				if listen != "" {
+					o.config.Serve.Listen = listen
+				}
+				return a.serve(cmd.Context(), o)
+			})
+		},
+	}
+	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
+	return c
+}
+
+// server is the serving process.
+type server struct {
+	o       *opened
+	log     *slog.Logger
+	started time.Time
+	address string // of /healthz, as it came to be
+}
+
+// serve serves until ctx ends.
+func (a *app) serve(ctx context.Context, o *opened) error {
+	s := &server{o: o, started: time.Now(), log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: o.config.Log.Level}))}
+	control, err := cluster.Listen(filepath.Join(o.dir, socketName))
+	if err != nil {
+		return err
+	}
+	public, err := net.Listen("tcp", o.config.Serve.Listen)
+	if err != nil {
+		return errors.Join(fmt.Errorf("serve.listen: %w", err), control.Close())
+	}
+	d, err := s.openDesk(a)
+	if err != nil {
+		return errors.Join(err, control.Close(), public.Close())
+	}
+	first, err := d.pages.FirstLink(ctx)
+	if err != nil {
+		return errors.Join(err, control.Close(), public.Close())
+	}
+	s.address = public.Addr().String()
+	g, ctx := errgroup.WithContext(ctx)
+	// A batch of documents may take long, so calls on the socket have no deadline of their own.
+	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
+	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
+	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
+	if a.json {
+		err = a.line(s.status())
+	} else {
+		a.say("serving site %s at http://%s/", o.ID(), s.address)
+	}
+	if first != "" { // a secret: it goes to the terminal and not to the log
+		fmt.Fprintf(a.stderr, "make the first administrator, within a day, at http://%s%s\n", s.address, first)
+	}
+	s.log.Info("serving", "site", o.ID(), "listen", s.address)
+	err = errors.Join(err, g.Wait())
+	s.log.Info("stopped", "site", o.ID(), "error", err)
+	return err
+}
+
+// serveAt serves h at l until ctx ends, and then lets calls in progress finish.
+func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Server) {
+	g.Go(func() error {
+		if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		if err := h.Shutdown(late); err != nil {
+			return errors.Join(fmt.Errorf("calls were cut short: %w", err), h.Close())
+		}
+		return nil
+	})
+}
+
+// control answers the other processes of the site.
+func (s *server) control() http.Handler {
+	m := http.NewServeMux()
+	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.shard, name == "00" }))
+	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
+	return m
+}
+
+// public answers people, and whoever watches over the process.
+func (s *server) public(pages http.Handler) http.Handler {
+	m := http.NewServeMux()
+	m.Handle("/", pages)
+	m.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), statusTime)
+		defer cancel()
+		if _, err := s.o.store.Libraries(ctx); err != nil {
+			s.log.Error("health", "error", err)
+			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	})
+	return m
+}
+
+// status is what the serving process tells of itself.
+type status struct {
+	Site      concordat.SiteID `json:"site"`
+	Process   int              `json:"process"`
+	Started   time.Time        `json:"started"`
+	Listen    string           `json:"listen"`
+	Documents int              `json:"documents"`
+	Sentences int              `json:"sentences"`
+}
+
+func (s *server) status() status {
+	st := s.o.shard.Stats()
+	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Documents: st.Documents, Sentences: st.Sentences}
+}
+
+func writeJSON(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // a caller that went away misses nothing
+}
+
+// serving asks the process that serves the site in dir how it is. It fails with
+// concordat.ErrUnavailable if there is none.
+func serving(ctx context.Context, dir string) (*status, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return cluster.Connect(ctx, filepath.Join(dir, socketName))
+	}}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://site/status", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var st status
+	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<16)).Decode(&st); err != nil {
+		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
+	}
+	return &st, nil
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Tell whether the site is being served", Args: cobra.NoArgs,
+		Long: "Status prints what the serving process tells of itself, and exits with 1 if there is none.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := a.dir()
+			if err != nil {
+				return err
+			}
+			st, err := serving(cmd.Context(), dir)
+			if err != nil {
+				return fmt.Errorf("site %s is not being served: %w", dir, err)
+			}
+			if a.json {
+				return a.line(st)
+			}
+			a.say("site %s is served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
+			a.say("%d documents, %d sentences", st.Documents, st.Sentences)
+			return nil
+		},
+	}
+}

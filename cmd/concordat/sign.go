@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/crypto/keyfile"
+	"concordat/report"
+)
+
+// signer signs reports; nil signs nothing.
+type signer struct{ id *crypto.Identity }
+
+// reportKind is the kind of the statement that signs a report's manifest.
+const reportKind = "report"
+
+// signer returns what signs this site's reports, or nil where the site has no keys. A keystore under a
+// passphrase signs only where the passphrase is in a file: nobody is asked for it to write a report.
+func (a *app) signer(dir string) (*signer, error) {
+	b, err := keyfile.Bytes(filepath.Join(dir, keystoreName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && crypto.NeedsPassphrase(b) && os.Getenv(passphraseVariable) == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, id, err := a.openKeys(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &signer{id}, nil
+}
+
+// reportJSON returns the report in JSON, signed where the site has keys.
+func (a *app) reportJSON(rep *report.Report) ([]byte, error) {
+	a.signing.Do(func() {
+		var dir string
+		if dir, a.signErr = a.dir(); a.signErr == nil {
+			a.sign, a.signErr = a.signer(dir)
+		}
+	})
+	if a.signErr != nil {
+		return nil, a.signErr
+	}
+	return a.sign.json(rep)
+}
+
+// reportLine prints the report in JSON on one line.
+func (a *app) reportLine(rep *report.Report) error {
+	b, err := a.reportJSON(rep)
+	if err != nil {
+		return err
+	}
+	return a.line(json.RawMessage(b))
+}
+
+// json returns the report in JSON, signed if s is not nil.
+func (s *signer) json(rep *report.Report) ([]byte, error) {
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, rep); err != nil || s == nil {
+		return b.Bytes(), err
+	}
+	items, err := report.Items(b.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	m := &report.Manifest{Version: report.ManifestVersion, Site: name(s.id.Site()), At: time.Now().UTC().Truncate(time.Millisecond), Items: items}
+	sum := m.Sum()
+	if m.KeyEpoch, m.Signature, err = s.id.SignStatement(reportKind, m.At, [32]byte{}, sum[:]); err != nil {
+		return nil, fmt.Errorf("sign the report: %w", err)
+	}
+	return report.AddManifest(b.Bytes(), m)
+}
+
+// maxReport bounds a report that is verified, in bytes.
+const maxReport = 1 << 30
+
+// outcome is what report verify found.
+type outcome struct {
+	OK         bool               `json:"ok"`
+	Site       concordat.SiteID   `json:"site,omitempty"` // that signed
+	At         time.Time          `json:"at,omitzero"`
+	Problems   []string           `json:"problems"`
+	Statements []statementOutcome `json:"statements"`
+}
+
+type statementOutcome struct {
+	Site concordat.SiteID `json:"site"`
+	Kind string           `json:"kind"`
+	At   time.Time        `json:"at"`
+	OK   bool             `json:"ok"`
+}
+
+func (a *app) reportVerify() *cobra.Command {
+	var cardFiles []string
+	c := &cobra.Command{
+		Use: "verify FILE", Short: "Check the signatures of a report in JSON, and name what was changed",
+		Long: `verify checks the site's signature over every part of the report, and each partner's signature over what it
+answered. It needs nothing but the cards of the sites: those of --card, else those of this site's own
+partners and itself. Whoever verifies must know the cards from a source other than the report.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := readBounded(args[0], maxReport)
+			if err != nil {
+				return usage(err)
+			}
+			cards := cardsBySite{}
+			if len(cardFiles) > 0 {
+				err = cards.read(cardFiles)
+			} else {
+				err = a.with(cmd.Context(), storeOnly, func(o *opened) error { return cards.load(cmd.Context(), o) })
+			}
+			if err != nil {
+				return err
+			}
+			out, err := verifyReport(b, cards)
+			if err != nil {
+				return usage(err)
+			}
+			return a.showOutcome(args[0], out)
+		},
+	}
+	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file with the card of a site; may be repeated")
+	return c
+}
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrInvalid, most)
+	}
+	return b, err
+}
+
+// cardsBySite are the cards that a verifier trusts: those it was given.
+type cardsBySite map[concordat.SiteID][]*crypto.Card
+
+func (cs cardsBySite) read(files []string) error {
+	for _, file := range files {
+		b, err := readBounded(file, crypto.MaxCard)
+		if err != nil {
+			return usage(err)
+		}
+		c, err := crypto.ParseCard(b)
+		if err != nil {
+			return usagef("%s: %w", file, err)
+		}
+		cs[name(c.Site)] = append(cs[name(c.Site)], c)
+	}
+	return nil
+}
+
+// load takes the cards of the site itself and of all sites that were partners.
+func (cs cardsBySite) load(ctx context.Context, o *opened) error {
+	sites, err := o.store.CardSites(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range sites {
+		if cs[s], err = o.cards(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check succeeds where a card of the site confirms the signature.
+func (cs cardsBySite) check(s concordat.Statement) error {
+	cards := cs[s.Site]
+	if len(cards) == 0 {
+		return errors.New("no card of this site is known")
+	}
+	if len(s.Request) != 32 {
+		return errors.New("the digest of the request has not 32 bytes")
+	}
+	err := crypto.ErrNoKey
+	for _, c := range cards {
+		e := c.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature)
+		if e == nil {
+			return nil
+		}
+		if !errors.Is(e, crypto.ErrNoKey) {
+			err = e
+		}
+	}
+	switch {
+	case errors.Is(err, crypto.ErrNoKey):
+		return errors.New("its cards have no such key for that time")
+	case errors.Is(err, crypto.ErrSignature):
+		return errors.New("signature does not match its card")
+	}
+	return err
+}
+
+// verifyReport checks a report against cards. It fails with concordat.ErrInvalid for what is no report.
+func verifyReport(b []byte, cards cardsBySite) (*outcome, error) {
+	out := &outcome{Problems: []string{}, Statements: []statementOutcome{}}
+	m, err := report.ReadManifest(b)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		out.Problems = append(out.Problems, "the report is not signed")
+	case err != nil:
+		return nil, err
+	default:
+		out.Site, out.At = m.Site, m.At
+		sum := m.Sum()
+		if err := cards.check(concordat.Statement{Site: m.Site, Kind: reportKind, KeyEpoch: m.KeyEpoch, At: m.At, Request: make([]byte, 32), Payload: sum[:], Signature: m.Signature}); err != nil {
+			out.Problems = append(out.Problems, fmt.Sprintf("manifest of site %s: %v", m.Site, err))
+		}
+		changes, err := m.Changes(b)
+		if err != nil {
+			return nil, err
+		}
+		out.Problems = append(out.Problems, changes...)
+	}
+	var r struct {
+		Statements []concordat.Statement `json:"statements"`
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
+	}
+	for _, s := range r.Statements {
+		err := cards.check(s)
+		if err != nil {
+			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339), err))
+		}
+		out.Statements = append(out.Statements, statementOutcome{s.Site, s.Kind, s.At, err == nil})
+	}
+	out.OK = len(out.Problems) == 0
+	return out, nil
+}
+
+func (a *app) showOutcome(file string, out *outcome) error {
+	if a.json {
+		if err := a.line(out); err != nil {
+			return err
+		}
+	} else if out.OK {
+		a.say("%s is as site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
+		a.say("signatures of partners: %d, all good", len(out.Statements))
+	} else {
+		for _, p := range out.Problems {
+			a.say("%s", p)
+		}
+	}
+	if !out.OK {
+		err := &exitError{code: exitFailed}
+		if !a.json {
+			err.err = fmt.Errorf("%s: %d problems", file, len(out.Problems))
+		}
+		return err
+	}
+	return nil
+}

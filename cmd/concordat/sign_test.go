@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/report"
+)
+
+// signing is a site that signs, and the file with its card.
+type signing struct {
+	id   *crypto.Identity
+	site concordat.SiteID
+	card string
+}
+
+func newSigning(t *testing.T, title string) signing {
+	t.Helper()
+	now := time.Now()
+	id, err := crypto.New(now, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, card, err := id.MakeCard(crypto.CardFields{Name: title, URLs: []string{"https://" + title + ".example"}, Modes: crypto.ModeSealed}, nil, now, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), title+".card")
+	if err := os.WriteFile(path, card.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return signing{id, name(id.Site()), path}
+}
+
+func (s signing) statement(t *testing.T, payload string) concordat.Statement {
+	t.Helper()
+	at := time.Now().UTC()
+	request := crypto.DigestOf([]byte("the request"))
+	epoch, sig, err := s.id.SignStatement("tell", at, request, []byte(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return concordat.Statement{Site: s.site, Kind: "tell", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload), Signature: sig}
+}
+
+// TestVerifyReport signs a report that holds answers of two partners, and changes it everywhere.
+func TestVerifyReport(t *testing.T) {
+	t.Parallel()
+	own, north, south := newSigning(t, "own"), newSigning(t, "north"), newSigning(t, "south")
+	text := "Undertakings shall keep the records that are needed. The rest is nobody's."
+	rep := report.Build(&report.Findings{
+		Version: report.Version, Task: "t1", Submission: concordat.Document{ID: "essay", Title: "Essay", Text: text},
+		Made: time.Now(), Statements: []concordat.Statement{north.statement(t, "one hit"), south.statement(t, "no hit")},
+		Consulted: []concordat.Consulted{{Site: north.site, Library: "laws", Asked: 2, Answered: 2}},
+		Flags:     []concordat.Flag{{Code: "hidden", Count: 2}},
+	}, report.Rules{})
+	good, err := (&signer{own.id}).json(rep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	verify := func(b []byte, cards ...string) (int, *outcome) {
+		t.Helper()
+		path := filepath.Join(dir, "report.json")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"--json", "report", "verify", path}
+		for _, c := range cards {
+			args = append(args, "--card", c)
+		}
+		var out, errs bytes.Buffer
+		code := run(t.Context(), args, strings.NewReader(""), &out, &errs)
+		o := &outcome{}
+		if code != exitUsage {
+			if err := json.Unmarshal(out.Bytes(), o); err != nil {
+				t.Fatalf("%v: %s%s", err, out.String(), errs.String())
+			}
+		}
+		return code, o
+	}
+	all := []string{own.card, north.card, south.card}
+	if code, o := verify(good, all...); code != exitDone || !o.OK || o.Site != own.site || len(o.Statements) != 2 {
+		t.Fatalf("the report as it was signed: exit code %d, %+v", code, o)
+	}
+
+	b64 := base64.StdEncoding.EncodeToString
+	forged := south.statement(t, "no hit at all") // by another site under north's name
+	for name, k := range map[string]struct {
+		from, to string
+		cards    []string
+		want     string
+	}{
+		"text of the submission": {`"title": "Essay"`, `"title": "Other"`, all, "submission: title changed"},
+		"flag":                   {`"code": "hidden"`, `"code": "shown!"`, all, "flag 1: code changed"},
+		"line of what was asked": {`"answered": 2`, `"answered": 3`, all, "consulted 1: answered changed"},
+		"a partner's answer":     {b64([]byte("one hit")), b64([]byte("no hits")), all, "statement 1: payload changed"},
+		"its signature too":      {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (tell) of site " + string(north.site) + " at "},
+		"the signature of it":    {b64(rep.Statements[0].Signature), b64(forged.Signature), all, "signature does not match its card"},
+		"whose answer it is":     {string(north.site), string(south.site), all, "signature does not match its card"},
+		"moment of signing":      {`"key_epoch": 1`, `"key_epoch": 2`, all, "no such key for that time"},
+		"partner's card missing": {"", "", []string{own.card, south.card}, "of site " + string(north.site)},
+		"own card missing":       {"", "", []string{north.card, south.card}, "manifest of site " + string(own.site) + ": no card of this site is known"},
+	} {
+		bad := bytes.ReplaceAll(good, []byte(k.from), []byte(k.to))
+		if k.from == "" {
+			bad = good
+		} else if bytes.Equal(bad, good) {
+			t.Fatalf("%s: nothing was changed", name)
+		}
+		code, o := verify(bad, k.cards...)
+		if code != exitFailed || o.OK || !slices.ContainsFunc(o.Problems, func(p string) bool { return strings.Contains(p, k.want) }) {
+			t.Errorf("%s: exit code %d, %q; want %q", name, code, o.Problems, k.want)
+		}
+	}
+
+	// Who changes the manifest along with the report has no key for it.
+	changed := bytes.Replace(good, []byte(`"code": "hidden"`), []byte(`"code": "shown!"`), 1)
+	items, err := report.Items(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := report.ReadManifest(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, item := range m.Items {
+		changed = bytes.Replace(changed, []byte(item.String()), []byte(items[i].String()), 1)
+	}
+	if code, o := verify(changed, all...); code != exitFailed || len(o.Problems) != 1 || !strings.HasPrefix(o.Problems[0], "manifest of site ") {
+		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
+	}
+
+	// One byte anywhere: never a good report that says something else.
+	everything := func(b []byte) string {
+		var v any
+		if json.Unmarshal(b, &v) != nil {
+			return "not JSON"
+		}
+		out, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	cards := cardsBySite{}
+	if err := cards.read(all); err != nil {
+		t.Fatal(err)
+	}
+	want, seen := everything(good), 0
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 1
+		o, err := verifyReport(bad, cards)
+		if err != nil || !o.OK {
+			seen++
+			continue
+		}
+		if got := everything(bad); got != want {
+			t.Fatalf("byte %d (%q) changed what the report says, unseen: %.200s", i, good[max(0, i-20):i+5], diffAt(got, want))
+		}
+	}
+	if seen < len(good)/2 {
+		t.Errorf("%d of %d changes were seen", seen, len(good))
+	}
+
+	unsigned, err := (*signer)(nil).json(rep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, o := verify(unsigned, all...); code != exitFailed || !slices.Contains(o.Problems, "the report is not signed") {
+		t.Errorf("unsigned: exit code %d, %q", code, o.Problems)
+	}
+	for _, bad := range []string{"", "{", "[]", `{"manifest": 1}`} {
+		if code, _ := verify([]byte(bad), all...); code != exitUsage && bad != "[]" {
+			t.Errorf("%q: exit code %d, want %d", bad, code, exitUsage)
+		}
+	}
+}
+
+func diffAt(a, b string) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("%s, was %s", a[max(0, i-20):min(len(a), i+60)], b[max(0, i-20):min(len(b), i+60)])
+		}
+	}
+	return "longer"
+}

@@ -1,0 +1,81 @@
+package crypto
+
+import (
+	"crypto/ed25519"
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// Head is the end of a site's audit, signed by it: what partners keep of each other, so that an audit
+// that is rewritten contradicts them. The audit itself is package store's.
+type Head struct {
+	Site      SiteID
+	Seq       uint64
+	Hash      [32]byte // of the entry Seq, zeros for an empty audit
+	At        time.Time
+	KeyEpoch  uint32
+	Signature []byte
+}
+
+// HeadSize is the length of a head as bytes.
+const HeadSize = 32 + 8 + 32 + 8 + 4 + ed25519.SignatureSize
+
+// SignHead signs the end of the site's audit.
+func (id *Identity) SignHead(seq uint64, hash [32]byte, at time.Time) (*Head, error) {
+	k, err := id.signer(at)
+	if err != nil {
+		return nil, err
+	}
+	h := &Head{Site: id.Site(), Seq: seq, Hash: hash, At: milli(at), KeyEpoch: k.epoch}
+	h.Signature = ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelHead), h.body()...))
+	return h, nil
+}
+
+func (h *Head) body() []byte {
+	b := binary.BigEndian.AppendUint64(h.Site[:len(h.Site):len(h.Site)], h.Seq)
+	b = appendTime(append(b, h.Hash[:]...), h.At)
+	return binary.BigEndian.AppendUint32(b, h.KeyEpoch)
+}
+
+// Bytes returns the head as HeadSize bytes.
+func (h *Head) Bytes() []byte { return append(h.body(), h.Signature...) }
+
+// ParseHead reads a head without checking its signature; Check does.
+func ParseHead(b []byte) (*Head, error) {
+	d := &decoder{b: b}
+	h := &Head{Site: d.array32(), Seq: d.u64(), Hash: d.array32(), At: d.time(), KeyEpoch: d.u32()}
+	h.Signature = d.take(ed25519.SignatureSize)
+	return h, d.end("audit head")
+}
+
+// Check fails with ErrCard, ErrNoKey or ErrSignature unless the head is signed by the card's site.
+func (h *Head) Check(c *Card) error {
+	if h.Site != c.Site {
+		return fmt.Errorf("audit head: %w: it is of %s", ErrCard, c.Site)
+	}
+	key, ok := c.verifier(h.KeyEpoch, h.At)
+	if !ok {
+		return fmt.Errorf("audit head: signing key %d: %w", h.KeyEpoch, ErrNoKey)
+	}
+	if !ed25519.Verify(key, append([]byte(labelHead), h.body()...), h.Signature) {
+		return fmt.Errorf("audit head: %w", ErrSignature)
+	}
+	return nil
+}
+
+// Follows fails with ErrFork where h cannot come after earlier in one honest audit: its end is
+// behind, or it is the same entry with another hash. Two heads that do not contradict each other
+// so can still do in between; the audit itself shows that.
+func (h *Head) Follows(earlier *Head) error {
+	if h.Site != earlier.Site {
+		return fmt.Errorf("audit head: %w: of two sites", ErrFormat)
+	}
+	if h.Seq < earlier.Seq {
+		return fmt.Errorf("%w: it ended at entry %d at %s, and at entry %d later", ErrFork, earlier.Seq, earlier.At.Format(time.RFC3339), h.Seq)
+	}
+	if h.Seq == earlier.Seq && h.Hash != earlier.Hash {
+		return fmt.Errorf("%w: entry %d differs from what was shown before", ErrFork, h.Seq)
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+package crypto
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/hpke"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Suite names the algorithms of an envelope.
+type Suite uint8
+
+// SuiteXWing is HPKE (X-Wing 0x647a, HKDF-SHA256, ChaCha20-Poly1305) with Ed25519. Reserved: 2 for
+// MLKEM1024-P384 with AES-256-GCM, 3 for hybrid signatures.
+const SuiteXWing Suite = 1
+
+// Modes are the ways in which a site answers, as bits.
+type Modes uint8
+
+// The modes.
+const (
+	ModeSealed Modes = 1 << iota
+	ModeBlind
+)
+
+// Bounds of a card.
+const (
+	MaxCard   = 64 << 10
+	mostURLs  = 8
+	mostKeys  = 48
+	mostSuite = 8
+)
+
+// CardFields is what a site says of itself in its card, besides its keys.
+type CardFields struct {
+	Name    string   `json:"name"` // 1 to 200 bytes of printable UTF-8
+	URLs    []string `json:"urls"` // 1 to 8, https, at most 1,024 bytes each
+	Contact string   `json:"contact"`
+	Modes   Modes    `json:"modes"`
+}
+
+// Card is a site's signed card: what partners know of it. It was checked against the root key in it,
+// so it is the word of Site; whether it is in force now, Valid says. Cards are not changed.
+type Card struct {
+	CardFields
+	Site      SiteID
+	Root      ed25519.PublicKey
+	Serial    uint64
+	NotBefore time.Time
+	NotAfter  time.Time
+	Signing   []PublicKey
+	Sealing   []PublicKey
+	TLS       []Pin
+	Suites    []Suite
+	raw       []byte
+}
+
+// PublicKey is a working key in a card.
+type PublicKey struct {
+	Epoch    uint32
+	Suite    Suite // of sealing keys
+	Key      []byte
+	From, To time.Time
+	sealing  hpke.PublicKey
+}
+
+func (k PublicKey) term() term { return term{k.Epoch, k.From, k.To} }
+
+const cardMagic = "CCDC"
+
+// MakeCard returns a new card, in force from now for CardLife, and the identity with keys for all
+// that time and the card's serial; both must be kept, the identity first. root is the seed of the
+// root key, nil where the identity has it.
+//
+// The serial is the time in milliseconds, or one more than the last where that is larger: a site
+// restored from an old backup does not fall behind its own cards.
+func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io.Reader) (*Identity, *Card, error) {
+	if err := f.validate(); err != nil {
+		return nil, nil, err
+	}
+	if root != nil {
+		if _, err := id.WithRoot(root); err != nil {
+			return nil, nil, err
+		}
+	} else if root = id.root; root == nil {
+		return nil, nil, fmt.Errorf("card: %w: the root key is kept elsewhere", ErrNoKey)
+	}
+	c, _ := id.Expire(now)
+	end := milli(now).Add(CardLife)
+	c, err := c.Ready(now, end, random)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.serial = max(c.serial+1, uint64(max(now.UnixMilli(), 0)))
+	b := c.appendCard(nil, f, now, end)
+	sum := sha256.Sum256(b)
+	b = append(b, ed25519.Sign(ed25519.NewKeyFromSeed(root), append([]byte(labelCard), sum[:]...))...)
+	card, err := ParseCard(b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("card: %w", err)
+	}
+	return c, card, nil
+}
+
+func (id *Identity) appendCard(b []byte, f CardFields, now, end time.Time) []byte {
+	b = append(b, cardMagic...)
+	b = append(b, 1)
+	b = append(b, id.rootPublic...)
+	b = binary.BigEndian.AppendUint64(b, id.serial)
+	b = appendTime(appendTime(b, now), end)
+	b = append(append(b, byte(len(f.Name))), f.Name...)
+	b = append(b, byte(len(f.URLs)))
+	for _, u := range f.URLs {
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(u))), u...)
+	}
+	b = append(b, byte(len(id.signing)))
+	for _, k := range id.signing {
+		b = binary.BigEndian.AppendUint32(b, k.epoch)
+		b = append(b, k.public...)
+		b = appendTime(appendTime(b, k.from), k.to)
+	}
+	b = append(b, byte(len(id.sealing)))
+	for _, k := range id.sealing {
+		pk := k.key.PublicKey().Bytes()
+		b = append(binary.BigEndian.AppendUint32(b, k.epoch), byte(SuiteXWing))
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(pk))), pk...)
+		b = appendTime(appendTime(b, k.from), k.to)
+	}
+	b = append(b, byte(len(id.tls)))
+	for _, k := range id.tls {
+		p := tlsPin(public(k.seed))
+		b = append(b, p[:]...)
+	}
+	b = append(b, byte(f.Modes), 1, byte(SuiteXWing))
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(f.Contact))), f.Contact...)
+}
+
+// validate returns all faults of f at once.
+func (f CardFields) validate() error {
+	var errs []error
+	if f.Name == "" || len(f.Name) > 200 || !printable(f.Name) {
+		errs = append(errs, fmt.Errorf("card: name %q: %w: 1 to 200 bytes of printable text", f.Name, ErrFormat))
+	}
+	if len(f.Contact) > 1024 || !printable(f.Contact) {
+		errs = append(errs, fmt.Errorf("card: contact: %w: at most 1024 bytes of printable text", ErrFormat))
+	}
+	if len(f.URLs) == 0 || len(f.URLs) > mostURLs {
+		errs = append(errs, fmt.Errorf("card: %w: %d addresses, not 1 to %d", ErrFormat, len(f.URLs), mostURLs))
+	}
+	for _, u := range f.URLs {
+		errs = append(errs, checkURL(u))
+	}
+	if f.Modes == 0 || f.Modes&^(ModeSealed|ModeBlind) != 0 {
+		errs = append(errs, fmt.Errorf("card: modes %d: %w", f.Modes, ErrFormat))
+	}
+	return errors.Join(errs...)
+}
+
+// checkURL refuses what is no plain https address: no user, no query, nothing a client could take
+// for another scheme.
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("address %q: %w: https://HOST[:PORT][/PATH]", s, ErrFormat)
+	}
+	return nil
+}
+
+// ParseCard reads a card and checks its signature. It fails with ErrFormat or ErrSignature. The
+// card keeps b, which must not change.
+func ParseCard(b []byte) (*Card, error) {
+	if len(b) > MaxCard || len(b) < ed25519.SignatureSize {
+		return nil, fmt.Errorf("card: %w: %d bytes", ErrFormat, len(b))
+	}
+	body, sig := b[:len(b)-ed25519.SignatureSize], b[len(b)-ed25519.SignatureSize:]
+	d := &decoder{b: body}
+	if magic, v := string(d.take(4)), d.u8(); magic != cardMagic || v != 1 {
+		return nil, fmt.Errorf("card: %w: no card of version 1", ErrFormat)
+	}
+	c := &Card{raw: b}
+	c.read(d)
+	if err := d.end("card"); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	c.Site = siteOf(c.Root)
+	sum := sha256.Sum256(body)
+	if !ed25519.Verify(c.Root, append([]byte(labelCard), sum[:]...), sig) {
+		return nil, fmt.Errorf("card: %w", ErrSignature)
+	}
+	for i := range c.Sealing {
+		k := &c.Sealing[i]
+		if k.Suite != SuiteXWing {
+			continue // a suite of a later version: of no use here
+		}
+		var err error
+		if k.sealing, err = kem.NewPublicKey(k.Key); err != nil {
+			return nil, fmt.Errorf("card: sealing key %d: %w", k.Epoch, ErrFormat)
+		}
+	}
+	return c, nil
+}
+
+func (c *Card) read(d *decoder) {
+	c.Root = ed25519.PublicKey(d.take(ed25519.PublicKeySize))
+	c.Serial, c.NotBefore, c.NotAfter = d.u64(), d.time(), d.time()
+	c.Name = d.text(int(d.u8()))
+	for range d.count(mostURLs) {
+		c.URLs = append(c.URLs, d.text(int(d.u16())))
+	}
+	for range d.count(mostKeys) {
+		c.Signing = append(c.Signing, PublicKey{Epoch: d.u32(), Key: d.take(ed25519.PublicKeySize), From: d.time(), To: d.time()})
+	}
+	for range d.count(mostKeys) {
+		k := PublicKey{Epoch: d.u32(), Suite: Suite(d.u8())}
+		k.Key = d.take(int(d.u16()))
+		k.From, k.To = d.time(), d.time()
+		c.Sealing = append(c.Sealing, k)
+	}
+	for range d.count(mostKeys) {
+		c.TLS = append(c.TLS, d.array32())
+	}
+	c.Modes = Modes(d.u8())
+	for range d.count(mostSuite) {
+		c.Suites = append(c.Suites, Suite(d.u8()))
+	}
+	c.Contact = d.text(int(d.u16()))
+}
+
+// check refuses what MakeCard does not make, except modes and suites of later versions.
+func (c *Card) check() error {
+	f := c.CardFields
+	f.Modes = ModeSealed
+	if err := f.validate(); err != nil {
+		return err
+	}
+	if !c.NotAfter.After(c.NotBefore) || c.NotAfter.Sub(c.NotBefore) > CardLife {
+		return fmt.Errorf("card: %w: in force for more than %v or not at all", ErrFormat, CardLife)
+	}
+	if len(c.Signing) == 0 || len(c.Sealing) == 0 || len(c.TLS) == 0 {
+		return fmt.Errorf("card: %w: a key is missing", ErrFormat)
+	}
+	for _, ks := range [][]PublicKey{c.Signing, c.Sealing} {
+		for i, k := range ks {
+			if !k.To.After(k.From) || k.Epoch == 0 || i > 0 && k.Epoch <= ks[i-1].Epoch {
+				return fmt.Errorf("card: %w: key %d", ErrFormat, k.Epoch)
+			}
+		}
+	}
+	return nil
+}
+
+// Bytes returns the card as it was signed. The caller must not change them.
+func (c *Card) Bytes() []byte { return c.raw }
+
+// Digest returns SHA-256 of Bytes.
+func (c *Card) Digest() [32]byte { return sha256.Sum256(c.raw) }
+
+// Valid fails with ErrCard where the card is not in force at the time.
+func (c *Card) Valid(now time.Time) error {
+	if now.Before(c.NotBefore.Add(-Skew)) {
+		return fmt.Errorf("%w: in force from %s", ErrCard, c.NotBefore.Format(time.RFC3339))
+	}
+	if now.After(c.NotAfter.Add(Skew)) {
+		return fmt.Errorf("%w: ended at %s", ErrCard, c.NotAfter.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Accept reads a card that site is said to have made and returns the one to be held: the new one,
+// or held where it is the same. It fails with ErrFormat, ErrSignature, or ErrCard for a card of
+// another site, one that is not in force, and one that does not follow held, by its serial: that is a
+// rollback, and worth an alarm. held may be nil.
+func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
+	if held != nil && bytes.Equal(held.raw, b) {
+		return held, held.Valid(now)
+	}
+	c, err := ParseCard(slices.Clone(b))
+	if err != nil {
+		return nil, err
+	}
+	if c.Site != site {
+		return nil, fmt.Errorf("%w: it is of %s", ErrCard, c.Site)
+	}
+	if held != nil && c.Serial <= held.Serial {
+		return nil, fmt.Errorf("%w: serial %d, held is %d with other content", ErrCard, c.Serial, held.Serial)
+	}
+	if err := c.Valid(now); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// PinnedTLS reports whether the key of a certificate is one of the card's.
+func (c *Card) PinnedTLS(p Pin) bool { return slices.Contains(c.TLS, p) }
+
+// sealTo returns the newest sealing key of the suite in force.
+func (c *Card) sealTo(s Suite, now time.Time) (*PublicKey, error) {
+	for i := len(c.Sealing) - 1; i >= 0; i-- {
+		if k := &c.Sealing[i]; k.Suite == s && k.term().covers(now) {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("sealing key of %s: %w", c.Site.Short(), ErrNoKey)
+}
+
+// verifier returns the signing key of the epoch, if it is in force at the time on either clock.
+func (c *Card) verifier(epoch uint32, at time.Time) (ed25519.PublicKey, bool) {
+	for _, k := range c.Signing {
+		if k.Epoch == epoch && k.term().near(at) {
+			return ed25519.PublicKey(k.Key), true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,82 @@
+// Package crypto holds what sites prove and hide with keys: the identity of a site and its keystore,
+// the signed site card, enrolment, the sealed envelope between sites, signed statements, the secrets
+// of a federation, and signed heads of the audit. doc/format.md has every byte.
+//
+// Identity is the type to start from. It is immutable: what changes it returns another one, so that
+// a running site swaps one pointer and messages in flight keep the keys they began with.
+//
+// The package is pure: the time and the source of randomness are arguments, keystores are bytes.
+// Only the ephemeral key of an encapsulation is drawn by crypto/hpke itself, which takes no source.
+// Everything that is read from outside is bounded before memory is taken, and nothing of it panics.
+//
+// The package knows nothing of replays: Verified names what a cache has to remember, and until when.
+package crypto
+
+import (
+	"errors"
+	"time"
+)
+
+// Labels keep apart what one key signs, derives or hashes for different ends. A label ends with a
+// zero byte, and no label begins with another one.
+const (
+	labelSite       = "concordat/site/1\x00"
+	labelSiteCheck  = "concordat/site-check/1\x00"
+	labelCard       = "concordat/card/1\x00"
+	labelSign       = "concordat/sign/1\x00"
+	labelSeal       = "concordat/seal/1\x00"
+	labelStatement  = "concordat/statement/1\x00"
+	labelInvitation = "concordat/invitation/1\x00"
+	labelWords      = "concordat/words/1\x00"
+	labelEnrol      = "concordat/enrol/1\x00"
+	labelRedeem     = "concordat/redeem/1\x00"
+	labelEnrolled   = "concordat/enrolled/1\x00"
+	labelFederation = "concordat/federation/1"
+	labelSecret     = "concordat/site-secret/1"
+	labelKeystore   = "concordat/keystore/1\x00"
+	labelHead       = "concordat/audit-head/1\x00"
+)
+
+// The clockwork of keys and messages.
+const (
+	Skew           = 2 * time.Minute // most that two sites' clocks may differ
+	MaxTTL         = 10 * time.Minute
+	CardLife       = 90 * 24 * time.Hour
+	SigningLife    = 365 * 24 * time.Hour
+	SigningOverlap = 30 * 24 * time.Hour
+	SealingLife    = 8 * 24 * time.Hour // a week, and the overlap
+	SealingOverlap = 24 * time.Hour
+	TLSLife        = 365 * 24 * time.Hour
+	TLSOverlap     = 30 * 24 * time.Hour
+	// SealingGrace is how long a sealing key is kept after it ended: a message sealed at its last
+	// moment is still on its way for MaxTTL + Skew, and a day is left for what waits in queues.
+	SealingGrace = MaxTTL + Skew + 24*time.Hour
+	// Notice is how long a key is announced in the card before it signs: partners fetch cards daily.
+	Notice = 48 * time.Hour
+)
+
+// The errors that callers tell apart. All others are faults of the caller or of the random source.
+var (
+	// ErrFormat: the bytes are not what they should be.
+	ErrFormat = errors.New("malformed")
+	// ErrSignature: the signature is not by the key that should have made it.
+	ErrSignature = errors.New("signature does not match")
+	// ErrCard: a card that is not in force, of another site, or older than the one held.
+	ErrCard = errors.New("site card refused")
+	// ErrEnvelope: an envelope that nobody is known to have sent. It is answered by one fixed
+	// answer without a reason; the error's text is for the log.
+	ErrEnvelope = errors.New("envelope refused")
+	// ErrStale: an authentic envelope outside its time.
+	ErrStale = errors.New("out of time")
+	// ErrOpen: an authentic envelope that does not decrypt: sealed to a key that is gone, or
+	// altered before it was signed.
+	ErrOpen = errors.New("does not open")
+	// ErrPassphrase: the keystore does not open with this passphrase or key, or was altered.
+	ErrPassphrase = errors.New("wrong passphrase or altered keystore")
+	// ErrNoKey: the identity has no key for this at this time.
+	ErrNoKey = errors.New("no key in force")
+	// ErrFork: a site showed two audits that cannot both be its own.
+	ErrFork = errors.New("audit was rewritten")
+	// ErrInvitation: an invitation that is expired, used, or of another site.
+	ErrInvitation = errors.New("invitation refused")
+)

@@ -1,0 +1,213 @@
+package crypto
+
+import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Enrolment: A holds an invitation of B. A fetches B's card over TLS and checks it (CheckInviter),
+// sends the bytes of Enrol, and reads B's receipt with Accepted. B reads them with ReadEnrolment,
+// looks the token's hash up, calls Check, keeps A as pending, and returns the bytes of Receipt. Then
+// both show Words, which the administrators compare by telephone.
+
+const (
+	enrolMagic   = "CCDE"
+	receiptMagic = "CCDF"
+	enrolFixed   = 16 + 16 + 32 // token, nonce, proof
+	// MaxEnrolment is the most bytes of an enrolment request.
+	MaxEnrolment = 4 + 1 + 1 + 4 + 2 + sealEncSize + 4 + enrolFixed + MaxCard + tagSize
+	receiptSize  = 4 + 1 + 1 + 32 + 32 + 4 + 8 + ed25519.SignatureSize
+)
+
+// CheckInviter checks that the card is of the site that invites and in force, and that the
+// invitation has not ended.
+func (i *Invitation) CheckInviter(c *Card, now time.Time) error {
+	if c.Site != i.Site {
+		return fmt.Errorf("%w: the card there is of %s, the invitation of %s", ErrInvitation, c.Site, i.Site)
+	}
+	if now.After(i.Expiry) {
+		return fmt.Errorf("%w: it ended at %s", ErrInvitation, i.Expiry.Format(time.RFC3339))
+	}
+	return c.Valid(now)
+}
+
+// Redemption is what the invited site keeps of its enrolment request.
+type Redemption struct {
+	Digest [32]byte // SHA-256 of the request
+	Nonce  [16]byte // for Words
+}
+
+// Enrol makes the request that redeems the invitation at the site of card inviter. own is the asker's
+// card. The request is sealed to the inviter, so that a proxy on the way learns neither token nor card.
+func (i *Invitation) Enrol(own, inviter *Card, now time.Time, random io.Reader) ([]byte, *Redemption, error) {
+	if err := i.CheckInviter(inviter, now); err != nil {
+		return nil, nil, err
+	}
+	key, err := inviter.sealTo(SuiteXWing, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	nonce, err := draw(random, 16)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &Redemption{Nonce: [16]byte(nonce)}
+	proof := redeemProof(i.Token, r.Nonce, own, inviter)
+	plain := slices.Concat(i.Token[:], nonce, proof[:], own.raw)
+	b := append([]byte(enrolMagic), 1, byte(SuiteXWing))
+	b = binary.BigEndian.AppendUint32(b, key.Epoch)
+	enc, ct, err := encrypt(key.sealing, enrolInfo(inviter.Site, b), nil, plain)
+	if err != nil {
+		return nil, nil, fmt.Errorf("enrol: %w", err)
+	}
+	b = append(binary.BigEndian.AppendUint16(b, uint16(len(enc))), enc...)
+	b = append(binary.BigEndian.AppendUint32(b, uint32(len(ct))), ct...)
+	r.Digest = sha256.Sum256(b)
+	return b, r, nil
+}
+
+func enrolInfo(inviter SiteID, head []byte) []byte {
+	return slices.Concat([]byte(labelEnrol), inviter[:], head)
+}
+
+// redeemProof shows that who sends the card has the token, and means these two cards.
+func redeemProof(token, nonce [16]byte, own, inviter *Card) [32]byte {
+	h := hmac.New(sha256.New, token[:])
+	h.Write([]byte(labelRedeem))
+	h.Write(nonce[:])
+	a, b := own.Digest(), inviter.Digest()
+	h.Write(a[:])
+	h.Write(b[:])
+	return [32]byte(h.Sum(nil))
+}
+
+// Enrolment is a request to become a partner, as the inviting site reads it.
+type Enrolment struct {
+	Card   *Card // of the asker, signed by its root
+	Digest [32]byte
+	Nonce  [16]byte
+	token  [16]byte
+	proof  [32]byte
+}
+
+// ReadEnrolment opens a request. It fails with ErrFormat, ErrOpen, ErrSignature or ErrCard; who sent
+// it is told nothing but that it failed. TokenHash then tells which invitation it is, and Check
+// whether it may be redeemed.
+func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
+	if len(b) > MaxEnrolment {
+		return nil, fmt.Errorf("enrolment: %w: %d bytes", ErrFormat, len(b))
+	}
+	d := &decoder{b: b}
+	magic, version, suite, epoch := string(d.take(4)), d.u8(), Suite(d.u8()), d.u32()
+	enc := d.take(int(d.u16()))
+	ct := d.take(int(d.u32()))
+	if magic != enrolMagic || version != 1 || suite != SuiteXWing || d.end("enrolment") != nil {
+		return nil, fmt.Errorf("enrolment: %w", ErrFormat)
+	}
+	key, err := id.opener(epoch)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := decrypt(key, enc, enrolInfo(id.Site(), b[:10]), nil, ct)
+	if err != nil {
+		return nil, err
+	}
+	p := &decoder{b: plain}
+	e := &Enrolment{Digest: sha256.Sum256(b), token: p.array16(), Nonce: p.array16(), proof: p.array32()}
+	if p.bad {
+		return nil, fmt.Errorf("enrolment: %w", ErrFormat)
+	}
+	if e.Card, err = ParseCard(p.b); err != nil {
+		return nil, fmt.Errorf("enrolment: %w", err)
+	}
+	return e, e.Card.Valid(now)
+}
+
+// TokenHash names the invitation that is redeemed.
+func (e *Enrolment) TokenHash() [32]byte { return tokenHash(e.token) }
+
+// Check fails with ErrInvitation where the request does not prove the token for its card and one of
+// the cards of the inviting site that the asker can have seen, or where the invitation has ended.
+// That it is used only once is the caller's to see to.
+func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
+	if now.After(expiry) {
+		return fmt.Errorf("%w: it ended at %s", ErrInvitation, expiry.UTC().Format(time.RFC3339))
+	}
+	for _, c := range own {
+		proof := redeemProof(e.token, e.Nonce, e.Card, c)
+		if hmac.Equal(proof[:], e.proof[:]) {
+			if c.Site == e.Card.Site {
+				return fmt.Errorf("%w: by the site that made it", ErrInvitation)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: the proof does not match", ErrInvitation)
+}
+
+// Receipt is the inviting site's signed answer: the request with the digest was taken and waits for
+// the two administrators.
+func (id *Identity) Receipt(e *Enrolment, now time.Time) ([]byte, error) {
+	k, err := id.signer(now)
+	if err != nil {
+		return nil, err
+	}
+	site := id.Site()
+	b := append([]byte(receiptMagic), 1, 1) // version, and the one status there is: pending
+	b = append(append(b, site[:]...), e.Digest[:]...)
+	b = appendTime(binary.BigEndian.AppendUint32(b, k.epoch), now)
+	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...), nil
+}
+
+// Accepted checks the receipt of the site of the card for the request.
+func (r *Redemption) Accepted(receipt []byte, inviter *Card, now time.Time) error {
+	if len(receipt) != receiptSize {
+		return fmt.Errorf("receipt: %w: %d bytes", ErrFormat, len(receipt))
+	}
+	body, sig := receipt[:receiptSize-ed25519.SignatureSize], receipt[receiptSize-ed25519.SignatureSize:]
+	d := &decoder{b: body}
+	magic, version, status := string(d.take(4)), d.u8(), d.u8()
+	site, digest, epoch, at := SiteID(d.array32()), d.array32(), d.u32(), d.time()
+	if magic != receiptMagic || version != 1 || status != 1 || d.end("receipt") != nil || site != inviter.Site || digest != r.Digest {
+		return fmt.Errorf("receipt: %w: not for this request", ErrFormat)
+	}
+	key, ok := inviter.verifier(epoch, at)
+	if !ok || !ed25519.Verify(key, append([]byte(labelEnrolled), body...), sig) {
+		return fmt.Errorf("receipt: %w", ErrSignature)
+	}
+	if at.After(now.Add(MaxTTL+Skew)) || at.Before(now.Add(-MaxTTL-Skew)) {
+		return fmt.Errorf("receipt: %w: made at %s", ErrStale, at.Format(time.RFC3339))
+	}
+	return nil
+}
+
+//go:embed words.txt
+var wordFile string
+
+// WordList returns the 2,048 words, sorted.
+func WordList() []string { return strings.Fields(wordFile) }
+
+// Words returns the six words of a pairing: the first 66 bits of SHA-256 over both sites, the
+// invitation and the asker's nonce, eleven a word. The nonce comes last and from the asker, so
+// whoever stands between the two must meet 66 given bits, and cannot search for a pair that agrees.
+func Words(inviter, asker SiteID, invitation [32]byte, nonce [16]byte) [6]string {
+	b := slices.Concat([]byte(labelWords), inviter[:], asker[:], invitation[:], nonce[:])
+	sum := sha256.Sum256(b)
+	n := new(big.Int).SetBytes(sum[:])
+	list := WordList()
+	var words [6]string
+	for i := range words {
+		w := new(big.Int).Rsh(n, uint(256-11*(i+1)))
+		words[i] = list[new(big.Int).And(w, big.NewInt(2047)).Uint64()]
+	}
+	return words
+}

@@ -1,0 +1,72 @@
+package crypto
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+)
+
+// Resign puts id's name and signature on an envelope, as a member can who holds its bytes.
+func Resign(id *Identity, env []byte, now time.Time) []byte {
+	k, err := id.signer(now)
+	if err != nil {
+		panic(err)
+	}
+	b := append([]byte(nil), env[:len(env)-ed25519.SignatureSize]...)
+	site := id.Site()
+	copy(b[8:], site[:])
+	binary.BigEndian.PutUint32(b[76:], k.epoch)
+	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), signed(b))...)
+}
+
+// Plain returns what a keystore of id holds.
+func Plain(id *Identity) []byte { return id.plain() }
+
+// EpochSecret returns the secret of an epoch.
+func EpochSecret(e FederationEpoch) [32]byte { return e.secret }
+
+// Readdress puts id into the recipient's place of an envelope.
+func Readdress(id *Identity, env []byte) []byte {
+	b := append([]byte(nil), env...)
+	site := id.Site()
+	copy(b[40:], site[:])
+	return b
+}
+
+// Decrypt opens one HPKE message with the suite of envelopes; the key is serialised.
+func Decrypt(key, enc, info, associated, ct []byte) ([]byte, error) {
+	k, err := kem.NewPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return decrypt(k, enc, info, associated, ct)
+}
+
+// Encrypt is the reverse of Decrypt; the key is the public one.
+func Encrypt(key, info, associated, plain []byte) (enc, ct []byte, err error) {
+	k, err := kem.NewPublicKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	return encrypt(k, info, associated, plain)
+}
+
+// SignCard puts the root key of seed and its signature on the body of a card.
+func SignCard(seed, body []byte) []byte {
+	b := append([]byte(nil), body...)
+	if len(b) >= 5+ed25519.PublicKeySize {
+		copy(b[5:], public(seed))
+	}
+	sum := sha256.Sum256(b)
+	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(seed), append([]byte(labelCard), sum[:]...))...)
+}
+
+// ParsePlain reads what Plain returns.
+func ParsePlain(b []byte) (*Identity, error) { return parseIdentity(b) }
+
+// Pad and Unpad are the padding of messages.
+var (
+	Pad   = pad
+	Unpad = unpad
+)

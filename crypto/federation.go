@@ -1,0 +1,297 @@
+package crypto
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// EpochOverlap is the most that two epochs of a federation are served side by side.
+const EpochOverlap = 14 * 24 * time.Hour
+
+// Federation is the secrets of a federation that the site is a member of.
+type Federation struct {
+	Name   string // 1 to 64 of a-z, 0-9 and hyphens
+	Epochs []FederationEpoch
+}
+
+// FederationEpoch is one key period. All members hold its secret: it keeps fingerprints from
+// outsiders, stolen backups and matchers in the cloud, and not from the members.
+type FederationEpoch struct {
+	Number uint32 // from 1
+	From   time.Time
+	To     time.Time // zero: open
+	secret [32]byte
+}
+
+func (f Federation) clone() Federation {
+	f.Epochs = slices.Clone(f.Epochs)
+	return f
+}
+
+// expire drops the secrets of epochs that are over.
+func (f Federation) expire(now time.Time) (Federation, bool) {
+	c := f.clone()
+	c.Epochs = slices.DeleteFunc(c.Epochs, func(e FederationEpoch) bool { return !e.To.IsZero() && now.After(e.To.Add(MaxTTL+Skew)) })
+	return c, len(c.Epochs) != len(f.Epochs)
+}
+
+// Current returns the newest epoch that has begun.
+func (f Federation) Current(now time.Time) (FederationEpoch, error) {
+	var found *FederationEpoch
+	for i := range f.Epochs {
+		if e := &f.Epochs[i]; e.Serves(now) {
+			found = e
+		}
+	}
+	if found == nil {
+		return FederationEpoch{}, fmt.Errorf("federation %s: %w", f.Name, ErrNoKey)
+	}
+	return *found, nil
+}
+
+// Epoch returns the epoch with the number if it is served now, else ErrNoKey.
+func (f Federation) Epoch(number uint32, now time.Time) (FederationEpoch, error) {
+	for _, e := range f.Epochs {
+		if e.Number == number && e.Serves(now) {
+			return e, nil
+		}
+	}
+	return FederationEpoch{}, fmt.Errorf("federation %s, epoch %d: %w", f.Name, number, ErrNoKey)
+}
+
+// Serves reports whether questions of the epoch are answered at the time.
+func (e FederationEpoch) Serves(now time.Time) bool {
+	return !now.Before(e.From) && (e.To.IsZero() || now.Before(e.To))
+}
+
+// FingerprintKey is the key of the hash functions (profile.Options.Key) for the scheme, which is
+// named as it would be with the public key: a recipe has its own key.
+func (e FederationEpoch) FingerprintKey(scheme string) []byte { return e.derive("fingerprint", scheme) }
+
+// SketchKey is the key of word sketches and edge words (align.Text.Sketch and Order) that owner shows
+// to asker. Every pair of sites has its own, so that sketches cannot be compared across pairs as they
+// stand; a member can still compute any of them, as it holds the epoch's secret.
+func (e FederationEpoch) SketchKey(asker, owner SiteID) []byte {
+	return e.derive("sketch", string(asker[:])+string(owner[:]))
+}
+
+// AuthorKey is the key under which members compare names of authors.
+func (e FederationEpoch) AuthorKey() []byte { return e.derive("author", "") }
+
+// derive is HKDF with SHA-256 (RFC 5869): extracted under the label of federations, expanded for the
+// purpose and SHA-256 of what it is for.
+func (e FederationEpoch) derive(purpose, of string) []byte {
+	sum := sha256.Sum256([]byte(of))
+	return expand(e.secret, labelFederation, purpose+"\x00"+string(sum[:]))
+}
+
+func expand(secret [32]byte, salt, info string) []byte {
+	b, err := hkdf.Key(sha256.New, secret[:], []byte(salt), info, 32)
+	if err != nil {
+		panic("crypto: HKDF of 32 bytes: " + err.Error()) // only where lengths are out of range
+	}
+	return b
+}
+
+// HandleKey is the key of the pseudonyms under which the asker sees this site's documents. It comes
+// from a secret of this site alone: a member that knows the federation's secret could otherwise
+// compute another asker's pseudonyms of documents whose identity it guesses.
+func (id *Identity) HandleKey(asker SiteID, federation string, epoch uint32) []byte {
+	info := "handle\x00" + string(asker[:]) + string(binary.BigEndian.AppendUint32(nil, epoch)) + federation
+	return expand(id.secret, labelSecret, info)
+}
+
+// LocalKey returns a key for a purpose within this site: the same as long as the site's secret is.
+func (id *Identity) LocalKey(of string) [32]byte {
+	return [32]byte(expand(id.secret, labelSecret, "local\x00"+of))
+}
+
+// Federations returns the federations whose secrets the identity holds.
+func (id *Identity) Federations() []Federation {
+	fs := make([]Federation, len(id.federations))
+	for i, f := range id.federations {
+		fs[i] = f.clone()
+	}
+	return fs
+}
+
+// Federation returns the one with the name, or ErrNoKey.
+func (id *Identity) Federation(name string) (Federation, error) {
+	for _, f := range id.federations {
+		if f.Name == name {
+			return f.clone(), nil
+		}
+	}
+	return Federation{}, fmt.Errorf("federation %q: %w", name, ErrNoKey)
+}
+
+// NewEpoch begins an epoch at from, the first of a federation or the next; the one before is served
+// for overlap longer, at most EpochOverlap. Members that are not given the new secret are out.
+func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
+	if !federationName(name) || overlap < 0 || overlap > EpochOverlap {
+		return nil, fmt.Errorf("federation %q, overlap %v: %w", name, overlap, ErrFormat)
+	}
+	secret, err := draw(random, 32)
+	if err != nil {
+		return nil, err
+	}
+	f, err := id.Federation(name)
+	if err != nil {
+		f = Federation{Name: name}
+	}
+	e := FederationEpoch{Number: 1, From: milli(from), secret: [32]byte(secret)}
+	if n := len(f.Epochs); n > 0 {
+		e.Number = f.Epochs[n-1].Number + 1
+		if !e.From.After(f.Epochs[n-1].From) {
+			return nil, fmt.Errorf("federation %s: %w: the epoch before begins later", name, ErrFormat)
+		}
+	}
+	f.close(e.From.Add(overlap))
+	f.Epochs = append(f.Epochs, e)
+	return id.with(f), nil
+}
+
+// close lets epochs end at the time at the latest.
+func (f *Federation) close(at time.Time) {
+	for i := range f.Epochs {
+		if e := &f.Epochs[i]; e.To.IsZero() || e.To.After(at) {
+			e.To = at
+		}
+	}
+}
+
+func (id *Identity) with(f Federation) *Identity {
+	c := id.clone()
+	if i := slices.IndexFunc(c.federations, func(o Federation) bool { return o.Name == f.Name }); i >= 0 {
+		c.federations[i] = f
+	} else {
+		c.federations = append(c.federations, f)
+	}
+	return c
+}
+
+// Leave returns the identity without the federation's secrets.
+func (id *Identity) Leave(name string) *Identity {
+	c := id.clone()
+	c.federations = slices.DeleteFunc(c.federations, func(f Federation) bool { return f.Name == name })
+	return c
+}
+
+func federationName(s string) bool {
+	for _, r := range []byte(s) {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+// Most epochs and members of a grant.
+const (
+	mostEpochs  = 8
+	MostMembers = 1024
+)
+
+// FederationGrant is what the site that leads a federation sends each member, sealed, in a message of
+// type TypeFederation: the epochs with their secrets, and who else is a member.
+type FederationGrant struct {
+	Federation Federation
+	Leader     SiteID
+	Members    []SiteID // with the leader and the receiver
+}
+
+const grantMagic = "CCDG"
+
+// Bytes returns the payload of the grant. It holds the secrets: seal it, keep it nowhere.
+func (g *FederationGrant) Bytes() ([]byte, error) {
+	f := g.Federation
+	if !federationName(f.Name) || len(f.Epochs) == 0 || len(f.Epochs) > mostEpochs || len(g.Members) > MostMembers {
+		return nil, fmt.Errorf("federation %q: %w", f.Name, ErrFormat)
+	}
+	b := append([]byte(grantMagic), 1)
+	b = f.append(b)
+	b = append(b, g.Leader[:]...)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(g.Members)))
+	for _, m := range g.Members {
+		b = append(b, m[:]...)
+	}
+	return b, nil
+}
+
+func (f Federation) append(b []byte) []byte {
+	b = append(append(b, byte(len(f.Name))), f.Name...)
+	b = append(b, byte(len(f.Epochs)))
+	for _, e := range f.Epochs {
+		b = binary.BigEndian.AppendUint32(b, e.Number)
+		b = appendTime(b, e.From)
+		if e.To.IsZero() {
+			b = binary.BigEndian.AppendUint64(b, 0)
+		} else {
+			b = appendTime(b, e.To)
+		}
+		b = append(b, e.secret[:]...)
+	}
+	return b
+}
+
+func readFederation(d *decoder) Federation {
+	f := Federation{Name: string(d.take(int(d.u8())))}
+	for range d.count(mostEpochs) {
+		e := FederationEpoch{Number: d.u32(), From: d.time(), To: d.time(), secret: d.array32()}
+		if e.To.UnixMilli() == 0 {
+			e.To = time.Time{}
+		}
+		n := len(f.Epochs)
+		if e.Number == 0 || !e.To.IsZero() && !e.To.After(e.From) || n > 0 && e.Number <= f.Epochs[n-1].Number {
+			d.bad = true
+		}
+		f.Epochs = append(f.Epochs, e)
+	}
+	if !federationName(f.Name) || len(f.Epochs) == 0 {
+		d.bad = true
+	}
+	return f
+}
+
+// ParseFederationGrant is the reverse of Bytes.
+func ParseFederationGrant(b []byte) (*FederationGrant, error) {
+	d := &decoder{b: b}
+	magic, version := string(d.take(4)), d.u8()
+	g := &FederationGrant{Federation: readFederation(d), Leader: d.array32()}
+	for range min(int(d.u16()), len(d.b)/32) {
+		g.Members = append(g.Members, d.array32())
+	}
+	if magic != grantMagic || version != 1 || len(g.Members) > MostMembers {
+		d.bad = true
+	}
+	return g, d.end("federation grant")
+}
+
+// Join returns the identity with the epochs of the grant. A grant never changes an epoch's secret and
+// never takes back an end: it fails with ErrFormat where it tries to.
+func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
+	held, err := id.Federation(g.Federation.Name)
+	if err != nil {
+		return id.with(g.Federation.clone()), nil
+	}
+	for _, e := range g.Federation.Epochs {
+		i := slices.IndexFunc(held.Epochs, func(h FederationEpoch) bool { return h.Number == e.Number })
+		if i < 0 {
+			held.Epochs = append(held.Epochs, e)
+			continue
+		}
+		h := &held.Epochs[i]
+		later := !h.To.IsZero() && (e.To.IsZero() || e.To.After(h.To))
+		if h.secret != e.secret || !h.From.Equal(e.From) || later {
+			return nil, fmt.Errorf("federation %s: %w: epoch %d differs from the one held", held.Name, ErrFormat, e.Number)
+		}
+		h.To = e.To
+	}
+	slices.SortFunc(held.Epochs, func(a, b FederationEpoch) int { return int(a.Number) - int(b.Number) })
+	return id.with(held), nil
+}

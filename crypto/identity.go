@@ -1,0 +1,318 @@
+package crypto
+
+import (
+	"crypto/ed25519"
+	"crypto/hpke"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Identity is a site with its private keys. It is immutable and safe for concurrent use; Ready,
+// Rotate, Expire, MakeCard and the like return a new one, which the caller keeps in the keystore.
+type Identity struct {
+	rootPublic  ed25519.PublicKey
+	root        []byte // seed; nil: kept elsewhere
+	serial      uint64 // of the last card made
+	secret      [32]byte
+	issued      [3]uint32    // last epoch of signing, sealing and TLS keys: an epoch is never used twice
+	signing     []signingKey // ascending by epoch, so are the next two
+	sealing     []sealingKey
+	tls         []tlsKey
+	federations []Federation
+}
+
+const (
+	ofSigning = iota
+	ofSealing
+	ofTLS
+)
+
+type term struct {
+	epoch    uint32
+	from, to time.Time
+}
+
+func (k term) covers(now time.Time) bool { return !now.Before(k.from) && now.Before(k.to) }
+
+// near is covers for what another clock says.
+func (k term) near(now time.Time) bool {
+	return !now.Before(k.from.Add(-Skew)) && now.Before(k.to.Add(Skew))
+}
+
+type signingKey struct {
+	term
+	public ed25519.PublicKey
+	seed   []byte // nil: destroyed; the public key stays in the card, old statements are checked with it
+}
+
+type sealingKey struct {
+	term
+	seed []byte
+	key  hpke.PrivateKey
+}
+
+type tlsKey struct {
+	term
+	seed []byte
+	cert []byte // DER
+}
+
+// KeepSigning is how long the public half of a signing key stays in the card after its end, so that
+// old statements can be checked with the newest card.
+const KeepSigning = 10 * 365 * 24 * time.Hour
+
+// New makes the identity of a new site, with keys in force from now on.
+func New(now time.Time, random io.Reader) (*Identity, error) {
+	seed, err := draw(random, ed25519.SeedSize)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := draw(random, 32)
+	if err != nil {
+		return nil, err
+	}
+	id := &Identity{root: seed, rootPublic: public(seed)}
+	copy(id.secret[:], secret)
+	return id.Ready(now, now, random)
+}
+
+// Site returns the identity's name.
+func (id *Identity) Site() SiteID { return siteOf(id.rootPublic) }
+
+// HasRoot reports whether the root key is here, so that cards can be made without being given it.
+func (id *Identity) HasRoot() bool { return id.root != nil }
+
+// Root returns the seed of the root key, 32 bytes, or ErrNoKey. Whoever has it is the site.
+func (id *Identity) Root() ([]byte, error) {
+	if id.root == nil {
+		return nil, fmt.Errorf("root key: %w: it is kept elsewhere", ErrNoKey)
+	}
+	return slices.Clone(id.root), nil
+}
+
+// WithRoot returns the identity with the root key of the seed, which must be this site's.
+func (id *Identity) WithRoot(seed []byte) (*Identity, error) {
+	if len(seed) != ed25519.SeedSize || !public(seed).Equal(id.rootPublic) {
+		return nil, fmt.Errorf("root key: %w: it is of another site", ErrFormat)
+	}
+	c := id.clone()
+	c.root = slices.Clone(seed)
+	return c, nil
+}
+
+// WithoutRoot returns the identity without the root key. It must be kept elsewhere: without it no
+// card can be made, and the site ends with its last card.
+func (id *Identity) WithoutRoot() *Identity {
+	c := id.clone()
+	c.root = nil
+	return c
+}
+
+func (id *Identity) clone() *Identity {
+	c := *id
+	c.signing, c.sealing, c.tls = slices.Clone(id.signing), slices.Clone(id.sealing), slices.Clone(id.tls)
+	c.federations = slices.Clone(id.federations)
+	return &c
+}
+
+// Ready returns the identity with keys for every moment from now to until, made where they are
+// missing: the next key begins one overlap before the last one ends.
+func (id *Identity) Ready(now, until time.Time, random io.Reader) (*Identity, error) {
+	c := id.clone()
+	for {
+		t, need := next(&c.issued[ofSigning], lastTerm(c.signing), now, until, SigningLife, SigningOverlap)
+		if !need {
+			break
+		}
+		seed, err := draw(random, ed25519.SeedSize)
+		if err != nil {
+			return nil, err
+		}
+		c.signing = append(c.signing, signingKey{term: t, public: public(seed), seed: seed})
+	}
+	for {
+		t, need := next(&c.issued[ofSealing], lastTerm(c.sealing), now, until, SealingLife, SealingOverlap)
+		if !need {
+			break
+		}
+		k, err := newSealingKey(t, random)
+		if err != nil {
+			return nil, err
+		}
+		c.sealing = append(c.sealing, k)
+	}
+	for {
+		t, need := next(&c.issued[ofTLS], lastTerm(c.tls), now, until, TLSLife, TLSOverlap)
+		if !need {
+			break
+		}
+		k, err := newTLSKey(t, c.Site(), random)
+		if err != nil {
+			return nil, err
+		}
+		c.tls = append(c.tls, k)
+	}
+	return c, nil
+}
+
+type termed interface{ at() term }
+
+func (k term) at() term { return k }
+
+// lastTerm returns the term of the last key, the zero term where there is none.
+func lastTerm[K termed](keys []K) term {
+	if len(keys) == 0 {
+		return term{}
+	}
+	return keys[len(keys)-1].at()
+}
+
+// next returns the term of the key after last, and whether it is needed to cover [now, until].
+func next(issued *uint32, last term, now, until time.Time, life, overlap time.Duration) (term, bool) {
+	now, until = milli(now), milli(until)
+	if last.epoch != 0 && last.to.Add(-overlap).After(until) {
+		return term{}, false
+	}
+	from := now
+	if last.epoch != 0 && last.to.Add(-overlap).After(now) {
+		from = last.to.Add(-overlap)
+	}
+	*issued++
+	return term{epoch: *issued, from: from, to: from.Add(life)}, true
+}
+
+// Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones
+// end an overlap later. Sealing keys change by themselves, every week. The new keys count only once
+// they stand in a card: call MakeCard next.
+func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
+	c := id.clone()
+	start := milli(now).Add(Notice)
+	c.signing = curtail(c.signing, start, SigningOverlap, func(k *signingKey, to time.Time) { k.to = to })
+	c.tls = curtail(c.tls, start, TLSOverlap, func(k *tlsKey, to time.Time) { k.to = to })
+	return c.Ready(start, start, random)
+}
+
+// curtail leaves out the keys that begin at start or later and lets the last one end an overlap after
+// start, so that the next key begins at start.
+func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end func(*K, time.Time)) []K {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k K) bool { return !k.at().from.Before(start) })
+	if n := len(keys); n > 0 && keys[n-1].at().to.After(start.Add(overlap)) {
+		end(&keys[n-1], start.Add(overlap))
+	}
+	return keys
+}
+
+// Replace returns the identity with none of its working keys and new ones from now on: for a site
+// whose keystore somebody has seen. Messages under way are lost, and statements signed so far are no
+// longer confirmed by the card. The root key stays; was it seen as well, the site must begin anew.
+func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
+	secret, err := draw(random, 32)
+	if err != nil {
+		return nil, err
+	}
+	c := id.clone()
+	copy(c.secret[:], secret)
+	c.signing, c.sealing, c.tls = nil, nil, nil
+	return c.Ready(now, now, random)
+}
+
+// Expire returns the identity without the private keys whose time is over: signing and TLS keys at
+// their end, sealing keys SealingGrace after it. changed tells whether there were any, and the
+// keystore is to be written.
+func (id *Identity) Expire(now time.Time) (c *Identity, changed bool) {
+	c = id.clone()
+	before := len(c.sealing) + len(c.tls) + len(c.signing)
+	c.sealing = slices.DeleteFunc(c.sealing, func(k sealingKey) bool { return now.After(k.to.Add(SealingGrace)) })
+	c.tls = slices.DeleteFunc(c.tls, func(k tlsKey) bool { return now.After(k.to.Add(Skew)) })
+	c.signing = slices.DeleteFunc(c.signing, func(k signingKey) bool { return now.After(k.to.Add(KeepSigning)) })
+	changed = before != len(c.sealing)+len(c.tls)+len(c.signing)
+	for i := range c.signing {
+		if k := &c.signing[i]; k.seed != nil && now.After(k.to.Add(Skew)) {
+			k.seed, changed = nil, true
+		}
+	}
+	for i := range c.federations {
+		if fed, gone := c.federations[i].expire(now); gone {
+			c.federations[i], changed = fed, true
+		}
+	}
+	return c, changed
+}
+
+// KeyTerm describes a working key without showing it.
+type KeyTerm struct {
+	Kind     string    `json:"kind"` // signing, sealing or tls
+	Epoch    uint32    `json:"epoch"`
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	Held     bool      `json:"held"`               // the private half is here
+	InForce  bool      `json:"in_force"`           // now
+	PinnedAs string    `json:"pinned_as,omitzero"` // hash of a TLS key, hexadecimal
+}
+
+// Keys describes all working keys.
+func (id *Identity) Keys(now time.Time) []KeyTerm {
+	var ks []KeyTerm
+	for _, k := range id.signing {
+		ks = append(ks, KeyTerm{Kind: "signing", Epoch: k.epoch, From: k.from, To: k.to, Held: k.seed != nil, InForce: k.covers(now)})
+	}
+	for _, k := range id.sealing {
+		ks = append(ks, KeyTerm{Kind: "sealing", Epoch: k.epoch, From: k.from, To: k.to, Held: true, InForce: k.covers(now)})
+	}
+	for _, k := range id.tls {
+		p := tlsPin(public(k.seed))
+		ks = append(ks, KeyTerm{Kind: "tls", Epoch: k.epoch, From: k.from, To: k.to, Held: true, InForce: k.covers(now), PinnedAs: fmt.Sprintf("%x", p)})
+	}
+	return ks
+}
+
+// signer returns the newest signing key in force.
+func (id *Identity) signer(now time.Time) (*signingKey, error) {
+	for i := len(id.signing) - 1; i >= 0; i-- {
+		if k := &id.signing[i]; k.covers(now) && k.seed != nil {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("signing key: %w", ErrNoKey)
+}
+
+// opener returns the sealing key of the epoch, which is there until Expire takes it away.
+func (id *Identity) opener(epoch uint32) (hpke.PrivateKey, error) {
+	for _, k := range id.sealing {
+		if k.epoch == epoch {
+			return k.key, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: sealing key %d is not here", ErrOpen, epoch)
+}
+
+func newSealingKey(t term, random io.Reader) (sealingKey, error) {
+	seed, err := draw(random, sealSeedSize)
+	if err != nil {
+		return sealingKey{}, err
+	}
+	return sealingKeyOf(t, seed)
+}
+
+func sealingKeyOf(t term, seed []byte) (sealingKey, error) {
+	k, err := kem.NewPrivateKey(seed)
+	if err != nil {
+		return sealingKey{}, fmt.Errorf("sealing key %d: %w", t.epoch, err)
+	}
+	return sealingKey{term: t, seed: seed, key: k}, nil
+}
+
+func public(seed []byte) ed25519.PublicKey {
+	return ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
+}
+
+// draw returns n random bytes.
+func draw(random io.Reader, n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(random, b); err != nil {
+		return nil, fmt.Errorf("random source: %w", err)
+	}
+	return b, nil
+}

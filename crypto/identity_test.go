@@ -1,0 +1,268 @@
+package crypto_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/crypto"
+)
+
+func TestSiteID(t *testing.T) {
+	s := newSite(t, "asker", 1).Site()
+	text := s.String()
+	if len(text) != 63 || strings.Count(text, "-") != 7 {
+		t.Fatalf("text form %q", text)
+	}
+	for _, form := range []string{text, strings.ToLower(text), strings.ReplaceAll(text, "-", " "), strings.ReplaceAll(strings.NewReplacer("O", "0", "I", "1", "B", "8").Replace(text), "-", "")} {
+		if got, err := crypto.ParseSiteID(form); err != nil || got != s {
+			t.Errorf("parse %q: %v", form, err)
+		}
+	}
+	// Typing mistakes: a changed character is caught in 31 of 32 cases by design, two neighbours
+	// swapped likewise. Never more than that may pass.
+	plain := strings.ReplaceAll(text, "-", "")
+	tried, passed := 0, 0
+	for i := range plain {
+		for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" {
+			if byte(c) == plain[i] {
+				continue
+			}
+			tried++
+			if _, err := crypto.ParseSiteID(plain[:i] + string(c) + plain[i+1:]); err == nil {
+				passed++
+			}
+		}
+	}
+	if passed*16 > tried {
+		t.Errorf("%d of %d mistyped characters passed", passed, tried)
+	}
+	for _, bad := range []string{"", "A", text + "A", text[:62], strings.Repeat("A", 56), strings.Repeat("é", 56), strings.Repeat("A", 1000)} {
+		if _, err := crypto.ParseSiteID(bad); !errors.Is(err, crypto.ErrFormat) {
+			t.Errorf("parse %.20q: %v, want ErrFormat", bad, err)
+		}
+	}
+}
+
+// TestRotation walks two years in days, making a card every 80 days as an operator would: at every
+// moment there is a key of each kind, in the newest card, and never two with one epoch.
+func TestRotation(t *testing.T) {
+	s := newSite(t, "asker", 1)
+	r := source(2)
+	other := newSite(t, "owner", 3)
+	epochs := map[uint32][]byte{}
+	var err error
+	for day := 0; day < 730; day += 3 {
+		now := start.AddDate(0, 0, day)
+		if day%81 == 78 {
+			if s.Identity, s.card, err = s.MakeCard(fields("asker"), nil, now, r); err != nil {
+				t.Fatal(err)
+			}
+			if other.Identity, other.card, err = other.MakeCard(fields("owner"), nil, now, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Identity, _ = s.Expire(now)
+		env, _, err := other.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute}, s.card, now, r)
+		if err != nil {
+			t.Fatalf("day %d: %v", day, err)
+		}
+		if _, err := open(s.Identity, env, other.card, now); err != nil {
+			t.Fatalf("day %d: %v", day, err)
+		}
+		cert, key, err := s.TLS(now)
+		if err != nil {
+			t.Fatalf("day %d: %v", day, err)
+		}
+		c, err := x509.ParseCertificate(cert)
+		if err != nil || !s.card.PinnedTLS(crypto.PinOf(c.RawSubjectPublicKeyInfo)) || now.Before(c.NotBefore) || now.After(c.NotAfter) || !key.Public().(ed25519.PublicKey).Equal(c.PublicKey) {
+			t.Fatalf("day %d: certificate is not the card's, %v", day, err)
+		}
+		for _, k := range s.card.Signing {
+			if old, ok := epochs[k.Epoch]; ok && !bytes.Equal(old, k.Key) {
+				t.Fatalf("day %d: two keys of epoch %d", day, k.Epoch)
+			}
+			epochs[k.Epoch] = k.Key
+		}
+	}
+	sealing := 0
+	for _, k := range s.Keys(start.AddDate(2, 0, 0)) {
+		if k.Kind == "sealing" && k.To.Add(crypto.SealingGrace).Before(start.AddDate(0, 0, 729)) {
+			t.Errorf("sealing key %d of %v is still held", k.Epoch, k.To)
+		}
+		if k.Kind == "sealing" {
+			sealing++
+		}
+	}
+	if sealing == 0 || len(s.card.Signing) < 2 || s.card.Signing[0].Epoch != 1 {
+		t.Errorf("%d sealing keys; the card has %d signing keys", sealing, len(s.card.Signing))
+	}
+}
+
+// TestRotateAndReplace: a planned rotation is announced before it counts and loses nothing; after a
+// replacement nothing old is good.
+func TestRotateAndReplace(t *testing.T) {
+	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
+	r := source(3)
+	_, before, err := a.SignStatement("answer", start, [32]byte{1}, []byte("payload"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := start.AddDate(0, 0, 10)
+	rotated, err := a.Rotate(now, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated, card, err := rotated.MakeCard(fields("asker"), nil, now, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal := func(id *crypto.Identity, now time.Time) []byte {
+		env, _, err := id.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute}, b.card, now, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return env
+	}
+	if _, err := open(b.Identity, seal(rotated, now.Add(crypto.Notice-time.Minute)), a.card, now.Add(crypto.Notice-time.Minute)); err != nil {
+		t.Errorf("within the notice, with the old card: %v", err)
+	}
+	late := now.Add(crypto.Notice + time.Minute)
+	if _, err := open(b.Identity, seal(rotated, late), card, late); err != nil {
+		t.Errorf("after the notice, with the new card: %v", err)
+	}
+	if _, err := open(b.Identity, seal(rotated, late), a.card, late); !errors.Is(err, crypto.ErrEnvelope) {
+		t.Errorf("the new key must sign after the notice: %v", err)
+	}
+	if err := card.VerifyStatement(1, "answer", start, [32]byte{1}, []byte("payload"), before); err != nil {
+		t.Errorf("a statement from before: %v", err)
+	}
+	replaced, err := a.Replace(now, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaced, fresh, err := replaced.MakeCard(fields("asker"), nil, now, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.VerifyStatement(1, "answer", start, [32]byte{1}, []byte("payload"), before); !errors.Is(err, crypto.ErrNoKey) {
+		t.Errorf("a statement by a key that was replaced: %v, want ErrNoKey", err)
+	}
+	if _, err := open(b.Identity, seal(a.Identity, now), fresh, now); !errors.Is(err, crypto.ErrEnvelope) {
+		t.Errorf("who stole the old keys: %v, want ErrEnvelope", err)
+	}
+	if _, err := open(b.Identity, seal(replaced, now), fresh, now); err != nil {
+		t.Errorf("the new keys: %v", err)
+	}
+}
+
+func TestCardNeedsRoot(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	root, err := a.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := a.WithoutRoot()
+	if _, _, err := without.MakeCard(fields("asker"), nil, start, source(1)); !errors.Is(err, crypto.ErrNoKey) {
+		t.Errorf("card without root: %v", err)
+	}
+	if _, _, err := without.MakeCard(fields("asker"), root, start, source(1)); err != nil {
+		t.Errorf("card with the root from elsewhere: %v", err)
+	}
+	if _, _, err := without.MakeCard(fields("asker"), make([]byte, 32), start, source(1)); err == nil {
+		t.Error("card signed by another root")
+	}
+}
+
+func TestCardFields(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	good := fields("asker")
+	for name, change := range map[string]func(*crypto.CardFields){
+		"no name":      func(f *crypto.CardFields) { f.Name = "" },
+		"control":      func(f *crypto.CardFields) { f.Name = "a\x1b[2Jb" },
+		"right-left":   func(f *crypto.CardFields) { f.Contact = "a\u202eb" },
+		"long":         func(f *crypto.CardFields) { f.Name = strings.Repeat("a", 201) },
+		"no address":   func(f *crypto.CardFields) { f.URLs = nil },
+		"http":         func(f *crypto.CardFields) { f.URLs = []string{"http://a.example"} },
+		"password":     func(f *crypto.CardFields) { f.URLs = []string{"https://a:b@a.example"} },
+		"query":        func(f *crypto.CardFields) { f.URLs = []string{"https://a.example/?x"} },
+		"no mode":      func(f *crypto.CardFields) { f.Modes = 0 },
+		"unknown mode": func(f *crypto.CardFields) { f.Modes = 8 },
+	} {
+		f := good
+		change(&f)
+		if _, _, err := a.MakeCard(f, nil, start, source(1)); !errors.Is(err, crypto.ErrFormat) {
+			t.Errorf("%s: %v, want ErrFormat", name, err)
+		}
+	}
+}
+
+// TestCardBytes changes every byte of a card and cuts it everywhere.
+func TestCardBytes(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	b := a.card.Bytes()
+	step := max(1, len(b)/1500)
+	for i := 0; i < len(b); i += step {
+		bad := bytes.Clone(b)
+		bad[i] ^= 1
+		if _, err := crypto.ParseCard(bad); err == nil {
+			t.Fatalf("byte %d changed and accepted", i)
+		}
+		if _, err := crypto.ParseCard(b[:i]); err == nil {
+			t.Fatalf("cut to %d and accepted", i)
+		}
+	}
+	if _, err := crypto.ParseCard(append(bytes.Clone(b), 0)); err == nil {
+		t.Fatal("a byte more")
+	}
+}
+
+// TestE2 is what a partner holds against a new card: rollback, other content under one serial,
+// another site, an end.
+func TestE2(t *testing.T) {
+	a, other := newSite(t, "asker", 1), newSite(t, "other", 2)
+	r := source(3)
+	later := start.Add(time.Hour)
+	_, second, err := a.MakeCard(fields("asker"), nil, later, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := fields("asker")
+	moved.URLs[0] = "https://elsewhere.example"
+	// The same keystore from a backup, at the same moment: the serial is equal and the content is not.
+	_, fork, err := a.MakeCard(moved, nil, later, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fork.Serial != second.Serial {
+		t.Fatalf("serials %d and %d", fork.Serial, second.Serial)
+	}
+	got, err := crypto.Accept(a.Site(), a.card, second.Bytes(), later)
+	if err != nil || got.Serial != second.Serial {
+		t.Fatalf("the next card: %v", err)
+	}
+	if got, err := crypto.Accept(a.Site(), second, second.Bytes(), later); err != nil || got != second {
+		t.Errorf("the same card again: %v", err)
+	}
+	for name, k := range map[string]struct {
+		held *crypto.Card
+		next []byte
+		at   time.Time
+		want error
+	}{
+		"rollback":             {second, a.card.Bytes(), later, crypto.ErrCard},
+		"equal serial, forked": {second, fork.Bytes(), later, crypto.ErrCard},
+		"another site":         {nil, other.card.Bytes(), later, crypto.ErrCard},
+		"ended":                {nil, a.card.Bytes(), start.Add(crypto.CardLife + time.Hour), crypto.ErrCard},
+		"not yet":              {a.card, second.Bytes(), start, crypto.ErrCard},
+		"garbage":              {a.card, []byte("card"), later, crypto.ErrFormat},
+	} {
+		if _, err := crypto.Accept(a.Site(), k.held, k.next, k.at); !errors.Is(err, k.want) {
+			t.Errorf("%s: %v, want %v", name, err, k.want)
+		}
+	}
+}

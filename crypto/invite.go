@@ -1,0 +1,86 @@
+package crypto
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// InvitationLife is how long an invitation can be redeemed unless its maker says otherwise.
+const InvitationLife = 72 * time.Hour
+
+const invitationPrefix = "concordat-invite-1."
+
+// Invitation invites one site, once, to become a partner. Its text is a secret between the two
+// administrators until it is redeemed; the inviting site keeps only TokenHash and Digest.
+type Invitation struct {
+	Site   SiteID // that invites
+	Token  [16]byte
+	Expiry time.Time // whole milliseconds
+	URL    string    // of the inviting site, https
+}
+
+// Invite makes an invitation that ends life from now.
+func (id *Identity) Invite(url string, life time.Duration, now time.Time, random io.Reader) (*Invitation, error) {
+	if err := checkURL(url); err != nil {
+		return nil, err
+	}
+	token, err := draw(random, 16)
+	if err != nil {
+		return nil, err
+	}
+	return &Invitation{Site: id.Site(), Token: [16]byte(token), Expiry: milli(now.Add(life)), URL: url}, nil
+}
+
+func (i *Invitation) bytes() []byte {
+	b := append([]byte{1}, i.Site[:]...)
+	b = append(b, i.Token[:]...)
+	b = append(appendTime(b, i.Expiry), i.URL...)
+	sum := sha256.Sum256(append([]byte(labelInvitation), b...))
+	return append(b, sum[:4]...) // an invitation is copied by hand: a cut one is to be noticed
+}
+
+// String returns the text that is handed over.
+func (i *Invitation) String() string {
+	return invitationPrefix + base64.RawURLEncoding.EncodeToString(i.bytes())
+}
+
+// ParseInvitation reads the text of an invitation, white space around and within it aside. It fails
+// with ErrFormat. Whether it is still good, only the inviting site knows; see also Expiry.
+func ParseInvitation(text string) (*Invitation, error) {
+	if len(text) > 4096 {
+		return nil, fmt.Errorf("invitation: %w: %d characters", ErrFormat, len(text))
+	}
+	rest, ok := strings.CutPrefix(strings.Join(strings.Fields(text), ""), invitationPrefix)
+	if !ok {
+		return nil, fmt.Errorf("invitation: %w: it begins with %s", ErrFormat, invitationPrefix)
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(rest)
+	if err != nil || len(b) < 1+32+16+8+4 {
+		return nil, fmt.Errorf("invitation: %w: it is cut off or altered", ErrFormat)
+	}
+	d := &decoder{b: b[:len(b)-4]}
+	version := d.u8()
+	i := &Invitation{Site: d.array32(), Token: d.array16(), Expiry: d.time()}
+	i.URL = d.text(len(d.b))
+	if version != 1 {
+		return nil, fmt.Errorf("invitation: %w: version %d, this program reads 1", ErrFormat, version)
+	}
+	if d.end("invitation") != nil || string(i.bytes()) != string(b) {
+		return nil, fmt.Errorf("invitation: %w: it is cut off or altered", ErrFormat)
+	}
+	return i, checkURL(i.URL)
+}
+
+// TokenHash is what the inviting site keeps to know the token again.
+func (i *Invitation) TokenHash() [32]byte { return tokenHash(i.Token) }
+
+func tokenHash(token [16]byte) [32]byte {
+	return sha256.Sum256(append([]byte(labelRedeem), token[:]...))
+}
+
+// Digest names the invitation in the six words.
+func (i *Invitation) Digest() [32]byte { return sha256.Sum256(i.bytes()) }

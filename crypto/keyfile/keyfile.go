@@ -1,0 +1,147 @@
+// Package keyfile keeps a site's keystore in a file: mode 0600, replaced whole, one writer at a time.
+package keyfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"concordat/crypto"
+)
+
+// ErrMode: somebody besides the owner may read or write the file.
+var ErrMode = errors.New("keystore is open to others")
+
+// Read opens the keystore at path. It fails with fs.ErrNotExist, ErrMode, crypto.ErrPassphrase or
+// crypto.ErrFormat.
+func Read(path string, s crypto.Secret) (*crypto.Identity, error) {
+	b, err := Bytes(path)
+	if err != nil {
+		return nil, err
+	}
+	id, err := crypto.Unlock(b, s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return id, nil
+}
+
+// Bytes returns the file's content, encrypted as it is. It fails with ErrMode where others than the
+// owner may read it.
+func Bytes(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: %w: mode %04o, not 0600", path, ErrMode, info.Mode().Perm())
+	}
+	if !info.Mode().IsRegular() || info.Size() > crypto.MaxKeystore {
+		return nil, fmt.Errorf("%s: keystore: %w", path, crypto.ErrFormat)
+	}
+	b := make([]byte, info.Size())
+	if _, err := f.ReadAt(b, 0); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Create writes a new keystore; it fails with fs.ErrExist where there is one.
+func Create(path string, id *crypto.Identity, s crypto.Secret) error {
+	return locked(path, func() error {
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s: %w", path, fs.ErrExist)
+		}
+		return write(path, id, s)
+	})
+}
+
+// Update reads the keystore, lets change make another identity of it, and replaces the file; it
+// returns what is now in the file. Processes that update one file wait for each other. Where change
+// fails or returns its argument the file stays as it is.
+func Update(path string, s crypto.Secret, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
+	var id *crypto.Identity
+	err := locked(path, func() error {
+		old, err := Read(path, s)
+		if err != nil {
+			return err
+		}
+		if id, err = change(old); err != nil || id == old {
+			return err
+		}
+		return write(path, id, s)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return id, nil
+}
+
+// locked runs f while it holds the lock file beside path.
+func locked(path string, f func() error) error {
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // and so unlocks
+	for {
+		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", lock.Name(), err)
+	}
+	return f()
+}
+
+func write(path string, id *crypto.Identity, s crypto.Secret) error {
+	b, err := id.Lock(s, rand.Reader)
+	if err != nil {
+		return err
+	}
+	return Replace(path, b)
+}
+
+// Replace writes b in place of path with mode 0600: a new file beside it, synced, renamed over it, and
+// the folder synced. After a crash at any moment the file is the old one or the new one.
+func Replace(path string, b []byte) error { return replace(path, b, os.Rename) }
+
+// replace is Replace with the step that a test wants to fail.
+func replace(path string, b []byte, rename func(from, to string) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err = rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, errDir := os.Open(filepath.Dir(path))
+	if errDir != nil {
+		return nil // renamed; a folder that cannot be opened cannot be synced either
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

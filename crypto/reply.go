@@ -1,0 +1,107 @@
+package crypto
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"time"
+)
+
+// SealReply seals the answer to a request, to its one-time key: not even the sites' own keys open it
+// later. t is TypeReply, TypeError, TypeEvidence or another type that is no request.
+func (id *Identity) SealReply(to *Opened, t MessageType, payload []byte, now time.Time, random io.Reader) ([]byte, error) {
+	mid, err := draw(random, len(MessageID{}))
+	if err != nil {
+		return nil, err
+	}
+	h := Header{Type: t, To: to.From, ID: MessageID(mid), TTL: MaxTTL, ReplyTo: to.Digest}
+	return id.seal(h, to.replyKey, pad(payload), now)
+}
+
+// SealRefusal answers a request whose sender is certain but which was not opened, so that its one-time
+// key is unknown: it is sealed to the sender's card, of type TypeError.
+func (id *Identity) SealRefusal(v *Verified, to *Card, payload []byte, now time.Time, random io.Reader) ([]byte, error) {
+	if to.Site != v.From {
+		return nil, fmt.Errorf("%w: it is of %s", ErrCard, to.Site)
+	}
+	key, err := to.sealTo(SuiteXWing, now)
+	if err != nil {
+		return nil, err
+	}
+	mid, err := draw(random, len(MessageID{}))
+	if err != nil {
+		return nil, err
+	}
+	h := Header{Type: TypeError, To: v.From, SealingEpoch: key.Epoch, ID: MessageID(mid), TTL: MaxTTL, ReplyTo: v.Digest}
+	return id.seal(h, key.sealing, pad(payload), now)
+}
+
+// Pending is a request that waits for its reply. It holds the one-time key: drop it as soon as the
+// reply is opened.
+type Pending struct {
+	To     SiteID
+	ID     MessageID
+	Digest [32]byte  // of the request's envelope
+	Until  time.Time // no reply is taken after it
+	seed   []byte
+}
+
+// Reply is an answer that was decrypted.
+type Reply struct {
+	Header
+	Payload []byte
+}
+
+// OpenReply checks and decrypts the answer to p. types are those that are taken; TypeError always is.
+// It fails with ErrEnvelope, ErrStale or ErrOpen as VerifyRequest and Open do; a reply to another
+// request is ErrEnvelope.
+func (id *Identity) OpenReply(env []byte, p *Pending, from *Card, policy Policy, now time.Time, types ...MessageType) (*Reply, error) {
+	v, err := id.verify(env, from, policy, now, func(h Header) bool {
+		ok := h.Type == TypeError
+		for _, t := range types {
+			ok = ok || h.Type == t
+		}
+		return ok && h.From == p.To && h.ReplyTo == p.Digest && (h.SealingEpoch == 0 || h.Type == TypeError)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := v.timely(now); err != nil {
+		return nil, err
+	}
+	if now.After(p.Until) {
+		return nil, fmt.Errorf("%w: the request ended at %s", ErrStale, p.Until.Format(time.RFC3339))
+	}
+	key, err := kem.NewPrivateKey(p.seed)
+	if v.SealingEpoch != 0 {
+		key, err = id.opener(v.SealingEpoch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := v.open(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Reply{Header: v.Header, Payload: b}, nil
+}
+
+const pendingSize = 32 + 16 + 32 + 8 + sealSeedSize
+
+// Bytes returns p as it is kept while its reply may come after a restart; keep it wrapped (Wrap).
+func (p *Pending) Bytes() []byte {
+	b := append(make([]byte, 0, pendingSize), p.To[:]...)
+	b = append(append(b, p.ID[:]...), p.Digest[:]...)
+	return append(appendTime(b, p.Until), p.seed...)
+}
+
+// ParsePending is the reverse of Bytes.
+func ParsePending(b []byte) (*Pending, error) {
+	d := &decoder{b: b}
+	p := &Pending{To: d.array32(), ID: d.array16(), Digest: d.array32(), Until: d.time()}
+	p.seed = append(p.seed, d.take(sealSeedSize)...)
+	return p, d.end("pending request")
+}
+
+// DigestOf returns SHA-256, as statements and audit records name payloads.
+func DigestOf(b []byte) [32]byte { return sha256.Sum256(b) }

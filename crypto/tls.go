@@ -1,0 +1,61 @@
+package crypto
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"math/big"
+	"time"
+)
+
+// Pin is the SHA-256 of a TLS key as a certificate carries it (SubjectPublicKeyInfo, DER).
+type Pin [32]byte
+
+// TLS returns the certificate (DER) and key that the site shows now, on either end of a connection.
+func (id *Identity) TLS(now time.Time) (cert []byte, key ed25519.PrivateKey, err error) {
+	for i := len(id.tls) - 1; i >= 0; i-- {
+		if k := id.tls[i]; k.covers(now) {
+			return k.cert, ed25519.NewKeyFromSeed(k.seed), nil
+		}
+	}
+	return nil, nil, fmt.Errorf("TLS key: %w", ErrNoKey)
+}
+
+// PinOf returns the pin of a certificate's key (RawSubjectPublicKeyInfo of crypto/x509).
+func PinOf(subjectPublicKeyInfo []byte) Pin { return sha256.Sum256(subjectPublicKeyInfo) }
+
+// spkiPrefix is the DER of SubjectPublicKeyInfo of an Ed25519 key before the 32 bytes of the key
+// (RFC 8410, section 4).
+var spkiPrefix = []byte{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00}
+
+func tlsPin(key ed25519.PublicKey) Pin {
+	return PinOf(append(append([]byte(nil), spkiPrefix...), key...))
+}
+
+// newTLSKey makes a key and its self-signed certificate. The certificate says nothing but the key:
+// partners trust its pin in the card, and a watcher of the wire learns no name from it.
+func newTLSKey(t term, site SiteID, random io.Reader) (tlsKey, error) {
+	seed, err := draw(random, ed25519.SeedSize)
+	if err != nil {
+		return tlsKey{}, err
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	serial := sha256.Sum256(append(append([]byte(labelSite), site[:]...), key.Public().(ed25519.PublicKey)...))
+	template := &x509.Certificate{
+		SerialNumber: new(big.Int).SetBytes(serial[:16]),
+		Subject:      pkix.Name{CommonName: "concordat"},
+		NotBefore:    t.from.Add(-Skew).Truncate(time.Second),
+		NotAfter:     t.to.Add(Skew).Truncate(time.Second),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:     []string{"concordat.invalid"},
+	}
+	cert, err := x509.CreateCertificate(random, template, template, key.Public(), key)
+	if err != nil {
+		return tlsKey{}, fmt.Errorf("certificate: %w", err)
+	}
+	return tlsKey{term: t, seed: seed, cert: cert}, nil
+}

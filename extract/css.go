@@ -1,0 +1,265 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/cascadia"
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
+	"golang.org/x/net/html"
+)
+
+// Bounds of what is read of style sheets. A page of the largest site has some 5,000 rules; steps are
+// comparisons of one part of a selector with one element.
+const (
+	mostStyleBytes = 4 << 20
+	mostStyleRules = 20000
+	mostStyleSteps = 20_000_000
+)
+
+// styleSheet is the rules of a page that can hide text: those that set one of the properties of look.
+type styleSheet struct {
+	byKey map[string][]*styleRule // by the id, class or element that the last part of the selector names
+	rules int
+	steps int // taken so far
+}
+
+// styleRule is one selector with its declarations.
+type styleRule struct {
+	parts  []selectorPart // from left to right
+	weight cascadia.Specificity
+	order  int
+	sets   []setting
+}
+
+// selectorPart is a part of a selector that holds for one element.
+type selectorPart struct {
+	match cascadia.Sel
+	child bool // the part before it must hold for the parent, not for any ancestor
+}
+
+// setting is one declaration.
+type setting struct {
+	name, value string
+	important   bool
+}
+
+// parseStyles reads style sheets. Rules for print or speech, for some windows only, and selectors that
+// depend on neighbours or on what the reader does are left out: what they hide is shown at times.
+func parseStyles(text string) *styleSheet {
+	s := &styleSheet{byKey: map[string][]*styleRule{}}
+	p := css.NewParser(parse.NewInputString(text[:min(len(text), mostStyleBytes)]), false)
+	var selectors []string
+	var sets []setting
+	var shut []bool // of each open block, whether its rules do not always hold
+	for s.rules < mostStyleRules {
+		kind, _, data := p.Next()
+		switch kind {
+		case css.ErrorGrammar:
+			if !p.HasParseError() {
+				return s
+			}
+		case css.BeginAtRuleGrammar:
+			shut = append(shut, !alwaysHolds(string(data), joinTokens(p.Values())) || slices.Contains(shut, true))
+		case css.EndAtRuleGrammar:
+			shut = shut[:max(0, len(shut)-1)]
+		case css.QualifiedRuleGrammar:
+			selectors = append(selectors, joinTokens(p.Values()))
+		case css.BeginRulesetGrammar:
+			selectors, sets = append(selectors, joinTokens(p.Values())), nil
+		case css.DeclarationGrammar:
+			if d := newSetting(string(data), joinTokens(p.Values())); lookProperties[d.name] {
+				sets = append(sets, d)
+			}
+		case css.EndRulesetGrammar:
+			if len(sets) > 0 && !slices.Contains(shut, true) {
+				s.add(selectors, sets)
+			}
+			selectors = nil
+		}
+	}
+	return s
+}
+
+// alwaysHolds reports whether the rules inside an at-rule hold whatever the window.
+func alwaysHolds(name, condition string) bool {
+	c := strings.TrimSpace(strings.ToLower(condition))
+	switch strings.ToLower(name) {
+	case "@media":
+		return c == "" || c == "all" || c == "screen" || c == "only screen" || c == "screen,print" || c == "all,screen"
+	case "@supports", "@layer":
+		return true
+	}
+	return false
+}
+
+func joinTokens(tokens []css.Token) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.Write(t.Data)
+	}
+	return b.String()
+}
+
+func newSetting(name, value string) setting {
+	d := setting{name: strings.ToLower(name), value: strings.ToLower(strings.TrimSpace(value))}
+	if v, ok := strings.CutSuffix(strings.ReplaceAll(d.value, "! important", "!important"), "!important"); ok {
+		d.value, d.important = strings.TrimSpace(v), true
+	}
+	return d
+}
+
+// inlineStyle reads the value of an attribute style.
+func inlineStyle(text string) []setting {
+	var sets []setting
+	p := css.NewParser(parse.NewInputString(text[:min(len(text), mostStyleBytes)]), true)
+	for {
+		kind, _, data := p.Next()
+		switch kind {
+		case css.ErrorGrammar:
+			if !p.HasParseError() {
+				return sets
+			}
+		case css.DeclarationGrammar:
+			if d := newSetting(string(data), joinTokens(p.Values())); lookProperties[d.name] {
+				sets = append(sets, d)
+			}
+		}
+	}
+}
+
+func (s *styleSheet) add(selectors []string, sets []setting) {
+	for _, text := range strings.Split(strings.Join(selectors, ","), ",") {
+		parts, key, ok := parseSelector(text)
+		if !ok {
+			continue
+		}
+		r := &styleRule{parts: parts, order: s.rules, sets: sets}
+		for _, p := range parts {
+			r.weight = r.weight.Add(p.match.Specificity())
+		}
+		s.rules++
+		s.byKey[key] = append(s.byKey[key], r)
+	}
+}
+
+// mostParts bounds the parts of a selector.
+const mostParts = 12
+
+// parseSelector cuts a selector into its parts and names what its last part asks for: "#id", ".class",
+// an element or "*".
+func parseSelector(text string) (parts []selectorPart, key string, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.ContainsAny(text, ":+~") || len(text) > 1000 {
+		return nil, "", false
+	}
+	child := false
+	for _, f := range strings.Fields(strings.ReplaceAll(text, ">", " > ")) {
+		if f == ">" {
+			child = true
+			continue
+		}
+		m, err := cascadia.Parse(f)
+		if err != nil || len(parts) == mostParts {
+			return nil, "", false
+		}
+		parts, key = append(parts, selectorPart{m, child}), f
+		child = false
+	}
+	if len(parts) == 0 || child {
+		return nil, "", false
+	}
+	return parts, lastKey(key), true
+}
+
+func lastKey(part string) string {
+	part, _, _ = strings.Cut(part, "[")
+	for _, mark := range []string{"#", "."} {
+		if _, name, ok := strings.Cut(part, mark); ok {
+			if i := strings.IndexAny(name, "#."); i >= 0 {
+				name = name[:i]
+			}
+			return mark + name
+		}
+	}
+	if part == "" {
+		return "*"
+	}
+	return strings.ToLower(part)
+}
+
+// settings gives what the sheet sets for the last of the open elements, in the order of the cascade
+// (CSS Cascading and Inheritance Level 3, section 6.1) without important ones first.
+func (s *styleSheet) settings(open []*html.Node) []setting {
+	if s == nil || s.steps > mostStyleSteps {
+		return nil
+	}
+	n := open[len(open)-1]
+	var found []*styleRule
+	try := func(key string) {
+		for _, r := range s.byKey[key] {
+			if s.holds(r, open) {
+				found = append(found, r)
+			}
+		}
+	}
+	try("*")
+	try(n.Data)
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "id":
+			try("#" + a.Val)
+		case "class":
+			for i, c := range strings.Fields(a.Val) {
+				if i < 100 {
+					try("." + c)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *styleRule) int {
+		switch {
+		case a.weight.Less(b.weight):
+			return -1
+		case b.weight.Less(a.weight):
+			return 1
+		}
+		return a.order - b.order
+	})
+	var sets []setting
+	for _, r := range found {
+		sets = append(sets, r.sets...)
+	}
+	return sets
+}
+
+// holds reports whether a rule's selector holds for the last of the open elements. It takes one step for
+// each part and element at most, whatever the selector.
+func (s *styleSheet) holds(r *styleRule, open []*html.Node) bool {
+	last := len(r.parts) - 1
+	s.steps++
+	if !r.parts[last].match.Match(open[len(open)-1]) {
+		return false
+	}
+	at := make([]bool, len(open)) // the elements for which the part looked at last can hold
+	at[len(open)-1] = true
+	for i := last - 1; i >= 0; i-- {
+		next, any, below := make([]bool, len(open)), false, false
+		for d := len(open) - 1; d > 0; d-- {
+			below = below || at[d]
+			if r.parts[i+1].child && !at[d] || !below {
+				continue
+			}
+			s.steps++
+			if r.parts[i].match.Match(open[d-1]) {
+				next[d-1], any = true, true
+			}
+		}
+		if !any {
+			return false
+		}
+		at = next
+	}
+	return true
+}

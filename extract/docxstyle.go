@@ -1,0 +1,332 @@
+package extract
+
+import (
+	"strconv"
+	"strings"
+)
+
+// runLook is how the text of a run of a word processor is shown, as far as that decides whether it can be read. The zero
+// value sets nothing.
+type runLook struct {
+	hidden, tiny toggle
+	ink, fill    colour // "" is not set, or not known
+}
+
+// toggle is a property that a style or a run sets or leaves alone.
+type toggle int8
+
+const (
+	unset toggle = iota
+	on
+	off
+)
+
+// someShade stands for a ground of some colour on which any ink is taken to be readable.
+const someShade colour = "shade"
+
+func toggled(set bool) toggle {
+	if set {
+		return on
+	}
+	return off
+}
+
+// over returns r with what is set in s over it.
+func (r runLook) over(s runLook) runLook {
+	if s.hidden != unset {
+		r.hidden = s.hidden
+	}
+	if s.tiny != unset {
+		r.tiny = s.tiny
+	}
+	if s.ink != "" {
+		r.ink = s.ink
+	}
+	if s.fill != "" {
+		r.fill = s.fill
+	}
+	return r
+}
+
+// code is the flag that text of this look needs, or "".
+func (r runLook) code() string {
+	fill := r.fill
+	if fill == "" {
+		fill = "#ffffff"
+	}
+	switch {
+	case r.hidden == on:
+		return FlagHidden
+	case r.ink != "" && r.ink != "auto" && alike(r.ink, fill):
+		return FlagWhite
+	case r.tiny == on:
+		return FlagTiny
+	}
+	return ""
+}
+
+// property reads one property of a run, and reports whether it was one of those.
+func (r *runLook) property(name string, a attrs) bool {
+	switch name {
+	case "w:vanish":
+		r.hidden = toggled(isOn(a))
+	case "w:color":
+		r.ink = docxColour(a.get("val"))
+	case "w:shd":
+		if c := docxColour(a.get("fill")); c != "auto" {
+			r.fill = c
+		}
+	case "w:highlight":
+		switch v := a.get("val"); v {
+		case "none":
+		case "white":
+			r.fill = "#ffffff"
+		default:
+			r.fill = someShade
+		}
+	case "w:sz": // half points
+		n, err := strconv.Atoi(a.get("val"))
+		r.tiny = toggled(err == nil && n <= 2*tinyPoints)
+	case "w:w": // per cent of the usual width of letters
+		if n, err := strconv.Atoi(strings.TrimSuffix(a.get("val"), "%")); err == nil && n < 10 {
+			r.tiny = on
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// docxColour reads six hexadecimal digits; "auto" is black or white, whichever can be read.
+func docxColour(v string) colour {
+	if v == "" || v == "auto" {
+		return "auto"
+	}
+	return readColour("#" + v)
+}
+
+// docxStyles are the styles of a document: how their text is shown, and which are headings.
+type docxStyles struct {
+	styles map[string]docxStyle
+	level  map[string]int  // 1 = top heading
+	shaded map[string]bool // styles of tables that shade some of their cells
+	normal string          // the style of paragraphs that name none
+	id     string          // being read
+	inRPr  int
+	inPPr  int
+	inPart int // properties of parts of tables
+}
+
+type docxStyle struct {
+	base string
+	set  runLook
+}
+
+// defaultStyle stands for what holds for all text.
+const defaultStyle = "\x00"
+
+// mostBases bounds the styles that rest on one another.
+const mostBases = 30
+
+func newDocxStyles() *docxStyles {
+	return &docxStyles{styles: map[string]docxStyle{}, level: map[string]int{}, shaded: map[string]bool{}}
+}
+
+// look is what a style and those it rests on set.
+func (s *docxStyles) look(id string) runLook {
+	return s.lookOf(id, 0)
+}
+
+func (s *docxStyles) lookOf(id string, depth int) runLook {
+	st, ok := s.styles[id]
+	if !ok || depth > mostBases {
+		return runLook{}
+	}
+	if st.base == "" {
+		return st.set
+	}
+	return s.lookOf(st.base, depth+1).over(st.set)
+}
+
+// paragraph is how the text of a paragraph of the given style is shown; "" is the usual style.
+func (s *docxStyles) paragraph(id string) runLook {
+	if id == "" {
+		id = s.normal
+	}
+	return s.look(defaultStyle).over(s.look(id))
+}
+
+func (s *docxStyles) start(name string, a attrs) {
+	switch name {
+	case "w:style":
+		s.id = a.get("styleId")
+		if v := a.get("default"); a.get("type") == "paragraph" && (v == "1" || v == "true" || v == "on") {
+			s.normal = s.id
+		}
+	case "w:rPrDefault":
+		s.id = defaultStyle
+	case "w:basedOn":
+		st := s.styles[s.id]
+		st.base = a.get("val")
+		s.styles[s.id] = st
+	case "w:rPr":
+		s.inRPr++
+	case "w:pPr":
+		s.inPPr++
+	case "w:tblStylePr", "w:tblPr", "w:tcPr", "w:trPr":
+		s.inPart++
+	case "w:shd":
+		s.shaded[s.id] = s.shaded[s.id] || s.inPart > 0 && isShade(docxColour(a.get("fill")))
+		s.ownProperty(name, a)
+	case "w:outlineLvl":
+		if n, err := strconv.Atoi(a.get("val")); err == nil && n < 9 && s.id != "" {
+			s.level[s.id] = n + 1
+		}
+	default:
+		s.ownProperty(name, a)
+	}
+}
+
+// ownProperty reads a property that holds for all text of the style.
+func (s *docxStyles) ownProperty(name string, a attrs) {
+	if s.id == "" || s.inPart > 0 || s.inRPr == 0 && (s.inPPr == 0 || name != "w:shd") {
+		return
+	}
+	st := s.styles[s.id]
+	if st.set.property(name, a) {
+		s.styles[s.id] = st
+	}
+}
+
+func isShade(c colour) bool { return c != "auto" && c != "" && !alike(c, "#ffffff") }
+
+// shades reports whether a style of tables, or one it rests on, shades cells.
+func (s *docxStyles) shades(id string) bool {
+	for range mostBases {
+		if s.shaded[id] {
+			return true
+		}
+		id = s.styles[id].base
+	}
+	return false
+}
+
+func (s *docxStyles) stop(name string) {
+	switch name {
+	case "w:style", "w:rPrDefault":
+		s.id = ""
+	case "w:rPr":
+		s.inRPr = max(0, s.inRPr-1)
+	case "w:pPr":
+		s.inPPr = max(0, s.inPPr-1)
+	case "w:tblStylePr", "w:tblPr", "w:tcPr", "w:trPr":
+		s.inPart = max(0, s.inPart-1)
+	}
+}
+func (s *docxStyles) chars(string) {}
+
+// docxGround is the colour under the text: of table cells, text boxes and the page.
+type docxGround struct {
+	styles *docxStyles
+	page   colour
+	tables []bool   // of open tables, whether their style shades cells, it cannot be told which
+	cells  []colour // of open cells
+	boxes  []colour // of open text boxes
+	shape  colour   // of the shape being read
+	in     int      // inside the properties of a shape
+	line   int      // inside those of its outline
+	shown  bool     // the document shows the colour of its pages
+}
+
+// start reads the properties of shapes, cells and pages.
+func (g *docxGround) start(name string, a attrs, inCellProperties bool) {
+	switch name {
+	case "w:background":
+		if c := docxColour(a.get("color")); g.shown && c != "auto" {
+			g.page = c
+		}
+	case "w:tbl":
+		g.tables = append(g.tables, false)
+	case "w:tblStyle":
+		if n := len(g.tables); n > 0 {
+			g.tables[n-1] = g.styles.shades(a.get("val"))
+		}
+	case "w:tc":
+		under := g.under()
+		if n := len(g.tables); n > 0 && g.tables[n-1] {
+			under = someShade
+		}
+		g.cells = append(g.cells, under)
+	case "w:shd":
+		if n := len(g.cells); inCellProperties && n > 0 {
+			if c := docxColour(a.get("fill")); c != "auto" {
+				g.cells[n-1] = c
+			}
+		}
+	case "w:txbxContent":
+		g.boxes = append(g.boxes, g.shape)
+	case "a:ln":
+		g.line++
+	case "a:solidFill", "a:gradFill", "a:blipFill", "a:pattFill":
+		if g.in > 0 && g.line == 0 {
+			g.shape = someShade // until its colour is read
+		}
+	case "a:srgbClr":
+		if c := docxColour(a.get("val")); g.in > 0 && g.line == 0 {
+			g.shape = c
+		}
+	case "a:schemeClr":
+		if g.in > 0 && g.line == 0 && (a.get("val") == "bg1" || a.get("val") == "lt1") {
+			g.shape = "#ffffff"
+		}
+	case "v:shape", "v:rect", "v:roundrect", "v:oval":
+		if g.shape = ""; a.get("fillcolor") != "" {
+			word, _, _ := strings.Cut(a.get("fillcolor"), " ")
+			g.shape = readColour(word)
+		}
+	default:
+		if strings.HasSuffix(name, ":spPr") {
+			g.in++
+			g.shape = ""
+		}
+	}
+}
+
+func (g *docxGround) stop(name string) {
+	switch name {
+	case "w:tbl":
+		g.tables = g.tables[:max(0, len(g.tables)-1)]
+	case "w:tc":
+		g.cells = g.cells[:max(0, len(g.cells)-1)]
+	case "w:txbxContent":
+		g.boxes = g.boxes[:max(0, len(g.boxes)-1)]
+	case "a:ln":
+		g.line = max(0, g.line-1)
+	default:
+		if strings.HasSuffix(name, ":spPr") {
+			g.in = max(0, g.in-1)
+		}
+	}
+}
+
+// under is the colour at this place, "" if it is that of paper.
+func (g *docxGround) under() colour {
+	if n := len(g.boxes); n > 0 {
+		return g.boxes[n-1]
+	}
+	if n := len(g.cells); n > 0 && g.cells[n-1] != "" {
+		return g.cells[n-1]
+	}
+	return g.page
+}
+
+// docxSettings finds whether a document shows the colour of its pages.
+type docxSettings struct{ ground *docxGround }
+
+func (s *docxSettings) start(name string, a attrs) {
+	if name == "w:displayBackgroundShape" {
+		s.ground.shown = isOn(a)
+	}
+}
+func (s *docxSettings) stop(string)  {}
+func (s *docxSettings) chars(string) {}

@@ -1,0 +1,339 @@
+package extract
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// lookProperties are the properties of style sheets that can hide text.
+var lookProperties = map[string]bool{
+	"display": true, "visibility": true, "opacity": true, "font": true, "font-size": true, "color": true, "-webkit-text-fill-color": true,
+	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true, "bottom": true, "text-indent": true,
+	"margin-left": true, "width": true, "height": true, "max-height": true, "max-width": true, "overflow": true, "clip": true,
+}
+
+// look is how the text of an element is shown, as far as that decides whether it can be read.
+type look struct {
+	gone      string // flag code of an element that hides all that is in it, or ""
+	invisible bool   // visibility, which an element inside may set back
+	size      float64
+	ink       colour
+	paper     colour
+}
+
+// colour is a colour in a form that can be compared; "" is one that is not known.
+type colour string
+
+// pageLook is that of a page without any style: black on white, 16 pixels.
+var pageLook = look{size: 16, ink: "#000000", paper: "#ffffff"}
+
+// code is the flag that text of this look needs, or "".
+func (l *look) code() string {
+	switch {
+	case l.gone != "":
+		return l.gone
+	case l.invisible, l.size == 0:
+		return FlagHidden
+	case l.size <= tinyPixels:
+		return FlagTiny
+	case l.ink == "transparent", l.ink != "" && l.paper != "" && alike(l.ink, l.paper):
+		return FlagWhite
+	}
+	return ""
+}
+
+// tinyPixels is tinyPoints of 96 pixels an inch.
+const tinyPixels = tinyPoints * 96 / 72.0
+
+// htmlDetail says what a flag of a page's text means.
+var htmlDetail = map[string]string{
+	FlagHidden:  "text that a browser does not show",
+	FlagWhite:   "text in the colour of its ground",
+	FlagTiny:    "text of 2 points or less",
+	FlagOffPage: "text placed outside the page",
+}
+
+// box is what is set for one element and not inherited.
+type box struct {
+	none, faint, placed, cut, clipped bool
+	away, small                       sides
+}
+
+// sides are properties, by their bits; several of them can put a box away or make it small.
+type sides uint8
+
+var (
+	awayProperties  = []string{"left", "top", "right", "bottom", "text-indent", "margin-left"}
+	smallProperties = []string{"height", "max-height", "width", "max-width"}
+)
+
+func (s *sides) note(bit int, on bool) {
+	if *s &^= 1 << bit; on {
+		*s |= 1 << bit
+	}
+}
+
+// of returns the look of an element inside l, on which sets are set, the strongest last.
+func (l look) of(n *html.Node, sets []setting) look {
+	var b box
+	outer := l
+	l.attributes(n, &b)
+	for _, important := range []bool{false, true} {
+		for _, d := range sets {
+			if d.important == important {
+				l.set(&b, d, &outer)
+			}
+		}
+	}
+	switch {
+	case l.gone != "":
+	case b.none, b.faint, b.clipped && b.placed, b.small != 0 && b.cut:
+		l.gone = FlagHidden
+	case b.away != 0:
+		l.gone = FlagOffPage
+	}
+	return l
+}
+
+// attributes takes the old ways to colour and hide, which any style overrides.
+func (l *look) attributes(n *html.Node, b *box) {
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "hidden":
+			b.none = true
+		case "bgcolor":
+			l.paper = readColour(a.Val)
+		case "background":
+			l.paper = ""
+		case "text":
+			if n.DataAtom == atom.Body {
+				l.ink = readColour(a.Val)
+			}
+		case "color":
+			if n.DataAtom == atom.Font {
+				l.ink = readColour(a.Val)
+			}
+		}
+	}
+}
+
+func (l *look) set(b *box, d setting, outer *look) {
+	v := d.value
+	switch d.name {
+	case "display":
+		b.none = v == "none"
+	case "visibility":
+		if v != "inherit" {
+			l.invisible = v == "hidden" || v == "collapse"
+		}
+	case "opacity":
+		n, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
+		if strings.HasSuffix(v, "%") {
+			n /= 100
+		}
+		b.faint = err == nil && n <= 0.05
+	case "font-size":
+		l.size = readSize(v, outer.size, l.size)
+	case "font":
+		for _, f := range strings.Fields(v) { // the size is the first length
+			f, _, _ = strings.Cut(f, "/")
+			if n := readSize(f, outer.size, -1); n >= 0 && f[0] >= '0' && f[0] <= '9' && strings.Trim(f, "0123456789") != "" {
+				l.size = n
+				break
+			}
+		}
+	case "color", "-webkit-text-fill-color":
+		switch v {
+		case "inherit", "unset", "currentcolor":
+			l.ink = outer.ink
+		default:
+			l.ink = readColour(v)
+		}
+	case "background", "background-color", "background-image":
+		l.setPaper(d.name, v, outer)
+	case "position":
+		b.placed = v == "absolute" || v == "fixed"
+	case "left", "top", "right", "bottom", "text-indent", "margin-left":
+		b.away.note(slices.Index(awayProperties, d.name), isFar(v))
+	case "overflow":
+		b.cut = strings.HasPrefix(v, "hidden") || strings.HasPrefix(v, "clip")
+	case "height", "max-height", "width", "max-width":
+		b.small.note(slices.Index(smallProperties, d.name), readSize(v, 16, 100) <= 1 && !strings.HasSuffix(v, "%"))
+	case "clip":
+		b.clipped = strings.HasPrefix(v, "rect(") && strings.Trim(v[4:], "(0px1,) ") == ""
+	}
+}
+
+// setPaper reads a background; a picture may be of any colour.
+func (l *look) setPaper(name, v string, outer *look) {
+	if strings.Contains(v, "url(") || strings.Contains(v, "gradient(") {
+		l.paper = ""
+		return
+	}
+	if name == "background-image" {
+		return
+	}
+	for _, f := range splitValue(v) {
+		switch c := readColour(f); {
+		case c == "transparent" || f == "none" || f == "inherit" || f == "initial":
+			l.paper = outer.paper
+		case c != "":
+			l.paper = c
+		}
+	}
+}
+
+// splitValue cuts a value at its blanks outside brackets.
+func splitValue(v string) []string {
+	depth := 0
+	return strings.FieldsFunc(v, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		return r == ' ' && depth <= 0
+	})
+}
+
+// isFar reports whether a length moves something out of every window.
+func isFar(v string) bool {
+	n := readSize(v, 16, 0)
+	return n <= -900 || n >= 9000
+}
+
+// readSize reads a length in pixels, relative ones to base; otherwise if it is none.
+func readSize(v string, base, otherwise float64) float64 {
+	switch v {
+	case "xx-small":
+		return 9
+	case "x-small", "small", "medium", "large", "x-large", "xx-large":
+		return 16
+	case "smaller":
+		return base * 5 / 6
+	case "larger":
+		return base * 6 / 5
+	}
+	i := strings.LastIndexAny(v, "0123456789.") + 1
+	n, err := strconv.ParseFloat(v[:i], 64)
+	if err != nil {
+		return otherwise
+	}
+	switch v[i:] {
+	case "px":
+		return n
+	case "":
+		if n == 0 {
+			return 0
+		}
+		return otherwise
+	case "pt":
+		return n * 96 / 72
+	case "pc":
+		return n * 16
+	case "in":
+		return n * 96
+	case "cm":
+		return n * 96 / 2.54
+	case "mm":
+		return n * 96 / 25.4
+	case "em", "ch", "ex", "%":
+		if v[i:] == "%" {
+			n /= 100
+		}
+		return n * base
+	case "rem":
+		return n * 16
+	case "vw", "vh":
+		return n * 10
+	}
+	return otherwise
+}
+
+// colourNames are the names of CSS 1 and the near-white ones; others compare by name.
+var colourNames = map[string]colour{
+	"white": "#ffffff", "black": "#000000", "red": "#ff0000", "lime": "#00ff00", "blue": "#0000ff", "yellow": "#ffff00", "aqua": "#00ffff", "cyan": "#00ffff",
+	"fuchsia": "#ff00ff", "magenta": "#ff00ff", "silver": "#c0c0c0", "gray": "#808080", "grey": "#808080", "maroon": "#800000", "olive": "#808000",
+	"green": "#008000", "purple": "#800080", "teal": "#008080", "navy": "#000080", "snow": "#fffafa", "ivory": "#fffff0", "ghostwhite": "#f8f8ff",
+	"floralwhite": "#fffaf0", "whitesmoke": "#f5f5f5", "mintcream": "#f5fffa", "azure": "#f0ffff", "transparent": "transparent",
+}
+
+// readColour reads a colour, "" if it is none that is known.
+func readColour(v string) colour {
+	v = strings.ToLower(strings.TrimSpace(v))
+	if c, ok := colourNames[v]; ok {
+		return c
+	}
+	if h, ok := strings.CutPrefix(v, "#"); ok {
+		if strings.Trim(h, "0123456789abcdef") != "" {
+			return ""
+		}
+		if len(h) == 3 || len(h) == 4 {
+			var long strings.Builder
+			for i := range len(h) {
+				long.WriteByte(h[i])
+				long.WriteByte(h[i])
+			}
+			h = long.String()
+		}
+		switch {
+		case len(h) == 8 && h[6:] < "0d":
+			return "transparent"
+		case len(h) == 8, len(h) == 6:
+			return colour("#" + h[:6])
+		}
+		return ""
+	}
+	if strings.HasPrefix(v, "rgb") {
+		return readRGB(v)
+	}
+	return ""
+}
+
+// readRGB reads rgb(255, 255, 255), rgba(0 0 0 / 0%) and the like.
+func readRGB(v string) colour {
+	_, args, _ := strings.Cut(strings.TrimSuffix(v, ")"), "(")
+	f := strings.FieldsFunc(args, func(r rune) bool { return r == ',' || r == ' ' || r == '/' })
+	if len(f) < 3 {
+		return ""
+	}
+	if len(f) > 3 {
+		if n, err := strconv.ParseFloat(strings.TrimSuffix(f[3], "%"), 64); err == nil && n <= 0.05 {
+			return "transparent"
+		}
+	}
+	out := colour("#")
+	for _, s := range f[:3] {
+		n, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+		if err != nil {
+			return ""
+		}
+		if strings.HasSuffix(s, "%") {
+			n *= 2.55
+		}
+		c := min(max(int(n), 0), 255)
+		out += colour("0123456789abcdef"[c>>4:c>>4+1] + "0123456789abcdef"[c&15:c&15+1])
+	}
+	return out
+}
+
+// alike reports whether two colours cannot be told apart on a page: no channel differs by more than 10
+// of 255.
+func alike(a, b colour) bool {
+	x, errX := strconv.ParseUint(strings.TrimPrefix(string(a), "#"), 16, 32)
+	y, errY := strconv.ParseUint(strings.TrimPrefix(string(b), "#"), 16, 32)
+	if errX != nil || errY != nil {
+		return false
+	}
+	for shift := 0; shift < 24; shift += 8 {
+		if d := int(x>>shift&255) - int(y>>shift&255); d > 10 || d < -10 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,139 @@
+package extract
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"unicode"
+)
+
+// isRightToLeft reports whether r is a letter of a script that is written from right to left.
+func isRightToLeft(r rune) bool {
+	return r >= 0x590 && r <= 0x8ff && unicode.IsLetter(r) || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc
+}
+
+// mostlyRightToLeft reports whether most letters of a line are of such a script.
+func mostlyRightToLeft(chars []pdfChar) bool {
+	right, left := 0, 0
+	for _, c := range chars {
+		switch {
+		case isRightToLeft(c.r):
+			right++
+		case unicode.IsLetter(c.r):
+			left++
+		}
+	}
+	return right > left
+}
+
+// rightToLeft puts the pieces of a line into the order in which it is read. PDFium gives each stretch of
+// letters of one direction in its own order, but may take the line's direction for the other one: a full
+// stop at the left end then comes first.
+func rightToLeft(chars []pdfChar) []pdfChar {
+	if !mostlyRightToLeft(chars) {
+		return chars
+	}
+	chars = turnLigatures(chars)
+	var pieces []piece
+	for i := 0; i < len(chars); {
+		n := directionRun(chars[i:])
+		p := newPiece(chars[i : i+n])
+		if last := len(pieces) - 1; p.right == 0 && last >= 0 { // blanks that PDFium made up have no place
+			pieces[last].chars = append(slices.Clip(pieces[last].chars), p.chars...)
+		} else {
+			pieces = append(pieces, p)
+		}
+		i += n
+	}
+	before := func(a, b piece) int { return cmp.Compare(b.right, a.right) }
+	if slices.IsSortedFunc(pieces, before) {
+		return chars
+	}
+	slices.SortStableFunc(pieces, before)
+	out := make([]pdfChar, 0, len(chars)+len(pieces))
+	for i, p := range pieces {
+		if i > 0 && out[len(out)-1].r > ' ' && p.chars[0].r > ' ' && pieces[i-1].left-p.right > blankShare*p.height {
+			out = append(out, pdfChar{r: ' ', generated: true})
+		}
+		out = append(out, p.chars...)
+	}
+	return out
+}
+
+// turnLigatures puts the letters of ligatures right: PDFium turns a stretch of letters round one by one, and
+// with it those that one glyph stands for.
+func turnLigatures(chars []pdfChar) []pdfChar {
+	out := slices.Clone(chars)
+	for i := 0; i < len(out); {
+		n := i + 1
+		for n < len(out) && isRightToLeft(out[i].r) && isRightToLeft(out[n].r) && oneGlyph(out[n-1], out[n]) {
+			n++
+		}
+		slices.Reverse(out[i:n])
+		i = n
+	}
+	return out
+}
+
+// oneGlyph reports whether two neighbouring letters share one glyph: its box is that of both, or each has a
+// part of it, the later one the part at the right.
+func oneGlyph(a, b pdfChar) bool {
+	const play = 0.02 // points
+	if b.right <= b.left || a.low != b.low || a.high != b.high {
+		return false
+	}
+	return a.left == b.left && a.right == b.right ||
+		math.Abs(b.left-a.right) < play && math.Abs((b.right-b.left)-(a.right-a.left)) < play
+}
+
+// blankShare is the distance between two pieces of a line, as a share of its height, that is a blank.
+const blankShare = 0.12
+
+// piece is a stretch of a line whose letters are of one direction.
+type piece struct {
+	chars               []pdfChar
+	left, right, height float64
+}
+
+func newPiece(chars []pdfChar) piece {
+	p := piece{chars: chars}
+	first := true
+	for _, c := range chars {
+		if c.r <= ' ' || c.right <= c.left {
+			continue
+		}
+		if first {
+			p.left, p.right, first = c.left, c.right, false
+		}
+		p.left, p.right, p.height = min(p.left, c.left), max(p.right, c.right), max(p.height, c.high-c.low)
+	}
+	return p
+}
+
+// directionRun is the length of the first piece: letters of one direction with the signs between them, or
+// signs alone.
+func directionRun(chars []pdfChar) int {
+	kind := directionOf(chars[0].r)
+	end := 1
+	for i := 1; i < len(chars); i++ {
+		switch k := directionOf(chars[i].r); {
+		case k == kind:
+			end = i + 1
+		case k != 0 || kind == 0:
+			return end
+		}
+	}
+	return end
+}
+
+// directionOf is 1 for letters and digits written from left to right, 2 for those from right to left, 0
+// for signs, which take the direction of what is around them.
+func directionOf(r rune) int {
+	switch {
+	case isRightToLeft(r), r >= 0x590 && r <= 0x8ff && unicode.IsMark(r):
+		return 2
+	case unicode.IsLetter(r), unicode.IsDigit(r):
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,69 @@
+package extract
+
+import (
+	"sort"
+	"strings"
+	"unicode"
+)
+
+// A line whose letters stand apart has as many characters of its own, each with a blank after it, in four
+// of five places.
+const (
+	spreadLeast = 8
+	spreadShare = 0.8
+	wordGap     = 1.5 // times the gap between letters: a gap between words
+)
+
+// isSpread reports whether the letters of a line stand apart, by blanks of the file or by the distance at
+// which they are set.
+func isSpread(chars []pdfChar) bool {
+	solid, alone := 0, 0
+	for i, c := range chars {
+		if c.r <= ' ' {
+			continue
+		}
+		solid++
+		if i+1 == len(chars) || chars[i+1].r <= ' ' {
+			alone++
+		}
+	}
+	return solid >= spreadLeast && float64(alone) >= spreadShare*float64(solid)
+}
+
+// spreadText writes such a line with two blanks where a gap is wider than between letters: they are what is
+// left of the words.
+func spreadText(chars []pdfChar) string {
+	var gaps []float64
+	var solid []pdfChar
+	for _, c := range chars {
+		if c.r > ' ' && c.right > c.left {
+			if n := len(solid); n > 0 {
+				gaps = append(gaps, c.left-solid[n-1].right)
+			}
+			solid = append(solid, c)
+		}
+	}
+	if len(gaps) == 0 {
+		return ""
+	}
+	sorted := append([]float64(nil), gaps...)
+	sort.Float64s(sorted)
+	usual := sorted[len(sorted)/3]
+	var out strings.Builder
+	for i, c := range solid {
+		if i > 0 {
+			out.WriteByte(' ')
+			if gaps[i-1] > wordGap*usual {
+				out.WriteByte(' ')
+			}
+		}
+		// Two letters of one glyph were set as one.
+		for k, r := range []rune(splitLigatures(string(c.r))) {
+			if k > 0 && unicode.IsLetter(r) {
+				out.WriteByte(' ')
+			}
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}

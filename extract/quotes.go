@@ -1,0 +1,89 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+)
+
+// longQuotation is the length in bytes from which a quotation in strange marks is flagged, and
+// mostQuotation that beyond which its closing mark is taken to be another's: such a one is no quotation
+// for a report either, nor is one of several paragraphs.
+const (
+	longQuotation = 300
+	mostQuotation = 3000
+)
+
+// strangeQuote says to which text a quotation mark is strange.
+type strangeQuote struct {
+	closers string
+	to      quoteTo
+}
+
+type quoteTo uint8
+
+const (
+	toAll       quoteTo = iota // no tradition of print uses it so
+	toAlphabets                // only Chinese, Japanese and Korean use it
+	toEnglish                  // other languages of Europe use it
+)
+
+// strangeQuotes are the marks by which a copied passage passes for quoted with a program, and not, or not
+// at once, with a reader.
+var strangeQuotes = map[rune]strangeQuote{
+	'❝': {"❞", toAll}, '❛': {"❜", toAll}, '‟': {"”", toAll}, '‛': {"’", toAll}, '⹂': {"“”", toAll}, '🙶': {"🙷", toAll},
+	'〝': {"〞〟", toAlphabets}, '＂': {"＂", toAlphabets}, '「': {"」", toAlphabets}, '『': {"』", toAlphabets}, '﹁': {"﹂", toAlphabets},
+	'﹃': {"﹄", toAlphabets}, '｢': {"｣", toAlphabets},
+	'«': {"»", toEnglish}, '»': {"«", toEnglish}, '„': {"“”", toEnglish}, '‹': {"›", toEnglish},
+}
+
+// scanQuotes flags long passages between quotation marks that are strange to their text.
+func scanQuotes(b *builder, s string) {
+	if !strings.ContainsFunc(s, func(r rune) bool { _, ok := strangeQuotes[r]; return ok }) {
+		return
+	}
+	english := isEnglish(s)
+	open, mark, last := -1, strangeQuote{}, ' '
+	for i, r := range s {
+		if r == '\n' && last == '\n' {
+			open = -1
+		}
+		last = r
+		if open >= 0 && strings.ContainsRune(mark.closers, r) {
+			if q := s[open:i]; len(q) >= longQuotation && len(q) <= mostQuotation && mark.strange(q, english) {
+				b.flag(Flag{Code: FlagQuoted, Start: open, End: i + len(string(r)), Detail: "a long passage between quotation marks that are strange to its language"})
+			}
+			open = -1
+			continue
+		}
+		if m, ok := strangeQuotes[r]; ok && (open < 0 || i-open > mostQuotation || m.to < mark.to) {
+			open, mark = i, m
+		}
+	}
+}
+
+// strange reports whether the mark is strange to the passage q, in a text that is english or not.
+func (m strangeQuote) strange(q string, english bool) bool {
+	switch m.to {
+	case toAlphabets:
+		return !strings.ContainsFunc(q, func(r rune) bool {
+			return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+		})
+	case toEnglish:
+		return english && isEnglish(q)
+	}
+	return true
+}
+
+// isEnglish reports whether one word in eight of s is one of the commonest of English; in the other
+// languages of Europe hardly any is.
+func isEnglish(s string) bool {
+	words, common := 0, 0
+	for _, w := range strings.FieldsFunc(s[:min(len(s), 100_000)], func(r rune) bool { return !unicode.IsLetter(r) }) {
+		words++
+		switch strings.ToLower(w) {
+		case "the", "of", "and", "to", "that", "is", "with", "was", "this", "which", "it", "for":
+			common++
+		}
+	}
+	return words >= 20 && common*8 >= words
+}

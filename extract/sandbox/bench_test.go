@@ -1,0 +1,49 @@
+package sandbox_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"concordat/extract/sandbox"
+)
+
+// BenchmarkFile measures files of one word, one after the other: what a child costs beyond reading.
+func BenchmarkFile(b *testing.B) {
+	for _, c := range []struct{ name, content string }{{"a.txt", "word"}, {"a.pdf", mixedPDF()}} {
+		b.Run(c.name, func(b *testing.B) {
+			p := filepath.Join(b.TempDir(), c.name)
+			if err := os.WriteFile(p, []byte(c.content), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			r, err := sandbox.New(sandbox.Options{CacheDir: cacheDir})
+			if err != nil {
+				b.Fatal(err)
+			}
+			file := func() {
+				items, err := r.File(context.Background(), p)
+				if err != nil || len(items) != 1 || items[0].Result == nil {
+					b.Fatal(items, err)
+				}
+			}
+			for range 3 {
+				file()
+			}
+			before := childrenCPU()
+			for b.Loop() {
+				file()
+			}
+			b.ReportMetric((childrenCPU()-before)*1000/float64(b.N), "child-cpu-ms/file")
+			r.Close()
+		})
+	}
+}
+
+// childrenCPU is the processor time in seconds of the children that have ended.
+func childrenCPU() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u)
+	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+}

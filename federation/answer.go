@@ -1,0 +1,218 @@
+package federation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation/wire"
+)
+
+// A Keeper knows the epochs of the federations that the site is a member of. Its methods are safe for
+// concurrent use.
+type Keeper interface {
+	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not serve it now.
+	Scheme(e concordat.Epoch) (concordat.Scheme, bool)
+	// Grant returns the bytes of the crypto.FederationGrant for a member of a federation that the site
+	// leads, or a *concordat.Refusal.
+	Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error)
+}
+
+// answers turns the payloads of requests into payloads of replies.
+type answers struct {
+	answerer concordat.Answerer
+	keeper   Keeper
+	order    [32]byte
+	card     func() []byte    // the site's own card, signed
+	head     func() wire.Head // of its audit
+}
+
+// answer returns the payload that answers a request of type t. Every failure is a *concordat.Refusal
+// that tells nothing of its cause; the cause is the third result, for the log.
+func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) ([]byte, *concordat.Refusal, error) {
+	body, err := s.dispatch(ctx, from, t, payload)
+	if err == nil {
+		return body, nil, nil
+	}
+	var refusal *concordat.Refusal
+	if errors.As(err, &refusal) {
+		return nil, refusal, nil
+	}
+	if errors.Is(err, wire.ErrFormat) {
+		return nil, &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not follow the format"}, err
+	}
+	if errors.Is(err, concordat.ErrScheme) {
+		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme}, err
+	}
+	return nil, &concordat.Refusal{Reason: concordat.ReasonFault}, err
+}
+
+func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) ([]byte, error) {
+	switch t {
+	case crypto.TypeQuery:
+		return s.ask(ctx, from, payload)
+	case crypto.TypeCatalogue:
+		if err := wire.ParseCatalogueAsk(payload); err != nil {
+			return nil, err
+		}
+		v, err := s.answerer.OpenTo(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		return wire.AppendCatalogue(nil, v)
+	case crypto.TypeOutline:
+		return answerEpoch(ctx, s, from, payload, wire.ParseOutlineAsk, s.answerer.AnswerOutline, wire.AppendOutlines,
+			func(a *concordat.OutlineAsk) concordat.Epoch { return a.Epoch })
+	case crypto.TypeEdges:
+		return answerEpoch(ctx, s, from, payload, wire.ParseEdgesAsk, s.answerer.AnswerEdges, wire.AppendEdges,
+			func(a *concordat.EdgesAsk) concordat.Epoch { return a.Epoch })
+	case crypto.TypeReveal:
+		return answerEpoch(ctx, s, from, payload, wire.ParseRevealAsk, s.answerer.AnswerReveal, wire.AppendRevealed,
+			func(a *concordat.RevealAsk) concordat.Epoch { return a.Epoch })
+	case crypto.TypeShip:
+		return answerEpoch(ctx, s, from, payload, wire.ParseShipAsk, s.answerer.AnswerShip, wire.AppendShipment,
+			func(a *concordat.ShipAsk) concordat.Epoch { return a.Epoch })
+	case crypto.TypeNotice:
+		return s.notice(ctx, from, payload)
+	case crypto.TypeFederation:
+		a, err := wire.ParseGrantAsk(payload)
+		if err != nil {
+			return nil, err
+		}
+		grant, err := s.keeper.Grant(ctx, from, a.Federation)
+		if err != nil {
+			return nil, err
+		}
+		return wire.AppendGrant(nil, grant)
+	case crypto.TypeCard:
+		if err := wire.ParseCardAsk(payload); err != nil {
+			return nil, err
+		}
+		return wire.AppendCard(nil, s.card())
+	case crypto.TypeAuditHead:
+		if err := wire.ParseHeadAsk(payload); err != nil {
+			return nil, err
+		}
+		h := s.head()
+		return wire.AppendHead(nil, &h)
+	}
+	return nil, fmt.Errorf("message of type %d: %w", t, wire.ErrFormat)
+}
+
+// answerEpoch is one request of an epoch: read, check the epoch, answer, write.
+func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteID, payload []byte, read func([]byte) (*A, error),
+	answer func(context.Context, concordat.SiteID, *A) (*R, error), write func([]byte, *R) ([]byte, error), epoch func(*A) concordat.Epoch) ([]byte, error) {
+	a, err := read(payload)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.scheme(epoch(a)); err != nil {
+		return nil, err
+	}
+	r, err := answer(ctx, from, a)
+	if err != nil {
+		return nil, err
+	}
+	return write(nil, r)
+}
+
+// scheme returns the scheme of the epoch, or a refusal.
+func (s *answers) scheme(e concordat.Epoch) (concordat.Scheme, error) {
+	scheme, ok := s.keeper.Scheme(e)
+	if !ok {
+		return "", &concordat.Refusal{Reason: concordat.ReasonEpoch, Words: "no fingerprints of " + e.String()}
+	}
+	return scheme, nil
+}
+
+func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte) ([]byte, error) {
+	a, err := wire.ParseAsk(payload)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := s.scheme(a.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	if scheme != a.Scheme {
+		// A silent empty answer would be taken for "nothing found".
+		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme, Words: "this site has " + string(scheme)}
+	}
+	t, err := s.answerer.Answer(ctx, from, a)
+	if err != nil {
+		return nil, err
+	}
+	return appendFitting(&wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: *t})
+}
+
+// mostAnswer is the most bytes of a payload that fit into one reply beside what the transport adds.
+const mostAnswer = crypto.MaxPayload - 4096
+
+// appendFitting returns the payload of t. Where it is too long for one message, each sentence keeps its
+// nearest hits, as if the ask had a lower limit, and the sentences that lost some count as capped look-ups
+// of their library. It fails if even one hit a sentence is too much.
+func appendFitting(t *wire.Told) ([]byte, error) {
+	b, err := wire.AppendTold(nil, t)
+	most := 0
+	for _, n := range hitsPerSentence(t.Tell.Hits) {
+		most = max(most, n)
+	}
+	for limit := most / 2; err == nil && len(b) > mostAnswer && limit > 0; limit /= 2 {
+		v := *t
+		v.Tell = nearest(&t.Tell, limit)
+		b, err = wire.AppendTold(nil, &v)
+	}
+	return b, err
+}
+
+func hitsPerSentence(hits []concordat.Hit) map[int]int {
+	n := map[int]int{}
+	for _, h := range hits {
+		n[h.Sentence]++
+	}
+	return n
+}
+
+// nearest returns t with at most limit hits for each sentence. Hits of one sentence come nearest first.
+func nearest(t *concordat.Tell, limit int) concordat.Tell {
+	v := *t
+	v.Libraries, v.Hits = slices.Clone(t.Libraries), nil
+	kept := map[int]int{}
+	cut := map[[2]int]bool{} // library and sentence
+	for _, h := range t.Hits {
+		if kept[h.Sentence]++; kept[h.Sentence] <= limit {
+			v.Hits = append(v.Hits, h)
+			continue
+		}
+		cut[[2]int{t.Documents[h.Document].Library, h.Sentence}] = true
+	}
+	for at := range cut {
+		v.Libraries[at[0]].Capped++
+	}
+	return v
+}
+
+// notice gives the hits of an alert the numbers that the sentences had before they were shuffled. Hits
+// of dummies have numbers from the number of sentences asked on: only the receiver knows it.
+func (s *answers) notice(ctx context.Context, from concordat.SiteID, payload []byte) ([]byte, error) {
+	n, err := wire.ParseNotice(payload)
+	if err != nil {
+		return nil, err
+	}
+	if n.Tell != nil {
+		order := wire.Order(orderKey(s.order, from, n.Job, n.Asked), n.Asked)
+		if n.Asked == 0 {
+			n.Tell.Hits = nil
+		}
+		if err := wire.Restore(n.Tell, order, len(order)); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.answerer.Receive(ctx, from, n); err != nil {
+		return nil, err
+	}
+	return wire.AppendReceived(nil)
+}

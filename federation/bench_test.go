@@ -1,0 +1,147 @@
+package federation_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/federation/wire"
+	"concordat/internal/fedtest"
+)
+
+// cpu returns the processor time of this process, of all threads.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// tellOf answers n sentences with two hits each, in twenty documents.
+func tellOf(n int) concordat.Tell {
+	t := concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Exists: true, Ready: 1, Documents: 20, Sentences: n, LeftSentences: 1000, LeftDisclosures: 10}}}
+	for d := range 20 {
+		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: n / 10, Title: "On the Measurement of Things, Volume 1", Author: "A. Author", Contact: "library@example.org", Outline: concordat.OutlineWords})
+	}
+	for i := range 2 * n {
+		t.Hits = append(t.Hits, concordat.Hit{Sentence: i / 2, Document: i % 20, Ordinal: i, Distance: 3 + i%2*9, Documents: 1})
+	}
+	return t
+}
+
+// BenchmarkSealing measures what hiding and proving cost for one ask and its answer: padding, sealing, signing,
+// verifying and opening on both sides, without network, disk and matching. cpu-ms/op is of both sides
+// together.
+func BenchmarkSealing(b *testing.B) {
+	for _, n := range []int{64, 200, 1000, 8192} {
+		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
+			asker, owner := fedtest.NewSite(b, scheme), fedtest.NewSite(b, scheme)
+			from, to := asker.Member(federation.StateActive).Card, owner.Member(federation.StateActive).Card
+			askerID, _ := asker.Roster.Self()
+			ownerID, _ := owner.Roster.Self()
+			r := mathrand.New(mathrand.NewPCG(1, 2))
+			a := submission(r, library(r, "", 1, 10), n)
+			told := wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: tellOf(n)}
+			policy := crypto.Policy{Types: []crypto.MessageType{crypto.TypeQuery}}
+			var up, down int
+			began := cpu()
+			for b.Loop() {
+				now := time.Now()
+				padded, order, err := wire.Pad(a, [32]byte{1}, rand.Reader)
+				payload := must(b, wire.AppendAsk, padded, err)
+				request := must(b, wire.AppendRequest, &wire.Request{Payload: payload}, nil)
+				env, pending, err := askerID.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: request}, to, now, rand.Reader)
+				check(b, err)
+
+				v, err := ownerID.VerifyRequest(env, from, policy, now)
+				check(b, err)
+				o, err := v.Open()
+				check(b, err)
+				got, err := wire.ParseRequest(o.Payload)
+				check(b, err)
+				_, err = wire.ParseAsk(got.Payload)
+				body := must(b, wire.AppendTold, &told, err)
+				_, signature, err := ownerID.SignStatement("tell", now, crypto.DigestOf(got.Payload), body)
+				reply := must(b, wire.AppendReply, &wire.Reply{At: now, Payload: body, Signature: [64]byte(signature)}, err)
+				answer, err := ownerID.SealReply(o, crypto.TypeReply, reply, now, rand.Reader)
+				check(b, err)
+
+				opened, err := askerID.OpenReply(answer, pending, to, crypto.Policy{}, now, crypto.TypeReply)
+				check(b, err)
+				r, err := wire.ParseReply(opened.Payload)
+				check(b, err)
+				check(b, to.VerifyStatement(1, "tell", now, crypto.DigestOf(payload), r.Payload, r.Signature[:]))
+				t, err := wire.ParseTold(r.Payload)
+				check(b, err)
+				check(b, wire.Restore(&t.Tell, order, n))
+				up, down = len(env), len(answer)
+			}
+			b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e6, "cpu-ms/op")
+			b.ReportMetric(float64(up), "bytes-up")
+			b.ReportMetric(float64(down), "bytes-down")
+		})
+	}
+}
+
+func must[T any](b *testing.B, write func([]byte, *T) ([]byte, error), v *T, err error) []byte {
+	check(b, err)
+	p, err := write(nil, v)
+	check(b, err)
+	return p
+}
+
+func check(b testing.TB, err error) {
+	if err != nil {
+		b.Helper()
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkExchange measures whole asks over loopback TLS with one connection kept open, both sides in one
+// process, the replay file included; the answerer does nothing.
+func BenchmarkExchange(b *testing.B) {
+	for _, n := range []int{64, 200, 1000} {
+		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
+			r := mathrand.New(mathrand.NewPCG(1, 2))
+			a := submission(r, library(r, "", 1, 10), n)
+			f := fedtest.Join(b, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
+			p := f.Partner(0, 1)
+			_, err := p.Ask(b.Context(), a)
+			check(b, err)
+			began := cpu()
+			for b.Loop() {
+				_, err := p.Ask(b.Context(), a)
+				check(b, err)
+			}
+			b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+	}
+}
+
+// BenchmarkRefused measures what a message costs that is not taken: a stranger's, and a partner's with a
+// broken signature.
+func BenchmarkRefused(b *testing.B) {
+	w := newWorkbench(b, time.Now)
+	stranger := fedtest.NewSite(b, scheme)
+	payload := w.query(b, 200)
+	strange, _ := sealFrom(b, stranger, w.owner, crypto.TypeQuery, payload, time.Minute, time.Now())
+	broken, _ := w.seal(b, crypto.TypeQuery, payload, time.Minute)
+	broken[len(broken)-1] ^= 1
+	for name, env := range map[string][]byte{"stranger": strange, "signature": broken} {
+		b.Run(name, func(b *testing.B) {
+			began := cpu()
+			for b.Loop() {
+				if code, _ := w.post(env); code != http.StatusBadRequest {
+					b.Fatal(code)
+				}
+			}
+			b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e3, "cpu-us/op")
+		})
+	}
+}

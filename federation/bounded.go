@@ -1,0 +1,113 @@
+package federation
+
+import (
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// bounded is a listener with a bounded number of connections, of all addresses and of each, and of new
+// ones of an address in a second: whoever opens more has them closed at once, before a byte is read or a
+// key is used.
+type bounded struct {
+	net.Listener
+	most, each int
+	rate       float64 // new connections of an address in a second; ten times as many at once
+	now        func() time.Time
+
+	mu    sync.Mutex // guards what follows
+	open  int
+	peers map[string]*caller
+}
+
+// caller is one address: its connections, and how many it may open at the moment of at.
+type caller struct {
+	open   int
+	tokens float64
+	at     time.Time
+}
+
+// callersKept is the number of addresses above which those without connections are forgotten once they may
+// open as many as at first.
+const callersKept = 4096
+
+func newBounded(l net.Listener, most, each, rate int) *bounded {
+	return &bounded{Listener: l, most: most, each: each, rate: float64(rate), now: time.Now, peers: map[string]*caller{}}
+}
+
+func newTLSListener(l net.Listener, c *tls.Config) net.Listener { return tls.NewListener(l, c) }
+
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer := callerOf(c.RemoteAddr())
+		if b.enter(peer) {
+			return &boundedConn{Conn: c, leave: sync.OnceFunc(func() { b.leave(peer) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// callerOf names who calls: the address, or, of version 6, the network of 64 bits that one household or
+// machine usually has.
+func callerOf(a net.Addr) string {
+	p, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	ip := p.Addr().Unmap()
+	if ip.Is6() {
+		if n, err := ip.WithZone("").Prefix(64); err == nil {
+			return n.String()
+		}
+	}
+	return ip.String()
+}
+
+func (b *bounded) enter(peer string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, burst := b.now(), 10*b.rate
+	if len(b.peers) > callersKept {
+		for name, c := range b.peers {
+			if c.open == 0 && c.tokens+now.Sub(c.at).Seconds()*b.rate >= burst {
+				delete(b.peers, name)
+			}
+		}
+	}
+	c := b.peers[peer]
+	if c == nil {
+		c = &caller{tokens: burst, at: now}
+		b.peers[peer] = c
+	}
+	c.tokens, c.at = min(c.tokens+now.Sub(c.at).Seconds()*b.rate, burst), now
+	if b.open >= b.most || c.open >= b.each || c.tokens < 1 {
+		return false
+	}
+	b.open++
+	c.open++
+	c.tokens--
+	return true
+}
+
+func (b *bounded) leave(peer string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open--
+	b.peers[peer].open--
+}
+
+type boundedConn struct {
+	net.Conn
+	leave func()
+}
+
+func (c *boundedConn) Close() error {
+	c.leave()
+	return c.Conn.Close()
+}

@@ -1,0 +1,300 @@
+package federation
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation/wire"
+)
+
+// Client is a partner as this site sees it. It is safe for concurrent use.
+type Client struct {
+	site  concordat.SiteID
+	order [32]byte // key of the order of sentences
+	link  link
+}
+
+var _ concordat.Partner = (*Client)(nil)
+
+// A link carries one payload to a partner and brings back the payload that answers it, with the
+// partner's statement. It fails with *concordat.Refusal or *Error.
+type link interface {
+	exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error)
+	renew(ctx context.Context) (*crypto.Card, error)
+	close()
+}
+
+// Site returns the partner's identity.
+func (c *Client) Site() concordat.SiteID { return c.site }
+
+// garbage is the error of a partner whose answer cannot be used.
+func (c *Client) garbage(what string, err error) error {
+	return &Error{Site: c.site, Kind: KindGarbage, Err: fmt.Errorf("%s: %w", what, err)}
+}
+
+// exchange sends the payload that write gives and reads the answer with read.
+func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte, read func([]byte) (T, error)) (T, concordat.Statement, error) {
+	var none T
+	body, statement, err := c.link.exchange(ctx, t, payload)
+	if err != nil {
+		return none, concordat.Statement{}, failure(ctx, c.site, KindDown, err)
+	}
+	v, err := read(body)
+	if err != nil {
+		return none, concordat.Statement{}, c.garbage(kinds[t], err)
+	}
+	return v, statement, nil
+}
+
+// Catalogue returns what the partner opens to this site.
+func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
+	payload, err := wire.AppendCatalogueAsk(nil)
+	if err != nil {
+		return nil, err
+	}
+	v, statement, err := exchange(ctx, c, crypto.TypeCatalogue, payload, wire.ParseCatalogue)
+	if err != nil {
+		return nil, err
+	}
+	v.Statement = statement
+	return v, nil
+}
+
+// Ask asks the first round. What leaves is padded and shuffled; the answer has the caller's numbers.
+func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
+	padded, order, err := wire.Pad(a, orderKey(c.order, c.site, a.Job, wire.Padded(len(a.Sentences))), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := wire.AppendAsk(nil, padded)
+	if err != nil {
+		return nil, err
+	}
+	v, statement, err := exchange(ctx, c, crypto.TypeQuery, payload, wire.ParseTold)
+	if err != nil {
+		return nil, err
+	}
+	if v.Epoch != a.Epoch || v.Scheme != a.Scheme {
+		return nil, c.garbage("tell", fmt.Errorf("fingerprints of %s, %s were compared, not of %s, %s: %w", v.Epoch, v.Scheme, a.Epoch, a.Scheme, concordat.ErrScheme))
+	}
+	if err := checkTell(a, &v.Tell); err != nil {
+		return nil, c.garbage("tell", err)
+	}
+	if err := wire.Restore(&v.Tell, order, len(a.Sentences)); err != nil {
+		return nil, c.garbage("tell", err)
+	}
+	v.Tell.Statement = statement
+	return &v.Tell, nil
+}
+
+// orderKey returns the key of the order in which the n padded sentences of a job go to a partner. It
+// depends on nothing else, so that an alert of later days finds the way back.
+func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [32]byte {
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte("concordat/order/1\x00"))
+	mac.Write(job[:])
+	mac.Write(binary.BigEndian.AppendUint32(nil, uint32(n)))
+	mac.Write([]byte(site))
+	return [32]byte(mac.Sum(nil))
+}
+
+// checkTell refuses a tell that does not answer a, or shows more than it says it may.
+func checkTell(a *concordat.Ask, t *concordat.Tell) error {
+	if len(t.Libraries) != len(a.Libraries) {
+		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))
+	}
+	for i, l := range t.Libraries {
+		if l.Library != a.Libraries[i] {
+			return fmt.Errorf("library %q answered, %q asked", l.Library, a.Libraries[i])
+		}
+		if rank(l.Level) > rank(a.Level) {
+			return fmt.Errorf("level %s of library %q, at most %s asked", l.Level, l.Library, a.Level)
+		}
+	}
+	for _, d := range t.Documents {
+		if rank(t.Libraries[d.Library].Level) < rank(concordat.ShowCounts) {
+			return fmt.Errorf("a document of a library at level %s", t.Libraries[d.Library].Level)
+		}
+	}
+	for _, h := range t.Hits {
+		if l := t.Libraries[t.Documents[h.Document].Library].Level; rank(l) < rank(concordat.ShowMetadata) {
+			return fmt.Errorf("a hit of a library at level %s", l)
+		}
+	}
+	return nil
+}
+
+// rank returns the place of a level, 0 to 5.
+func rank(s concordat.Show) int {
+	for i, l := range concordat.Levels() {
+		if l == s {
+			return i
+		}
+	}
+	return 0
+}
+
+// Outline asks the second round. The documents come back in the order asked.
+func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
+	payload, err := wire.AppendOutlineAsk(nil, a)
+	if err != nil {
+		return nil, err
+	}
+	v, statement, err := exchange(ctx, c, crypto.TypeOutline, payload, wire.ParseOutlines)
+	if err != nil {
+		return nil, err
+	}
+	if len(v.Documents) != len(a.Documents) {
+		return nil, c.garbage("outlines", fmt.Errorf("%d documents answered, %d asked", len(v.Documents), len(a.Documents)))
+	}
+	for i, d := range v.Documents {
+		if d.Handle != a.Documents[i].Handle {
+			return nil, c.garbage("outlines", fmt.Errorf("document %d is another one", i))
+		}
+		if err := checkUnits(&d); err != nil {
+			return nil, c.garbage("outlines", err)
+		}
+	}
+	v.Statement = statement
+	return v, nil
+}
+
+// checkUnits refuses units that are not in the order of the text, or not within it.
+func checkUnits(o *concordat.Outline) error {
+	ordinal, end := -1, 0
+	for _, u := range o.Units {
+		if u.Ordinal <= ordinal || u.Span.Start < end || u.Span.End > o.Length {
+			return fmt.Errorf("unit %d at %d to %d of %d after unit %d to %d", u.Ordinal, u.Span.Start, u.Span.End, o.Length, ordinal, end)
+		}
+		ordinal, end = u.Ordinal, u.Span.End
+	}
+	return nil
+}
+
+// Edges asks the edge round. The passages come back in the order asked.
+func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
+	payload, err := wire.AppendEdgesAsk(nil, a)
+	if err != nil {
+		return nil, err
+	}
+	v, statement, err := exchange(ctx, c, crypto.TypeEdges, payload, wire.ParseEdges)
+	if err != nil {
+		return nil, err
+	}
+	if len(v.Passages) != len(a.Spans) {
+		return nil, c.garbage("edges", fmt.Errorf("%d passages answered, %d asked", len(v.Passages), len(a.Spans)))
+	}
+	v.Statement = statement
+	return v, nil
+}
+
+// Reveal asks to see more of a match, and asks the same again for what was decided since.
+func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
+	payload, err := wire.AppendRevealAsk(nil, a)
+	if err != nil {
+		return nil, err
+	}
+	v, statement, err := exchange(ctx, c, crypto.TypeReveal, payload, wire.ParseRevealed)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRevealed(a, v); err != nil {
+		return nil, c.garbage("revealed", err)
+	}
+	v.Statement = statement
+	return v, nil
+}
+
+// checkRevealed refuses passages that were not asked for, and runs that are not of the asker's text.
+func checkRevealed(a *concordat.RevealAsk, r *concordat.Revealed) error {
+	want := 0
+	if r.State == concordat.DisclosureGranted {
+		want = len(a.Passages)
+	}
+	if len(r.Passages) != want {
+		return fmt.Errorf("%d passages of a request that is %s, %d asked", len(r.Passages), r.State, len(a.Passages))
+	}
+	for i, p := range r.Passages {
+		if p.Text != "" && a.Level != concordat.ShowPassage {
+			return fmt.Errorf("a passage's text at level %s", a.Level)
+		}
+		end := 0
+		for _, s := range p.Shared {
+			if s.Start < end || s.End > len(a.Passages[i].Text) {
+				return fmt.Errorf("words %d to %d of a text of %d bytes, after %d", s.Start, s.End, len(a.Passages[i].Text), end)
+			}
+			end = s.End
+		}
+	}
+	return nil
+}
+
+// Ship fetches what changed in a library.
+func (c *Client) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
+	payload, err := wire.AppendShipAsk(nil, a)
+	if err != nil {
+		return nil, err
+	}
+	v, statement, err := exchange(ctx, c, crypto.TypeShip, payload, wire.ParseShipment)
+	if err != nil {
+		return nil, err
+	}
+	v.Statement = statement
+	return v, nil
+}
+
+// Notify tells the partner something. On return it has received it.
+func (c *Client) Notify(ctx context.Context, n *concordat.Notice) error {
+	payload, err := wire.AppendNotice(nil, n)
+	if err != nil {
+		return err
+	}
+	_, _, err = exchange(ctx, c, crypto.TypeNotice, payload, func(b []byte) (struct{}, error) { return struct{}{}, wire.ParseReceived(b) })
+	return err
+}
+
+// Grant fetches the secrets of a federation from the site that leads it.
+func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.FederationGrant, error) {
+	payload, err := wire.AppendGrantAsk(nil, &wire.GrantAsk{Federation: f})
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := exchange(ctx, c, crypto.TypeFederation, payload, wire.ParseGrant)
+	if err != nil {
+		return nil, err
+	}
+	g, err := crypto.ParseFederationGrant(b)
+	if err != nil {
+		return nil, c.garbage("grant", err)
+	}
+	if g.Federation.Name != string(f) || g.Leader.String() != string(c.site) {
+		return nil, c.garbage("grant", fmt.Errorf("it is of federation %s, led by %s", g.Federation.Name, g.Leader))
+	}
+	return g, nil
+}
+
+// Head asks for the end of the partner's audit alone; the journal of the client hears it.
+func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
+	payload, err := wire.AppendHeadAsk(nil)
+	if err != nil {
+		return nil, err
+	}
+	h, _, err := exchange(ctx, c, crypto.TypeAuditHead, payload, wire.ParseHead)
+	return h, err
+}
+
+// Refresh fetches the partner's card, once a day or so, and gives it to the roster if it is newer. It
+// fails if the partner shows a card that does not follow the one held.
+func (c *Client) Refresh(ctx context.Context) error {
+	_, err := c.link.renew(ctx)
+	return err
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.link.close() }

@@ -1,0 +1,316 @@
+package federation_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/internal/fedtest"
+)
+
+// desk is a federation.Registrar in memory: open invitations, and who redeemed them.
+type desk struct {
+	mu       sync.Mutex
+	open     map[[32]byte]time.Time
+	digests  map[[32]byte][32]byte // of invitations
+	enrolled map[[32]byte]*crypto.Enrolment
+	roster   *fedtest.Roster
+}
+
+var _ federation.Registrar = (*desk)(nil)
+
+func newDesk(r *fedtest.Roster) *desk {
+	return &desk{open: map[[32]byte]time.Time{}, digests: map[[32]byte][32]byte{}, enrolled: map[[32]byte]*crypto.Enrolment{}, roster: r}
+}
+
+func (d *desk) invite(t *testing.T, url string) *crypto.Invitation {
+	t.Helper()
+	id, _ := d.roster.Self()
+	i, err := id.Invite(url, crypto.InvitationLife, time.Now(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open[i.TokenHash()], d.digests[i.TokenHash()] = i.Expiry, i.Digest()
+	return i
+}
+
+func (d *desk) Inviting() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.open) > 0
+}
+
+func (d *desk) Invitation(_ context.Context, token [32]byte) (time.Time, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	expiry, ok := d.open[token]
+	if !ok {
+		return time.Time{}, concordat.ErrNotFound
+	}
+	return expiry, nil
+}
+
+func (d *desk) Enrol(_ context.Context, e *crypto.Enrolment) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.open[e.TokenHash()]; !ok {
+		return concordat.ErrRefused
+	}
+	delete(d.open, e.TokenHash())
+	d.enrolled[e.TokenHash()] = e
+	d.roster.Set(federation.Member{Site: e.Card.Site, State: federation.StatePending, Card: e.Card})
+	return nil
+}
+
+// words are what the inviting site shows.
+func (d *desk) words(token [32]byte) [6]string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id, _ := d.roster.Self()
+	e := d.enrolled[token]
+	return crypto.Words(id.Site(), e.Card.Site, d.digests[token], e.Nonce)
+}
+
+// startInviting returns a site that serves and has a desk.
+func startInviting(t *testing.T) (*fedtest.Site, *desk) {
+	t.Helper()
+	s := fedtest.NewSite(t, scheme)
+	d := newDesk(s.Roster)
+	s.Options.Registrar = d
+	s.Answer(&scan{title: "of the inviting site", level: concordat.ShowMetadata})
+	s.Start(t)
+	return s, d
+}
+
+func kindOf(err error) federation.Kind {
+	var e *federation.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// TestE1_Enrolment: from an invitation to the first answer. Nothing is answered before both sites have
+// confirmed, and the federation's secret arrives sealed.
+func TestE1_Enrolment(t *testing.T) {
+	b, desk := startInviting(t)
+	a := fedtest.NewSite(t, scheme)
+	invitation := desk.invite(t, b.URL)
+	redeemed, err := federation.Redeem(t.Context(), invitation, a.Roster, federation.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if redeemed.Words != desk.words(invitation.TokenHash()) {
+		t.Error("the two sites show other words")
+	}
+	if !bytes.Equal(redeemed.Inviter.Bytes(), b.Member(federation.StateActive).Card.Bytes()) {
+		t.Error("another card than the inviting site's")
+	}
+
+	// Only A has confirmed: B answers nothing, though its TLS lets A in while another invitation is open.
+	a.Roster.Set(federation.Member{Site: redeemed.Inviter.Site, State: federation.StateActive, Card: redeemed.Inviter})
+	desk.invite(t, b.URL)
+	if _, err := a.NewClient(t, b, federation.ClientOptions{}).Catalogue(t.Context()); kindOf(err) != federation.KindRejected {
+		t.Errorf("pending at B: error %v, want kind %s", err, federation.KindRejected)
+	}
+	b.Roster.Set(a.Member(federation.StateActive))
+	c := a.NewClient(t, b, federation.ClientOptions{})
+	catalogue, err := c.Catalogue(t.Context())
+	if err != nil || catalogue.Libraries[0].Title != "of the inviting site" {
+		t.Errorf("confirmed: %+v, %v", catalogue, err)
+	}
+
+	// B leads a federation and gives A its secret.
+	id, _ := b.Roster.Self()
+	id, err = id.NewEpoch("health", time.Now(), 0, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Grant(t.Context(), "health"); !errors.Is(err, concordat.ErrRefused) {
+		t.Errorf("no member yet: error %v, want ErrRefused", err)
+	}
+	b.Keeper.Give(a.ID, grantOf(t, id, "health"))
+	grant, err := c.Grant(t.Context(), "health")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _ := a.Roster.Self()
+	joined, err := own.Join(grant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(fingerprintKey(t, joined, "health", 1), fingerprintKey(t, id, "health", 1)) {
+		t.Error("the two sites have other fingerprint keys")
+	}
+	if _, err := c.Grant(t.Context(), "other"); kindOf(err) != federation.KindGarbage {
+		t.Errorf("the grant of another federation: error %v, want kind %s", err, federation.KindGarbage)
+	}
+}
+
+func grantOf(t *testing.T, id *crypto.Identity, name string) []byte {
+	t.Helper()
+	f, err := id.Federation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := (&crypto.FederationGrant{Federation: f, Leader: id.Site()}).Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func fingerprintKey(t *testing.T, id *crypto.Identity, name string, epoch uint32) []byte {
+	t.Helper()
+	f, err := id.Federation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range f.Epochs {
+		if e.Number == epoch {
+			return e.FingerprintKey(string(scheme))
+		}
+	}
+	t.Fatalf("no epoch %d", epoch)
+	return nil
+}
+
+// TestE1_Refused: an invitation serves once, at the site that made it, and a stranger without one does not
+// get through TLS.
+func TestE1_Refused(t *testing.T) {
+	b, desk := startInviting(t)
+	a, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
+	a.Roster.Set(b.Member(federation.StateActive))
+	if _, err := a.NewClient(t, b, federation.ClientOptions{Tries: 1}).Catalogue(t.Context()); err == nil {
+		t.Error("a stranger was answered")
+	}
+	used := desk.invite(t, b.URL)
+	if _, err := federation.Redeem(t.Context(), used, a.Roster, federation.ClientOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	desk.invite(t, b.URL) // keeps the door open
+	if _, err := federation.Redeem(t.Context(), used, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindRejected {
+		t.Errorf("a used invitation: error %v, want kind %s", err, federation.KindRejected)
+	}
+	forged := *desk.invite(t, b.URL)
+	forged.Token[0] ^= 1
+	if _, err := federation.Redeem(t.Context(), &forged, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindRejected {
+		t.Errorf("a forged token: error %v, want kind %s", err, federation.KindRejected)
+	}
+	elsewhere, other := startInviting(t)
+	other.invite(t, elsewhere.URL)
+	moved := *desk.invite(t, b.URL)
+	moved.URL = elsewhere.URL
+	if _, err := federation.Redeem(t.Context(), &moved, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindStranger {
+		t.Errorf("another site answers: error %v, want kind %s", err, federation.KindStranger)
+	}
+}
+
+// TestStolenCard: a card is public; who shows another's, and does not hold its keys, becomes nobody's
+// partner and answers for nobody.
+func TestStolenCard(t *testing.T) {
+	b, desk := startInviting(t)
+	victim, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
+	stolen := victim.Member(federation.StateActive).Card
+	_, err := federation.Redeem(t.Context(), desk.invite(t, b.URL), withCard{thief.Roster, stolen}, federation.ClientOptions{})
+	if kindOf(err) != federation.KindRejected {
+		t.Errorf("enrolling with another's card: error %v, want kind %s", err, federation.KindRejected)
+	}
+	id, _ := victim.Roster.Self()
+	if _, ok := b.Roster.Member(id.Site()); ok {
+		t.Error("the victim was enrolled by the thief")
+	}
+
+	// The thief answers at an address where the victim's partner looks for the victim.
+	owner, ownerDesk := startInviting(t)
+	ownerDesk.invite(t, owner.URL)
+	moved := fedtest.NewSite(t, scheme)
+	moved.Roster.Use(t, id, owner.URL)
+	a := fedtest.NewSite(t, scheme)
+	a.Roster.Set(moved.Member(federation.StateActive))
+	if _, err := a.NewClient(t, victim, federation.ClientOptions{}).Catalogue(t.Context()); kindOf(err) != federation.KindStranger {
+		t.Errorf("answering under another's card: error %v, want kind %s", err, federation.KindStranger)
+	}
+}
+
+// withCard is a roster that shows another card than its own.
+type withCard struct {
+	*fedtest.Roster
+	card *crypto.Card
+}
+
+func (w withCard) Self() (*crypto.Identity, *crypto.Card) {
+	id, _ := w.Roster.Self()
+	return id, w.card
+}
+
+// TestE2_CardRollback: an older card is not taken in the place of a newer one, and a revoked partner is
+// refused with its next message.
+func TestE2_CardRollback(t *testing.T) {
+	f := fedtest.Join(t, scheme, &scan{level: concordat.ShowMetadata}, &scan{level: concordat.ShowMetadata})
+	a, b := f.Sites[0], f.Sites[1]
+	old := b.Member(federation.StateActive)
+	id, _ := b.Roster.Self()
+	b.Roster.Use(t, id, b.URL)
+	c := f.Partner(0, 1)
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	newer := b.Member(federation.StateActive).Card
+	if m, _ := a.Roster.Member(id.Site()); m.Card.Serial != newer.Serial {
+		t.Fatalf("serial %d is held, want %d", m.Card.Serial, newer.Serial)
+	}
+	b.Roster.Back(old.Card)
+	if err := c.Refresh(t.Context()); kindOf(err) != federation.KindGarbage || !errors.Is(err, crypto.ErrCard) {
+		t.Errorf("an older card: error %v, want ErrCard", err)
+	}
+	if m, _ := a.Roster.Member(id.Site()); m.Card.Serial != newer.Serial {
+		t.Errorf("serial %d is held, want %d", m.Card.Serial, newer.Serial)
+	}
+	if _, err := c.Catalogue(t.Context()); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	b.Roster.Set(a.Member(federation.StateRevoked))
+	if _, err := c.Catalogue(t.Context()); err == nil || kindOf(err) != federation.KindRejected {
+		t.Errorf("revoked, over an open connection: error %v, want kind %s", err, federation.KindRejected)
+	}
+}
+
+// TestCardRefresh: a partner that had to replace all of its keys is found again by its card, at once.
+func TestCardRefresh(t *testing.T) {
+	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
+	b := f.Sites[1]
+	c := f.Partner(0, 1)
+	if _, err := c.Catalogue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := b.Roster.Self()
+	replaced, err := id.Replace(time.Now(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Roster.Use(t, replaced, b.URL)
+	// Over the open connection the message arrives and cannot be opened.
+	if _, err := c.Catalogue(t.Context()); err != nil {
+		t.Errorf("keys replaced, open connection: %v", err)
+	}
+	id, _ = b.Roster.Self()
+	if replaced, err = id.Replace(time.Now(), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	b.Roster.Use(t, replaced, b.URL)
+	c.Close()
+	// A new connection shows a key that the card held does not name.
+	if _, err := c.Catalogue(t.Context()); err != nil {
+		t.Errorf("keys replaced, new connection: %v", err)
+	}
+}

@@ -1,0 +1,71 @@
+// Package federation carries what partners say to each other: it is the wire and the transport between
+// a concordat.Partner, which [Client] is for one partner, and a concordat.Answerer, which [Server] serves
+// to all of them.
+//
+// A request is sealed to the partner's key and signed by the asking site; its answer is sealed to a key
+// that serves this one request, and is signed twice: as a message, and as a statement that can be kept
+// and checked by others. Both travel in mutual TLS 1.3 with pinned keys. A partner is known by its site
+// card, never by its address; who partners are is the business of a [Roster].
+//
+// What a partner sees of a document is padded and shuffled (package wire). A partner that is down, slow,
+// or talks nonsense costs its own answer and nothing else: see [Gather].
+package federation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"concordat"
+)
+
+// Kind tells in which way a partner failed to answer.
+type Kind string
+
+// The kinds of failure.
+const (
+	KindDown     Kind = "down"     // no connection, or it broke
+	KindSilent   Kind = "silent"   // no answer in time
+	KindStranger Kind = "stranger" // somebody else answered: a key that the partner's card does not name
+	KindRejected Kind = "rejected" // the partner does not take messages from this site, and says no more
+	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers something else
+)
+
+// Error is the failure of one partner. It wraps concordat.ErrUnavailable, concordat.ErrInvalid too if
+// the kind is KindGarbage, and the cause. What a partner
+// refuses in due form is no Error but a *concordat.Refusal.
+type Error struct {
+	Site concordat.SiteID
+	Kind Kind
+	Err  error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("site %s is %s: %v", e.Site, e.Kind, e.Err) }
+
+func (e *Error) Unwrap() []error {
+	if e.Kind == KindGarbage {
+		return []error{concordat.ErrUnavailable, concordat.ErrInvalid, e.Err}
+	}
+	return []error{concordat.ErrUnavailable, e.Err}
+}
+
+// failure returns err of a call to site as the caller gets it: a refusal or an Error as it is; the
+// caller's own end of ctx as such; a deadline as KindSilent; anything else as the kind given.
+func failure(ctx context.Context, site concordat.SiteID, kind Kind, err error) error {
+	var known *Error
+	var refusal *concordat.Refusal
+	switch {
+	case err == nil || errors.As(err, &known) || errors.As(err, &refusal):
+		return err
+	case errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("ask site %s: %w", site, context.Canceled)
+	case ctx.Err() != nil || isTimeout(err):
+		kind = KindSilent
+	}
+	return &Error{Site: site, Kind: kind, Err: err}
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}

@@ -1,0 +1,98 @@
+package federation
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"concordat"
+)
+
+// Group is the partners that one check asks.
+type Group struct {
+	Partners []concordat.Partner
+	Timeout  time.Duration // for the answer of each; 0: a minute
+	Parallel int           // most partners asked at once; 0: sixteen
+}
+
+const (
+	defaultTimeout  = time.Minute
+	defaultParallel = 16
+)
+
+// Answered is what one partner of a Group said.
+type Answered[T any] struct {
+	Site  concordat.SiteID
+	Value T // zero with an error
+	Took  time.Duration
+}
+
+// Gather calls ask for each partner of g, many at once, and yields every outcome as it comes, with
+// the error of that partner alone. A partner that does not answer in time ends with an error that wraps
+// concordat.ErrUnavailable. When the loop is left, or ctx ends, what is under way is cancelled and
+// waited for. ask must end when its context does.
+func Gather[T any](ctx context.Context, g Group, ask func(context.Context, concordat.Partner) (T, error)) iter.Seq2[Answered[T], error] {
+	return func(yield func(Answered[T], error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		type outcome struct {
+			Answered[T]
+			err error
+		}
+		outcomes := make(chan outcome, len(g.Partners)) // never blocks, even when the loop is left by a panic
+		next := make(chan concordat.Partner)
+		var running sync.WaitGroup
+		parallel := g.Parallel
+		if parallel <= 0 {
+			parallel = defaultParallel
+		}
+		for range min(parallel, len(g.Partners)) {
+			running.Go(func() {
+				for p := range next {
+					var o outcome
+					o.Answered, o.err = askOne(ctx, g, p, ask)
+					outcomes <- o
+				}
+			})
+		}
+		running.Go(func() {
+			defer close(next)
+			for _, p := range g.Partners {
+				next <- p
+			}
+		})
+		go func() {
+			running.Wait()
+			close(outcomes)
+		}()
+		stopped := false
+		for o := range outcomes {
+			if !stopped && !yield(o.Answered, o.err) {
+				stopped = true
+				cancel()
+			}
+		}
+	}
+}
+
+func askOne[T any](ctx context.Context, g Group, p concordat.Partner, ask func(context.Context, concordat.Partner) (T, error)) (Answered[T], error) {
+	timeout := g.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	a := Answered[T]{Site: p.Site()}
+	if err := ctx.Err(); err != nil {
+		return a, failure(ctx, p.Site(), KindSilent, err)
+	}
+	value, err := ask(ctx, p)
+	a.Took = time.Since(began)
+	if err != nil {
+		return a, failure(ctx, p.Site(), KindDown, err)
+	}
+	a.Value = value
+	return a, nil
+}

@@ -1,0 +1,237 @@
+package federation
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+)
+
+// TestTurnstile: places are given in turn to the partners that wait, not to the requests.
+func TestTurnstile(t *testing.T) {
+	a, b := crypto.SiteID{1}, crypto.SiteID{2}
+	s := newTurnstile(1, 1, 3)
+	ctx := t.Context()
+	if err := s.enter(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	entered := make(chan crypto.SiteID, 10)
+	wait := func(site crypto.SiteID) {
+		s.mu.Lock()
+		before := 0
+		if l := s.lines[site]; l != nil {
+			before = len(l.queue)
+		}
+		s.mu.Unlock()
+		go func() {
+			if s.enter(ctx, site) == nil {
+				entered <- site
+			}
+		}()
+		for {
+			s.mu.Lock()
+			l := s.lines[site]
+			queued := l != nil && len(l.queue) > before
+			s.mu.Unlock()
+			if queued {
+				return
+			}
+		}
+	}
+	wait(a)
+	wait(a)
+	wait(a)
+	wait(b)
+	if err := s.enter(ctx, a); !errors.Is(err, errBusy) {
+		t.Errorf("a fourth waiting request: error %v, want errBusy", err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.enter(cancelled, b); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+	last := a
+	var got []crypto.SiteID
+	for range 4 {
+		s.leave(last)
+		last = <-entered
+		got = append(got, last)
+	}
+	s.leave(last)
+	if want := []crypto.SiteID{a, b, a, a}; !equal(got, want) {
+		t.Errorf("entered in the order %v, want %v", got, want)
+	}
+	if len(s.lines) != 0 || len(s.ring) != 0 || s.free != 1 {
+		t.Errorf("left behind: %d lines, %d in the ring, %d places", len(s.lines), len(s.ring), s.free)
+	}
+}
+
+func equal(a, b []crypto.SiteID) bool {
+	for i := range a {
+		if len(a) != len(b) || a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func openReplays(t *testing.T, now time.Time) *Replays {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "replays")
+	if err := CreateReplays(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := CreateReplays(path); !errors.Is(err, concordat.ErrExists) {
+		t.Errorf("created twice: error %v, want ErrExists", err)
+	}
+	r, err := OpenReplays(path, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func verified(from byte, now time.Time) *crypto.Verified {
+	v := &crypto.Verified{Until: now.Add(time.Minute)}
+	v.From = crypto.SiteID{from}
+	v.Issued = now
+	_, _ = rand.Read(v.ID[:])
+	_, _ = rand.Read(v.Digest[:])
+	return v
+}
+
+// TestReplaysBounded: one partner's replies do not take the place of others', the file stays within its
+// bounds, and what is remembered survives all that, in this process and in the next one.
+func TestReplaysBounded(t *testing.T) {
+	now := time.Now()
+	r := openReplays(t, now)
+	r.most = 1 << 20
+	reply := func(i int) []byte { return bytes.Repeat([]byte{byte(i + 1)}, 10_000) }
+	run := func(from byte, i int) *crypto.Verified {
+		t.Helper()
+		v := verified(from, now)
+		e, found := r.begin(v, now)
+		if found != beginFresh {
+			t.Fatalf("message %d of partner %d: found %d, want fresh", i, from, found)
+		}
+		if err := errors.Join(r.commit(e), r.finish(e, reply(i))); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	check := func(r *Replays, v *crypto.Verified, i int, want begun) {
+		t.Helper()
+		e, found := r.begin(v, now)
+		if found != want {
+			t.Fatalf("message %d: found %d, want %d", i, found, want)
+		}
+		if found != beginStored {
+			return
+		}
+		if got, err := r.reply(e); err != nil || !bytes.Equal(got, reply(i)) {
+			t.Errorf("message %d: another reply than was kept, error %v", i, err)
+		}
+	}
+	other := run(2, 7)
+	var flood []*crypto.Verified
+	for i := range 300 { // three times the bound
+		flood = append(flood, run(1, i))
+		if r.size > 2*r.most+20_000 {
+			t.Fatalf("the file grew to %d bytes, at most %d", r.size, 2*r.most)
+		}
+	}
+	next, err := OpenReplays(r.path, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = next.Close() }()
+	for _, r := range []*Replays{r, next} {
+		check(r, other, 7, beginStored)
+		check(r, flood[0], 0, beginLost)
+		for i := 290; i < 300; i++ {
+			check(r, flood[i], i, beginStored)
+		}
+	}
+	now = now.Add(2 * time.Minute) // all that is over
+	fresh := run(3, 1)
+	if len(r.entries) != 1 || len(r.replies) != 1 || r.live != sizeOf(r) {
+		t.Errorf("%d entries, replies of %d partners, %d bytes are left", len(r.entries), len(r.replies), r.live)
+	}
+	check(r, fresh, 1, beginStored)
+	files, err := os.ReadDir(filepath.Dir(r.path))
+	if err != nil || len(files) != 1 {
+		t.Errorf("%d files beside each other, error %v", len(files), err)
+	}
+}
+
+// sizeOf returns the bytes of the entries.
+func sizeOf(r *Replays) (n int64) {
+	for _, e := range r.entries {
+		n += e.cost
+	}
+	return n
+}
+
+func TestCallerOf(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.7:443": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:9": "2001:db8:1:2::/64", "[fe80::1%eth0]:9": "fe80::/64",
+	} {
+		a := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
+		if got := callerOf(a); got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+}
+
+// TestBounded: connections of an address are bounded in number and rate, and what it may do comes back
+// with time.
+func TestBounded(t *testing.T) {
+	now := time.Now()
+	b := newBounded(nil, 5, 3, 2)
+	b.now = func() time.Time { return now }
+	enter := func(peer string, want bool) {
+		t.Helper()
+		if got := b.enter(peer); got != want {
+			t.Errorf("%s entered: %v, want %v", peer, got, want)
+		}
+	}
+	for range 3 {
+		enter("a", true)
+	}
+	enter("a", false) // three at once
+	enter("b", true)
+	enter("b", true)
+	enter("b", false) // five in all
+	b.leave("b")
+	for range 17 { // a has opened three of its twenty
+		b.leave("a")
+		enter("a", true)
+	}
+	b.leave("a")
+	enter("a", false)
+	enter("c", true)
+	now = now.Add(500 * time.Millisecond)
+	enter("a", true)
+	b.leave("a")
+	enter("a", false)
+	for i := range 2 * callersKept {
+		if peer := string(rune('d' + i)); b.enter(peer) {
+			b.leave(peer)
+		}
+	}
+	now = now.Add(time.Minute)
+	enter("a", true)
+	if len(b.peers) > 10 {
+		t.Errorf("%d addresses are remembered", len(b.peers))
+	}
+}

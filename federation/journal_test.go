@@ -1,0 +1,98 @@
+package federation_test
+
+import (
+	"errors"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/federation/wire"
+	"concordat/internal/fedtest"
+)
+
+// diary is a federation.Journal in memory.
+type diary struct {
+	mu        sync.Mutex
+	head      wire.Head
+	heard     []*crypto.Head
+	exchanges []federation.Exchange
+}
+
+var _ federation.Journal = (*diary)(nil)
+
+func newDiary(t *testing.T, s *fedtest.Site, seq uint64) *diary {
+	t.Helper()
+	id, _ := s.Roster.Self()
+	h, err := id.SignHead(seq, [32]byte{byte(seq)}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &diary{head: federation.HeadOf(h)}
+}
+
+func (d *diary) Head() wire.Head {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.head
+}
+
+func (d *diary) Heard(h *crypto.Head) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heard = append(d.heard, h)
+}
+
+func (d *diary) Exchanged(e federation.Exchange) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.exchanges = append(d.exchanges, e)
+}
+
+// TestL2_Heads: each message carries the signed head of its sender's audit; both ends hear the other's and
+// record the exchange under the same two digests.
+func TestL2_Heads(t *testing.T) {
+	asker, owner := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
+	asker.Roster.Set(owner.Member(federation.StateActive))
+	owner.Roster.Set(asker.Member(federation.StateActive))
+	asking, owning := newDiary(t, asker, 7), newDiary(t, owner, 9)
+	owner.Options.Journal = owning
+	answers := library(newRand(t), "Thesis", 1, 5)
+	owner.Answer(answers)
+	owner.Start(t)
+	c := asker.NewClient(t, owner, federation.ClientOptions{Journal: asking})
+	if _, err := c.Ask(t.Context(), submission(newRand(t), answers, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if len(asking.heard) != 1 || asking.heard[0].Seq != 9 || asking.heard[0].Site.String() != string(owner.ID) {
+		t.Errorf("the asker heard %+v", asking.heard)
+	}
+	if len(owning.heard) != 1 || owning.heard[0].Seq != 7 || owning.heard[0].Site.String() != string(asker.ID) {
+		t.Errorf("the owner heard %+v", owning.heard)
+	}
+	if len(asking.exchanges) != 1 || len(owning.exchanges) != 1 {
+		t.Fatalf("%d and %d exchanges, want one each", len(asking.exchanges), len(owning.exchanges))
+	}
+	a, o := asking.exchanges[0], owning.exchanges[0]
+	if a.Request != o.Request || a.Reply != o.Reply || a.Reply == [32]byte{} || !a.Asked || o.Asked || a.Kind != "tell" || o.Kind != "tell" || a.Partner != owner.ID || o.Partner != asker.ID {
+		t.Errorf("recorded %+v\nand %+v", a, o)
+	}
+
+	// A head that somebody else signed is not heard, and its message not run.
+	asking.head.Hash[0] ^= 1
+	var refusal *concordat.Refusal
+	if _, err := c.Catalogue(t.Context()); !errors.As(err, &refusal) || len(owning.heard) != 1 {
+		t.Errorf("a forged head: error %v, heard %d", err, len(owning.heard))
+	}
+}
+
+func TestHealth(t *testing.T) {
+	rec := httptest.NewRecorder()
+	federation.Health().ServeHTTP(rec, httptest.NewRequest("GET", "/healthz", nil))
+	if rec.Code != 200 || rec.Body.String() != "ok\n" {
+		t.Errorf("answered %d %q", rec.Code, rec.Body)
+	}
+}

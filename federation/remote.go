@@ -1,0 +1,439 @@
+package federation
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation/wire"
+)
+
+// ClientOptions are the settings of a Client.
+type ClientOptions struct {
+	Timeout  time.Duration    // of a call, retries included; 0: two minutes; at most crypto.MaxTTL
+	Tries    int              // of one message, with the same bytes; 0: three
+	Parallel int              // calls under way at once, further ones wait here; 0: eight
+	Journal  Journal          // nil: none
+	Now      func() time.Time // nil: time.Now
+	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+const (
+	clientTimeout  = 2 * time.Minute
+	clientTries    = 3
+	clientParallel = 8
+	dialTimeout    = 10 * time.Second
+	firstPause     = 100 * time.Millisecond
+	mostPause      = 30 * time.Second
+)
+
+// NewClient returns the partner of the roster with this identity. order is a secret of this site that
+// does not change while answers to its asks may come. Close ends idle connections.
+func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOptions) *Client {
+	o.defaults()
+	r := &remote{site: site, name: concordat.SiteID(site.String()), roster: roster, o: o, slots: make(chan struct{}, o.Parallel)}
+	r.http = httpClient(o.Dial, clientTLS(roster, o.Now, func(p crypto.Pin) bool {
+		m, ok := roster.Member(site)
+		return ok && m.Card.PinnedTLS(p)
+	}))
+	return &Client{site: r.name, order: order, link: r}
+}
+
+func (o *ClientOptions) defaults() {
+	if o.Timeout <= 0 || o.Timeout > crypto.MaxTTL {
+		o.Timeout = clientTimeout
+	}
+	if o.Tries <= 0 {
+		o.Tries = clientTries
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = clientParallel
+	}
+	if o.Journal == nil {
+		o.Journal = noJournal{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
+}
+
+// remote is the link to a partner over HTTPS.
+type remote struct {
+	site   crypto.SiteID
+	name   concordat.SiteID
+	roster Roster
+	http   *http.Client
+	o      ClientOptions
+	slots  chan struct{} // holds one for each call under way
+}
+
+var _ link = (*remote)(nil)
+
+func (r *remote) close() { r.http.CloseIdleConnections() }
+
+func (r *remote) failed(kind Kind, err error) *Error {
+	return &Error{Site: r.name, Kind: kind, Err: err}
+}
+
+// member returns the partner if it may be asked.
+func (r *remote) member() (Member, error) {
+	m, ok := r.roster.Member(r.site)
+	if !ok || m.State != StateActive {
+		return Member{}, fmt.Errorf("site %s is no active partner: %w", r.name, concordat.ErrRefused)
+	}
+	return m, nil
+}
+
+// exchange seals the payload, sends it, and opens what comes back. If the partner's card has changed, it
+// is fetched: at once where the message could not be opened, which also means that it did not run.
+func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
+	defer cancel()
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return nil, concordat.Statement{}, failure(ctx, r.name, KindSilent, ctx.Err())
+	}
+	m, err := r.member()
+	if err != nil {
+		return nil, concordat.Statement{}, err
+	}
+	if m.Card.Valid(r.o.Now()) != nil {
+		if m.Card, err = r.renew(ctx); err != nil {
+			return nil, concordat.Statement{}, failure(ctx, r.name, KindDown, fmt.Errorf("card: %w", err))
+		}
+	}
+	body, statement, err := r.ask(ctx, m.Card, t, payload)
+	if outdated(err) {
+		// A card that cannot be had, or is not newer, says nothing that err does not say.
+		if card, renewed := r.renew(ctx); renewed == nil && card.Serial > m.Card.Serial {
+			body, statement, err = r.ask(ctx, card, t, payload)
+		}
+	}
+	return body, statement, failure(ctx, r.name, KindDown, err)
+}
+
+// errKey: the partner could not open the message.
+var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
+
+// outdated reports whether an error may come of a partner that has changed its keys: it shows another TLS
+// key, or cannot open the message. Either way the message did not run.
+func outdated(err error) bool {
+	var e *Error
+	return errors.Is(err, errKey) || errors.As(err, &e) && e.Kind == KindStranger
+}
+
+// ask is exchange with one card.
+func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
+	var none concordat.Statement
+	began := r.o.Now()
+	id, own := r.roster.Self()
+	content, err := wire.AppendRequest(nil, &wire.Request{Card: own.Serial, Known: card.Serial, Head: r.o.Journal.Head(), Payload: payload})
+	if err != nil {
+		return nil, none, err
+	}
+	env, pending, err := id.SealRequest(crypto.Request{Type: t, TTL: timeToLive(ctx), Payload: content}, card, began, rand.Reader)
+	if err != nil {
+		return nil, none, fmt.Errorf("seal to site %s: %w", r.name, err)
+	}
+	answer, opened, err := r.deliver(ctx, id, card, pending, env, replyType(t))
+	if errors.Is(err, crypto.ErrSignature) {
+		// The partner may have replaced its signing key. The answer stays the same, and did not run twice.
+		if newer, renewed := r.renew(ctx); renewed == nil && newer.Serial > card.Serial {
+			card = newer
+			opened, err = r.open(id, answer, pending, card, replyType(t))
+		}
+	}
+	if err != nil {
+		return nil, none, err
+	}
+	reply, statement, refusal, err := readReply(card, r.name, t, opened, pending.Digest, payload)
+	if err != nil {
+		return nil, none, r.failed(KindGarbage, err)
+	}
+	if err := hear(r.o.Journal, card, reply.Head); err != nil {
+		return nil, none, r.failed(KindGarbage, err)
+	}
+	r.record(Exchange{Kind: statement.Kind, At: began, Request: pending.Digest, Reply: crypto.DigestOf(answer)}, refusal)
+	if reply.Card > card.Serial {
+		// The answer is good whatever comes of this; the next call tries again.
+		_, _ = r.renew(ctx)
+	}
+	switch {
+	case refusal == nil:
+		return reply.Payload, statement, nil
+	case refusal.Reason == wire.ReasonKey:
+		return nil, none, r.failed(KindRejected, errKey)
+	}
+	return nil, none, refusal
+}
+
+// record puts an exchange that this site began into the journal.
+func (r *remote) record(e Exchange, refusal *concordat.Refusal) {
+	e.Partner, e.Asked, e.Took = r.name, true, r.o.Now().Sub(e.At)
+	if refusal != nil {
+		e.Refused = refusal.Reason
+	}
+	r.o.Journal.Exchanged(e)
+}
+
+// timeToLive returns what is left of ctx, in whole milliseconds and at least one second.
+func timeToLive(ctx context.Context) time.Duration {
+	ttl := crypto.MaxTTL
+	if end, ok := ctx.Deadline(); ok {
+		ttl = min(ttl, time.Until(end))
+	}
+	return max(ttl.Truncate(time.Millisecond), time.Second)
+}
+
+// deliver sends the envelope until it is answered, each time the same bytes: the partner runs it once.
+func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.Card, p *crypto.Pending, env []byte, want crypto.MessageType) ([]byte, *crypto.Reply, error) {
+	pause := firstPause
+	for try := 1; ; try++ {
+		answer, err := r.post(ctx, card, env)
+		var opened *crypto.Reply
+		wait := jitter(pause)
+		if err == nil {
+			if opened, err = r.open(id, answer, p, card, want); err != nil {
+				return answer, nil, err
+			}
+			busy, later := isBusy(opened)
+			if !busy {
+				return answer, opened, nil
+			}
+			wait = min(max(wait, later.Sub(r.o.Now())), mostPause)
+		}
+		if try >= r.o.Tries || err != nil && !passing(err) {
+			return answer, opened, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			if err == nil {
+				err = ctx.Err()
+			}
+			return nil, nil, err
+		}
+		pause *= 4
+	}
+}
+
+func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, card *crypto.Card, want crypto.MessageType) (*crypto.Reply, error) {
+	opened, err := id.OpenReply(answer, p, card, policy, r.o.Now(), want)
+	if err != nil {
+		return nil, r.failed(KindGarbage, err)
+	}
+	return opened, nil
+}
+
+// isBusy reports whether the reply says that the message was not run and may come again, and when.
+func isBusy(o *crypto.Reply) (bool, time.Time) {
+	if o.Type != crypto.TypeError {
+		return false, time.Time{}
+	}
+	reply, err := wire.ParseReply(o.Payload)
+	if err != nil {
+		return false, time.Time{}
+	}
+	refusal, err := wire.ParseRefusal(reply.Payload)
+	if err != nil || refusal.Reason != concordat.ReasonBusy {
+		return false, time.Time{}
+	}
+	return true, refusal.Retry
+}
+
+// passing reports whether trying again may help.
+func passing(err error) bool {
+	var e *Error
+	return !errors.As(err, &e) || e.Kind == KindDown
+}
+
+// jitter returns half of d to d, so that many askers do not return together.
+func jitter(d time.Duration) time.Duration {
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(d/2)))
+	if err != nil {
+		return d
+	}
+	return d/2 + time.Duration(n.Int64())
+}
+
+// post sends the envelope to the first address of the card that answers.
+func (r *remote) post(ctx context.Context, card *crypto.Card, env []byte) ([]byte, error) {
+	var last error
+	for _, url := range card.URLs {
+		answer, err := r.call(ctx, http.MethodPost, address(url, pathMessage), env, crypto.MaxEnvelope)
+		if err == nil || !passing(err) || ctx.Err() != nil {
+			return answer, err
+		}
+		last = err
+	}
+	return nil, last
+}
+
+func address(base, path string) string { return strings.TrimSuffix(base, "/") + path }
+
+// call makes one HTTP request and returns the body of a good answer, of at most most bytes.
+func (r *remote) call(ctx context.Context, method, url string, body []byte, most int) ([]byte, error) {
+	answer, date, err := callHTTP(ctx, r.http, method, url, body, most)
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		e.Site = r.name
+		if skew := r.o.Now().Sub(date); e.Kind == KindRejected && !date.IsZero() && skew.Abs() > crypto.Skew {
+			e.Err = fmt.Errorf("%w; its clock differs by %v", e.Err, skew.Round(time.Second))
+		}
+		return nil, e
+	case err != nil:
+		return nil, failure(ctx, r.name, KindDown, err)
+	}
+	return answer, nil
+}
+
+// callHTTP is call for whoever answers there. date is what the answer says of the time.
+func callHTTP(ctx context.Context, c *http.Client, method, url string, body []byte, most int) (answer []byte, date time.Time, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, date, err
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	req.Header.Set("User-Agent", "-")
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, date, connectionError(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	date, _ = http.ParseTime(resp.Header.Get("Date"))
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusBadRequest:
+		return nil, date, &Error{Kind: KindRejected, Err: errors.New("it does not take the message")}
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return nil, date, &Error{Kind: KindDown, Err: errors.New(resp.Status)}
+	default:
+		return nil, date, &Error{Kind: KindGarbage, Err: errors.New(resp.Status)}
+	}
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
+	if err != nil {
+		return nil, date, err
+	}
+	if len(answer) > most {
+		return nil, date, &Error{Kind: KindGarbage, Err: fmt.Errorf("more than %d bytes", most)}
+	}
+	return answer, date, nil
+}
+
+// connectionError tells a wrong key, and an alert of the other end, from a connection that broke.
+func connectionError(err error) error {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, errPin):
+		return &Error{Kind: KindStranger, Err: errPin}
+	case errors.As(err, &op) && op.Op == "remote error":
+		return &Error{Kind: KindRejected, Err: err}
+	}
+	return err
+}
+
+// readReply checks what an opened reply says: its layout and the statement in it.
+func readReply(card *crypto.Card, site concordat.SiteID, t crypto.MessageType, o *crypto.Reply, envelope [32]byte, payload []byte) (*wire.Reply, concordat.Statement, *concordat.Refusal, error) {
+	var none concordat.Statement
+	reply, err := wire.ParseReply(o.Payload)
+	if err != nil {
+		return nil, none, nil, err
+	}
+	kind, request := kinds[t], crypto.DigestOf(payload)
+	var refusal *concordat.Refusal
+	if o.Type == crypto.TypeError {
+		kind, request = kindError, envelope
+		if refusal, err = wire.ParseRefusal(reply.Payload); err != nil {
+			return nil, none, nil, err
+		}
+	}
+	if err := card.VerifyStatement(reply.KeyEpoch, kind, reply.At, request, reply.Payload, reply.Signature[:]); err != nil {
+		return nil, none, nil, fmt.Errorf("statement: %w", err)
+	}
+	return reply, concordat.Statement{
+		Site: site, Kind: kind, KeyEpoch: reply.KeyEpoch, At: reply.At, Request: request[:],
+		Payload: reply.Payload, Signature: reply.Signature[:], Asked: payload,
+	}, refusal, nil
+}
+
+// renew fetches the partner's card and gives it to the roster if it is newer. It takes any TLS key that
+// the new card names: the partner may have had to replace all of its keys.
+func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
+	defer cancel()
+	m, ok := r.roster.Member(r.site)
+	if !ok {
+		return nil, fmt.Errorf("site %s: %w", r.name, concordat.ErrNotFound)
+	}
+	var last error
+	for _, url := range m.Card.URLs {
+		card, err := r.fetch(ctx, url, m.Card)
+		if err == nil && card.Serial > m.Card.Serial {
+			err = r.roster.Renew(ctx, card)
+		}
+		if err == nil {
+			return card, nil
+		}
+		last = err
+	}
+	var e *Error
+	if errors.As(last, &e) {
+		e.Site = r.name
+	}
+	return nil, failure(ctx, r.name, KindDown, last)
+}
+
+func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*crypto.Card, error) {
+	s := newStranger(r.roster, r.o)
+	defer s.http.CloseIdleConnections()
+	b, err := s.fetch(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	card, err := crypto.Accept(r.site, held, b, r.o.Now())
+	if err != nil {
+		return nil, &Error{Kind: KindGarbage, Err: err}
+	}
+	if err := s.trust(card); err != nil {
+		return nil, &Error{Kind: KindStranger, Err: err}
+	}
+	return card, nil
+}
+
+// httpClient returns a client that speaks HTTP/1.1 over TLS as configured, directly, without cookies or
+// redirects.
+func httpClient(dial func(context.Context, string, string) (net.Conn, error), c *tls.Config) *http.Client {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            dial,
+			TLSClientConfig:        c,
+			TLSHandshakeTimeout:    dialTimeout,
+			Protocols:              &protocols,
+			DisableCompression:     true,
+			MaxIdleConnsPerHost:    8,
+			IdleConnTimeout:        time.Minute,
+			MaxResponseHeaderBytes: 16 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

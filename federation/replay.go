@@ -1,0 +1,455 @@
+package federation
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+)
+
+// Replays remembers the requests that a site has taken, with their replies, until they are too old to
+// be taken again. Of one message it runs at most one: the same bytes get the same reply, and other bytes
+// under the same name are refused. Where a partner's replies grow too many, the oldest are dropped, and their
+// requests refused if they come again. It is a file that is only appended to, rewritten without what expired
+// when it has grown. It is safe for concurrent use; one process has a file open at a time.
+//
+// A request is on the disk before it runs, a reply as soon as the system writes it: after a crash a request
+// whose reply was lost is refused and not run again.
+type Replays struct {
+	path string
+	most int64 // bytes of the entries; the file is rewritten when it has twice as many
+
+	mu      sync.Mutex // guards what follows
+	file    *os.File
+	size    int64
+	live    int64 // bytes of entries that are not expired
+	entries map[replayKey]*replay
+	bytes   map[crypto.SiteID]int64     // of the entries of a partner
+	replies map[crypto.SiteID][]*replay // of a partner with replies, oldest first; some may be gone
+	swept   time.Time
+	trust   time.Time // what was issued up to then is refused unless it is remembered
+
+	syncing sync.Mutex // held during a sync; never taken while mu is held
+	synced  mark       // what is on the disk; guarded by syncing
+	written int        // counts rewrites; guarded by mu
+}
+
+// mark is a place in one of the files that followed each other under the path.
+type mark struct {
+	file int
+	end  int64
+}
+
+type replayKey struct {
+	from crypto.SiteID
+	id   crypto.MessageID
+}
+
+// replay is a request that was taken.
+type replay struct {
+	key    replayKey
+	digest [32]byte
+	until  time.Time
+	cost   int64 // bytes in the file
+	offset int64 // of the reply in the file
+	length int   // of the reply; 0: none was kept
+	done   chan struct{}
+	state  replayState
+}
+
+type replayState int
+
+const (
+	replayRunning   replayState = iota
+	replayAnswered              // has its reply
+	replayLost                  // ran, and the reply is not there
+	replayForgotten             // did not run
+)
+
+const (
+	replayMagic    = "CRPL\x01"
+	replayHead     = 1 + 32 + 16 + 32 + 8 + 4
+	recordBegun    = 1
+	recordAnswered = 2
+
+	defaultReplayBytes = 512 << 20
+	// A partner may fill an eighth, so that one cannot make the others wait.
+	replayShare = 8
+	sweepEvery  = time.Minute
+)
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+// CreateReplays makes the file of a site that has taken no request yet. Without it, OpenReplays has to
+// assume that a file was lost. It fails with concordat.ErrExists if there is one.
+func CreateReplays(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("replay file %s: %w", path, concordat.ErrExists)
+	}
+	if err != nil {
+		return fmt.Errorf("replay file: %w", err)
+	}
+	_, err = f.WriteString(replayMagic)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("replay file: %w", err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are
+// refused: those issued up to now, and up to crypto.Skew after, since the sender's clock may be ahead.
+func OpenReplays(path string, now time.Time) (*Replays, error) {
+	r := &Replays{path: path, most: defaultReplayBytes, entries: map[replayKey]*replay{}, bytes: map[crypto.SiteID]int64{}, replies: map[crypto.SiteID][]*replay{}, swept: now}
+	whole, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		r.trust = now.Add(crypto.Skew)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expire(now)
+	if err := r.rewrite(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// load reads the file and reports whether it is whole. A record that was cut off while it was written is
+// no damage: what it announced did not run.
+func (r *Replays) load() (bool, error) {
+	f, err := os.Open(r.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("replay file: %w", err)
+	}
+	r.file = f
+	in := bufio.NewReaderSize(f, 1<<20)
+	magic := make([]byte, len(replayMagic))
+	if _, err := io.ReadFull(in, magic); err != nil || string(magic) != replayMagic {
+		return false, nil
+	}
+	at := int64(len(replayMagic))
+	for {
+		n, err := r.loadRecord(in, at)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return true, nil
+		case err != nil:
+			return false, nil
+		}
+		at += n
+	}
+}
+
+// loadRecord reads the record at the offset and returns its length.
+func (r *Replays) loadRecord(in *bufio.Reader, at int64) (int64, error) {
+	head := make([]byte, replayHead)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return 0, err
+	}
+	n := binary.BigEndian.Uint32(head[replayHead-4:])
+	if n > crypto.MaxEnvelope {
+		return 0, concordat.ErrCorrupt
+	}
+	body := make([]byte, n+4)
+	if _, err := io.ReadFull(in, body); err != nil {
+		return 0, io.ErrUnexpectedEOF
+	}
+	sum := crc32.Update(crc32.Checksum(head, crcTable), crcTable, body[:n])
+	if sum != binary.BigEndian.Uint32(body[n:]) {
+		return 0, concordat.ErrCorrupt
+	}
+	e := &replay{done: make(chan struct{}), state: replayLost}
+	close(e.done)
+	copy(e.key.from[:], head[1:])
+	copy(e.key.id[:], head[33:])
+	copy(e.digest[:], head[49:])
+	e.until = time.UnixMilli(int64(binary.BigEndian.Uint64(head[81:])))
+	e.cost = int64(replayHead + n + 4)
+	if head[0] == recordAnswered {
+		e.state, e.offset, e.length = replayAnswered, at+replayHead, int(n)
+		r.replies[e.key.from] = append(r.replies[e.key.from], e)
+	}
+	if old := r.entries[e.key]; old != nil {
+		r.drop(old)
+	}
+	r.keep(e)
+	return e.cost, nil
+}
+
+func (r *Replays) keep(e *replay) {
+	r.entries[e.key] = e
+	r.live += e.cost
+	r.bytes[e.key.from] += e.cost
+}
+
+func (r *Replays) drop(e *replay) {
+	delete(r.entries, e.key)
+	r.live -= e.cost
+	if r.bytes[e.key.from] -= e.cost; r.bytes[e.key.from] == 0 {
+		delete(r.bytes, e.key.from)
+	}
+}
+
+// expire drops what is too old to be taken again.
+func (r *Replays) expire(now time.Time) {
+	for _, e := range r.entries {
+		if e.state != replayRunning && now.After(e.until) {
+			r.drop(e)
+		}
+	}
+	for from, kept := range r.replies {
+		kept = slices.DeleteFunc(kept, func(e *replay) bool { return r.entries[e.key] != e })
+		if r.replies[from] = kept; len(kept) == 0 {
+			delete(r.replies, from)
+		}
+	}
+	r.swept = now
+}
+
+// What begin found.
+type begun int
+
+const (
+	beginFresh   begun = iota // run it, then call finish or forget
+	beginStored               // the reply is there
+	beginLost                 // it ran, and the reply is gone
+	beginRunning              // wait for entry.done and begin again
+	beginOther                // other bytes under the same name
+	beginEarly                // it may have run before the file was lost
+	beginFull                 // more requests than can be remembered
+)
+
+// begin looks up a request and enters it if it is fresh.
+func (r *Replays) begin(v *crypto.Verified, now time.Time) (*replay, begun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.swept) > sweepEvery {
+		r.expire(now)
+	}
+	key := replayKey{v.From, v.ID}
+	if e := r.entries[key]; e != nil {
+		switch {
+		case e.digest != v.Digest:
+			return nil, beginOther
+		case e.state == replayRunning:
+			return e, beginRunning
+		case e.state == replayLost:
+			return nil, beginLost
+		}
+		return e, beginStored
+	}
+	if !v.Issued.After(r.trust) {
+		return nil, beginEarly
+	}
+	if r.bytes[v.From] >= r.most/replayShare || r.live >= r.most {
+		return nil, beginFull
+	}
+	e := &replay{key: key, digest: v.Digest, until: v.Until, done: make(chan struct{}), cost: replayHead + 4}
+	r.keep(e)
+	return e, beginFresh
+}
+
+// forget ends a request that did not run.
+func (r *Replays) forget(e *replay) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop(e)
+	e.state = replayForgotten
+	close(e.done)
+}
+
+// commit puts the request on the disk; from then on it has run.
+func (r *Replays) commit(e *replay) error {
+	r.mu.Lock()
+	if r.size > r.most && r.size > 2*r.live {
+		if err := r.rewrite(); err != nil {
+			r.mu.Unlock()
+			return err
+		}
+	}
+	err := r.append(recordBegun, e, nil)
+	to := mark{r.written, r.size}
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return r.sync(to)
+}
+
+// sync returns when the file is on the disk up to the mark. One call serves all that wait.
+func (r *Replays) sync(to mark) error {
+	r.syncing.Lock()
+	defer r.syncing.Unlock()
+	r.mu.Lock()
+	file, now := r.file, mark{r.written, r.size}
+	r.mu.Unlock()
+	if now.file != to.file || r.synced.file == to.file && r.synced.end >= to.end {
+		return nil // a rewrite puts everything on the disk
+	}
+	err := file.Sync()
+	r.mu.Lock()
+	rewritten := r.written != to.file // closed under our hands, and no harm done
+	r.mu.Unlock()
+	if err != nil && !rewritten {
+		return fmt.Errorf("replay file: %w", err)
+	}
+	r.synced = now
+	return nil
+}
+
+// finish keeps the reply and wakes those who wait for it. Without a reply, or if it cannot be kept, the
+// request counts as run.
+func (r *Replays) finish(e *replay, reply []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer close(e.done)
+	e.state = replayLost
+	if len(reply) == 0 {
+		return nil
+	}
+	if err := r.append(recordAnswered, e, reply); err != nil {
+		return err
+	}
+	e.state, e.offset, e.length = replayAnswered, r.size-int64(len(reply))-4, len(reply)
+	r.resize(e, int64(len(reply)))
+	r.replies[e.key.from] = append(r.replies[e.key.from], e)
+	r.thin(e.key.from)
+	return nil
+}
+
+func (r *Replays) resize(e *replay, by int64) {
+	e.cost += by
+	r.live += by
+	r.bytes[e.key.from] += by
+}
+
+// thin drops the oldest replies of a partner that has more than its share. r.mu is held.
+func (r *Replays) thin(from crypto.SiteID) {
+	for r.bytes[from] > r.most/replayShare && len(r.replies[from]) > 0 {
+		e := r.replies[from][0]
+		r.replies[from] = r.replies[from][1:]
+		if r.entries[e.key] == e && e.state == replayAnswered {
+			e.state = replayLost
+			r.resize(e, -int64(e.length))
+		}
+	}
+}
+
+// append writes one record. r.mu is held.
+func (r *Replays) append(kind byte, e *replay, reply []byte) error {
+	b := encodeReplay(kind, e, reply)
+	if _, err := r.file.WriteAt(b, r.size); err != nil {
+		return fmt.Errorf("replay file: %w", err)
+	}
+	r.size += int64(len(b))
+	return nil
+}
+
+func encodeReplay(kind byte, e *replay, reply []byte) []byte {
+	b := append(make([]byte, 0, replayHead+len(reply)+4), kind)
+	b = append(append(append(b, e.key.from[:]...), e.key.id[:]...), e.digest[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.until.UnixMilli()))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(reply)))
+	b = append(b, reply...)
+	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
+}
+
+// reply returns a stored reply.
+func (r *Replays) reply(e *replay) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := make([]byte, e.length)
+	if _, err := r.file.ReadAt(b, e.offset); err != nil {
+		return nil, fmt.Errorf("replay file: %w", err)
+	}
+	return b, nil
+}
+
+// rewrite replaces the file by one with what is remembered, and nothing else. r.mu is held.
+func (r *Replays) rewrite() error {
+	next, err := os.CreateTemp(filepath.Dir(r.path), ".replays-*")
+	if err != nil {
+		return fmt.Errorf("replay file: %w", err)
+	}
+	moved, size, err := r.copyTo(next)
+	if err == nil {
+		err = next.Sync()
+	}
+	if err == nil {
+		err = os.Rename(next.Name(), r.path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(r.path))
+	}
+	if err != nil {
+		_ = next.Close()
+		_ = os.Remove(next.Name())
+		return fmt.Errorf("replay file: %w", err)
+	}
+	if r.file != nil {
+		_ = r.file.Close()
+	}
+	r.file, r.size = next, size
+	for e, offset := range moved {
+		e.offset = offset
+	}
+	r.written++
+	return nil
+}
+
+// copyTo writes the entries and returns where their replies stand.
+func (r *Replays) copyTo(next *os.File) (map[*replay]int64, int64, error) {
+	w := bufio.NewWriterSize(next, 1<<20)
+	size := int64(len(replayMagic))
+	moved := map[*replay]int64{}
+	if _, err := w.WriteString(replayMagic); err != nil {
+		return nil, 0, err
+	}
+	for _, e := range r.entries {
+		kind, reply := byte(recordBegun), []byte(nil)
+		if e.state == replayAnswered {
+			kind, reply = recordAnswered, make([]byte, e.length)
+			if _, err := r.file.ReadAt(reply, e.offset); err != nil {
+				return nil, 0, err
+			}
+		}
+		b := encodeReplay(kind, e, reply)
+		if _, err := w.Write(b); err != nil {
+			return nil, 0, err
+		}
+		moved[e] = size + replayHead
+		size += int64(len(b))
+	}
+	return moved, size, w.Flush()
+}
+
+// Close closes the file. Requests that are running are not waited for.
+func (r *Replays) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.file.Sync(), r.file.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

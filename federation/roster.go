@@ -1,0 +1,137 @@
+package federation
+
+import (
+	"context"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation/wire"
+)
+
+// State is what a partner is to this site.
+type State string
+
+// The states of a partner. Only an active one is asked and answered.
+const (
+	StatePending State = "pending" // enrolled; the administrators have not confirmed
+	StateActive  State = "active"
+	StateRevoked State = "revoked"
+)
+
+// Member is a partner as the roster has it.
+type Member struct {
+	Site  crypto.SiteID
+	State State
+	Card  *crypto.Card // the newest that was accepted
+}
+
+// A Roster knows this site and its partners. What it returns is in force at that moment: a partner that
+// is revoked is refused with its next message. Its methods are safe for concurrent use and fast, since
+// each message asks them several times.
+type Roster interface {
+	// Self returns the site's identity and its newest card.
+	Self() (*crypto.Identity, *crypto.Card)
+	// Member returns the partner, or false if there is none of this name.
+	Member(site crypto.SiteID) (Member, bool)
+	// Pinned returns the partner whose card names the TLS key.
+	Pinned(p crypto.Pin) (Member, bool)
+	// Renew keeps a newer card of a partner, which crypto.Accept has accepted.
+	Renew(ctx context.Context, c *crypto.Card) error
+}
+
+// A Registrar keeps invitations and takes in who redeems one. Its methods are safe for concurrent use.
+type Registrar interface {
+	// Inviting reports whether an invitation is open: only then do strangers reach the site at all.
+	Inviting() bool
+	// Invitation returns when the open invitation with this hash ends, or concordat.ErrNotFound.
+	Invitation(ctx context.Context, tokenHash [32]byte) (expiry time.Time, err error)
+	// Enrol uses the invitation up and keeps the site of the card as pending. The same enrolment
+	// (Digest) again is no error: its receipt may have been lost.
+	Enrol(ctx context.Context, e *crypto.Enrolment) error
+}
+
+// A Journal is the audit as the transport sees it. Its methods are safe for concurrent use.
+type Journal interface {
+	// Head returns the signed end of this site's audit; Seq 0 for none.
+	Head() wire.Head
+	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with
+	// what was heard before.
+	Heard(h *crypto.Head)
+	// Exchanged records an exchange that ended.
+	Exchanged(e Exchange)
+}
+
+// Exchange is one request and what came of it.
+type Exchange struct {
+	Partner concordat.SiteID
+	Asked   bool   // by this site; else by the partner
+	Kind    string // of the answer, such as tell
+	At      time.Time
+	Took    time.Duration
+	Request [32]byte // SHA-256 of the request's envelope
+	Reply   [32]byte // of the reply's; zeros without one
+	Refused concordat.Reason
+	Again   bool // the stored reply was sent again
+}
+
+// noJournal keeps nothing.
+type noJournal struct{}
+
+func (noJournal) Head() wire.Head    { return wire.Head{} }
+func (noJournal) Heard(*crypto.Head) {}
+func (noJournal) Exchanged(Exchange) {}
+
+// kinds are the requests of this version and the kinds of their answers, as statements name them.
+var kinds = map[crypto.MessageType]string{
+	crypto.TypeQuery: "tell", crypto.TypeCatalogue: "catalogue", crypto.TypeReveal: "revealed", crypto.TypeCard: "card",
+	crypto.TypeAuditHead: "head", crypto.TypeOutline: "outlines", crypto.TypeEdges: "edges", crypto.TypeShip: "shipment",
+	crypto.TypeNotice: "received", crypto.TypeFederation: "grant",
+}
+
+// kindError is the kind of a statement that refuses.
+const kindError = "error"
+
+// policy is what this version takes: nothing is negotiated.
+var policy = func() crypto.Policy {
+	p := crypto.Policy{Suites: []crypto.Suite{crypto.SuiteXWing}}
+	for t := range kinds {
+		p.Types = append(p.Types, t)
+	}
+	return p
+}()
+
+// replyType returns the type of envelope that answers t.
+func replyType(t crypto.MessageType) crypto.MessageType {
+	if t == crypto.TypeReveal {
+		return crypto.TypeEvidence
+	}
+	return crypto.TypeReply
+}
+
+// Paths of the protocol, below each address of a card.
+const (
+	pathMessage = "/concordat/1/message"
+	pathCard    = "/concordat/1/card"
+	pathEnrol   = "/concordat/1/enrol"
+)
+
+// hear gives a partner's head to the journal if its signature is good.
+func hear(j Journal, c *crypto.Card, h wire.Head) error {
+	if h.Seq == 0 {
+		return nil
+	}
+	head := &crypto.Head{Site: c.Site, Seq: h.Seq, Hash: h.Hash, At: h.At, KeyEpoch: h.KeyEpoch, Signature: h.Signature[:]}
+	if err := head.Check(c); err != nil {
+		return err
+	}
+	j.Heard(head)
+	return nil
+}
+
+// HeadOf returns a signed head as messages carry it.
+func HeadOf(h *crypto.Head) wire.Head {
+	w := wire.Head{Seq: h.Seq, Hash: h.Hash, At: h.At, KeyEpoch: h.KeyEpoch}
+	copy(w.Signature[:], h.Signature)
+	return w
+}

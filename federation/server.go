@@ -1,0 +1,381 @@
+package federation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation/wire"
+)
+
+// ServerOptions are the settings of a Server.
+type ServerOptions struct {
+	Parallel int           // requests answered at once; 0: twice the processors
+	PerSite  int           // of one partner at once; 0: half of Parallel, at least one
+	Waiting  int           // requests of one partner that wait; more are told to come later; 0: 32
+	Reading  int           // requests read and checked at once; 0: 32
+	Timeout  time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
+	// Beat: answers leave at whole multiples of it after their message came, so that the time an answer
+	// takes tells a watcher little of what was found; 0: at once.
+	Beat      time.Duration
+	Conns     int           // connections at once; 0: 1,024
+	ConnsPer  int           // of one address; 0: 64
+	ConnRate  int           // new ones of an address in a second, ten times as many at once; 0: 50
+	ReadFor   time.Duration // most for a request to arrive; 0: one minute
+	Behind    bool          // a proxy ends TLS: partners are known by their envelopes alone
+	Registrar Registrar     // nil: nobody can enrol
+	Journal   Journal       // nil: none
+	Log       *slog.Logger  // nil: none
+	// Newer is called when a partner says that it has a newer card than the roster; nil: nothing is.
+	Newer func(site concordat.SiteID)
+	Now   func() time.Time // nil: time.Now
+}
+
+func (o *ServerOptions) defaults() {
+	set := func(v *int, otherwise int) {
+		if *v <= 0 {
+			*v = otherwise
+		}
+	}
+	set(&o.Parallel, 2*runtime.GOMAXPROCS(0))
+	set(&o.PerSite, max(o.Parallel/2, 1))
+	set(&o.Waiting, 32)
+	set(&o.Reading, 32)
+	set(&o.Conns, 1024)
+	set(&o.ConnsPer, 64)
+	set(&o.ConnRate, 50)
+	if o.Behind {
+		o.ConnsPer, o.ConnRate = o.Conns, 1<<20 // they all come from the proxy
+	}
+	if o.ReadFor <= 0 {
+		o.ReadFor = time.Minute
+	}
+	if o.Timeout <= 0 || o.Timeout > crypto.MaxTTL {
+		o.Timeout = 2 * time.Minute
+	}
+	if o.Journal == nil {
+		o.Journal = noJournal{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+// Server answers partners. It is an http.Handler for what ServeTLS or a proxy hands it, and safe for
+// concurrent use.
+//
+// A message is checked in this order: its length; its first bytes; that the sender is an active partner,
+// and the one whose key the connection was made with; version, suite and type; signature; time; whether it
+// came before; whether it decrypts. Up to the signature every failure is answered alike, without a reason;
+// after it, refusals are sealed.
+type Server struct {
+	answers answers
+	roster  Roster
+	replays *Replays
+	o       ServerOptions
+	reading *turnstile // messages that are read and checked, by TLS key
+	running *turnstile // requests that run
+	mux     *http.ServeMux
+}
+
+// NewServer returns a Server. order is that of this site's Clients. The caller closes replays when the
+// server has ended.
+func NewServer(roster Roster, a concordat.Answerer, k Keeper, replays *Replays, order [32]byte, o ServerOptions) *Server {
+	o.defaults()
+	s := &Server{roster: roster, replays: replays, o: o}
+	s.answers = answers{answerer: a, keeper: k, order: order, head: o.Journal.Head, card: func() []byte {
+		_, card := roster.Self()
+		return card.Bytes()
+	}}
+	share := max(o.Reading/4, 1)
+	if o.Behind {
+		share = o.Reading
+	}
+	s.reading = newTurnstile(o.Reading, share, o.Reading)
+	s.running = newTurnstile(o.Parallel, o.PerSite, o.Waiting)
+	s.mux = http.NewServeMux()
+	s.mux.HandleFunc("POST "+pathMessage, s.message)
+	s.mux.HandleFunc("GET "+pathCard, s.card)
+	s.mux.HandleFunc("POST "+pathEnrol, s.enrol)
+	return s
+}
+
+// Health is a plain handler for probes: 200 as long as the process serves.
+func Health() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+}
+
+// ServeHTTP implements http.Handler. What is not of the protocol gets the answer of a message that is
+// not taken: a scanner learns nothing.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		reject(w)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// reject is the one answer to everything that is not taken.
+func reject(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = io.WriteString(w, "bad request\n")
+}
+
+func deliver(w http.ResponseWriter, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", fmt.Sprint(len(body)))
+	_, _ = w.Write(body)
+}
+
+// peer returns the partner whose key the connection was made with. Behind a proxy nobody is known yet.
+func (s *Server) peer(r *http.Request) (Member, bool) {
+	if s.o.Behind {
+		return Member{}, true
+	}
+	p, err := pinOf(r.TLS)
+	if err != nil {
+		return Member{}, false
+	}
+	m, ok := s.roster.Pinned(p)
+	return m, ok && m.State == StateActive
+}
+
+// card shows the site's card to partners, and to strangers while an invitation is open: they come to
+// compare it with the invitation. TLS lets nobody else in.
+func (s *Server) card(w http.ResponseWriter, r *http.Request) {
+	inviting := s.o.Registrar != nil && s.o.Registrar.Inviting()
+	if _, ok := s.peer(r); !ok && !inviting {
+		reject(w)
+		return
+	}
+	deliver(w, s.answers.card())
+}
+
+// message answers one sealed request.
+func (s *Server) message(w http.ResponseWriter, r *http.Request) {
+	peer, ok := s.peer(r)
+	if !ok || r.ContentLength > crypto.MaxEnvelope {
+		reject(w)
+		return
+	}
+	v, m, err := s.receive(w, r, peer)
+	switch {
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+		return
+	case err != nil:
+		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
+		reject(w)
+		return
+	}
+	came := time.Now()
+	reply, err := s.respond(r.Context(), v, m)
+	s.beat(r.Context(), came)
+	if err != nil {
+		// The asker has gone, or this site cannot seal: there is nobody or nothing to answer with.
+		s.o.Log.Warn("message not answered", "site", m.Site.Short(), "err", err)
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "unavailable", http.StatusServiceUnavailable)
+		return
+	}
+	deliver(w, reply)
+}
+
+// beat waits for the next whole multiple of Beat after the moment.
+func (s *Server) beat(ctx context.Context, came time.Time) {
+	if s.o.Beat <= 0 {
+		return
+	}
+	select {
+	case <-time.After(s.o.Beat - time.Since(came)%s.o.Beat):
+	case <-ctx.Done():
+	}
+}
+
+// receive reads a message and checks it up to its signature and time.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member) (*crypto.Verified, Member, error) {
+	if err := s.reading.enter(r.Context(), peer.Site); err != nil {
+		return nil, peer, err
+	}
+	defer s.reading.leave(peer.Site)
+	env, err := io.ReadAll(http.MaxBytesReader(w, r.Body, crypto.MaxEnvelope))
+	if err != nil {
+		return nil, peer, err
+	}
+	h, err := crypto.ParseHeader(env)
+	if err != nil {
+		return nil, peer, err
+	}
+	m, ok := s.roster.Member(h.From)
+	if !ok || m.State != StateActive {
+		return nil, Member{Site: h.From}, fmt.Errorf("no active partner: %w", concordat.ErrRefused)
+	}
+	if !s.o.Behind && m.Site != peer.Site {
+		return nil, m, fmt.Errorf("it came over a connection of %s: %w", peer.Site.Short(), concordat.ErrRefused)
+	}
+	id, _ := s.roster.Self()
+	v, err := id.VerifyRequest(env, m.Card, policy, s.o.Now())
+	return v, m, err
+}
+
+// respond returns the reply to a verified message: the stored one if it came before. All that it does
+// takes a place of the partner's, so that one that sends much waits for itself.
+func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
+	err := s.running.enter(ctx, m.Site)
+	if errors.Is(err, errBusy) {
+		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait", Retry: s.o.Now().Add(time.Second)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.running.leave(m.Site)
+	for {
+		e, found := s.replays.begin(v, s.o.Now())
+		switch found {
+		case beginFresh:
+			return s.fresh(ctx, e, v, m)
+		case beginStored:
+			s.journal(v, m, Exchange{At: s.o.Now(), Again: true})
+			return s.replays.reply(e)
+		case beginRunning:
+			select {
+			case <-e.done:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		case beginOther:
+			s.o.Log.Error("two messages under one name: one of them is forged, or the partner's random source is broken", "site", m.Site.Short())
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another message had this name"})
+		case beginLost:
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it was taken before, and its answer is lost: ask anew"})
+		case beginEarly:
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it is older than this site's memory: ask anew", Retry: s.replays.trust})
+		case beginFull:
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "more requests than this site can remember", Retry: s.o.Now().Add(time.Minute)})
+		}
+	}
+}
+
+// fresh opens a message and runs it. The entry e ends on every path.
+func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Member) ([]byte, error) {
+	opened, err := v.Open()
+	if err != nil {
+		// Nothing is remembered: the honest message with these bytes may still come.
+		s.replays.forget(e)
+		s.o.Log.Info("message does not open", "site", m.Site.Short(), "err", err)
+		return s.refuse(v, m, &concordat.Refusal{Reason: wire.ReasonKey})
+	}
+	request, err := wire.ParseRequest(opened.Payload)
+	if err == nil {
+		err = hear(s.o.Journal, m.Card, request.Head)
+	}
+	if err != nil {
+		s.replays.forget(e)
+		s.o.Log.Info("message without sense", "site", m.Site.Short(), "err", err)
+		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not follow the format"})
+	}
+	if s.o.Newer != nil && request.Card > m.Card.Serial {
+		s.o.Newer(concordat.SiteID(m.Site.String()))
+	}
+	if err := s.replays.commit(e); err != nil {
+		s.replays.forget(e)
+		s.o.Log.Error("request not remembered, so not run", "err", err)
+		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy})
+	}
+	reply, err := s.run(ctx, opened, m, request.Payload)
+	if kept := s.replays.finish(e, reply); kept != nil {
+		s.o.Log.Error("reply not kept", "err", kept)
+	}
+	return reply, err
+}
+
+// run answers a request. It does so to the end even if the asker hangs up: what ran is charged, and the
+// asker will come for the answer with the same bytes.
+func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
+	defer cancel()
+	began := s.o.Now()
+	from := concordat.SiteID(m.Site.String())
+	body, refusal, cause := s.guarded(ctx, from, o.Type, payload)
+	if cause != nil {
+		s.o.Log.Error("request not answered", "site", m.Site.Short(), "kind", kinds[o.Type], "err", cause)
+	}
+	reply, err := s.seal(o, answered{payload, body}, refusal)
+	if err != nil {
+		return nil, err
+	}
+	x := Exchange{Partner: from, Kind: kinds[o.Type], At: began, Took: s.o.Now().Sub(began), Request: o.Digest, Reply: crypto.DigestOf(reply)}
+	if refusal != nil {
+		x.Refused = refusal.Reason
+	}
+	s.o.Journal.Exchanged(x)
+	s.o.Log.Info("partner answered", "site", m.Site.Short(), "kind", x.Kind, "refused", string(x.Refused), "took", x.Took)
+	return reply, nil
+}
+
+// guarded is answers.answer; a panic in there is this request's fault and no other's.
+func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) (body []byte, refusal *concordat.Refusal, cause error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stack := make([]byte, 8<<10)
+			body, refusal = nil, &concordat.Refusal{Reason: concordat.ReasonFault}
+			cause = fmt.Errorf("panic: %v\n%s", p, stack[:runtime.Stack(stack, false)])
+		}
+	}()
+	return s.answers.answer(ctx, from, t, payload)
+}
+
+// http returns the HTTP server with its deadlines.
+func (s *Server) http() *http.Server {
+	return &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: min(10*time.Second, s.o.ReadFor), // the TLS handshake's too
+		ReadTimeout:       s.o.ReadFor,
+		WriteTimeout:      s.o.Timeout + 2*time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// Serve answers what comes in at l, in TLS unless a proxy ends it, until ctx ends; then it takes no more
+// and waits up to grace for what is running. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
+	l = newBounded(l, s.o.Conns, s.o.ConnsPer, s.o.ConnRate)
+	if !s.o.Behind {
+		l = newTLSListener(l, serverTLS(s.roster, s.o.Registrar, s.o.Now))
+	}
+	h := s.http()
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve partners: %w", err)
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := h.Shutdown(last)
+	if err != nil {
+		err = cmp.Or(h.Close(), err)
+	}
+	<-ended
+	return err
+}

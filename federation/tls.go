@@ -1,0 +1,86 @@
+package federation
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat/crypto"
+)
+
+// errPin: the other end showed a key that no card names.
+var errPin = errors.New("TLS key is not one that the site's card names")
+
+// groups are the key exchanges that are spoken: hybrid ones only, so that what is recorded today stays
+// closed to a quantum computer of later days.
+var groups = []tls.CurveID{tls.X25519MLKEM768, tls.SecP256r1MLKEM768}
+
+// baseTLS is what both ends have in common. The application protocol is plain HTTP's: its name travels
+// in the clear, and a name of our own would tell a watcher what is spoken.
+func baseTLS() *tls.Config {
+	return &tls.Config{
+		MinVersion:             tls.VersionTLS13,
+		CurvePreferences:       groups,
+		SessionTicketsDisabled: true,
+		NextProtos:             []string{"http/1.1"},
+	}
+}
+
+// certificate returns the certificate that the site shows now.
+func certificate(roster Roster, now func() time.Time) (*tls.Certificate, error) {
+	id, _ := roster.Self()
+	der, key, err := id.TLS(now())
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+// pinOf returns the pin of the key that the other end proved to hold.
+func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
+	if cs == nil || len(cs.PeerCertificates) == 0 {
+		return crypto.Pin{}, errPin
+	}
+	return crypto.PinOf(cs.PeerCertificates[0].RawSubjectPublicKeyInfo), nil
+}
+
+// clientTLS returns the configuration for one partner; pinned decides on its key.
+func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
+	c := baseTLS()
+	c.InsecureSkipVerify = true // names prove nothing here: VerifyConnection compares keys
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }
+	c.VerifyConnection = func(cs tls.ConnectionState) error {
+		p, err := pinOf(&cs)
+		if err != nil {
+			return err
+		}
+		if !pinned(p) {
+			return errPin
+		}
+		return nil
+	}
+	return c
+}
+
+// serverTLS returns the configuration of a listener. Strangers get in only while an invitation is open.
+func serverTLS(roster Roster, registrar Registrar, now func() time.Time) *tls.Config {
+	c := baseTLS()
+	c.ClientAuth = tls.RequireAnyClientCert
+	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate(roster, now) }
+	c.VerifyConnection = func(cs tls.ConnectionState) error {
+		p, err := pinOf(&cs)
+		if err != nil {
+			return err
+		}
+		m, ok := roster.Pinned(p)
+		if ok && m.State == StateActive || registrar != nil && registrar.Inviting() {
+			return nil
+		}
+		if ok {
+			return fmt.Errorf("%w: the site is %s", errPin, m.State)
+		}
+		return errPin
+	}
+	return c
+}

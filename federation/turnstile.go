@@ -1,0 +1,119 @@
+package federation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"concordat/crypto"
+)
+
+// errBusy: a partner has as many requests waiting as it may.
+var errBusy = errors.New("too many requests are waiting")
+
+// turnstile lets requests in, a bounded number at once and of each partner, and takes the partners that
+// wait in turn: one that sends many requests delays itself.
+type turnstile struct {
+	perSite int // running requests of one partner
+	waiting int // waiting requests of one partner
+
+	mu    sync.Mutex // guards what follows
+	free  int        // places
+	lines map[crypto.SiteID]*line
+	ring  []crypto.SiteID // partners with waiting requests; the first is next
+}
+
+// line is the requests of one partner.
+type line struct {
+	running int
+	queue   []chan struct{} // closed when its turn has come
+}
+
+func newTurnstile(parallel, perSite, waiting int) *turnstile {
+	return &turnstile{perSite: perSite, waiting: waiting, free: parallel, lines: map[crypto.SiteID]*line{}}
+}
+
+// enter waits for a place, which the caller gives back with leave. It fails with errBusy or with the
+// error of ctx.
+func (t *turnstile) enter(ctx context.Context, site crypto.SiteID) error {
+	turn := make(chan struct{})
+	t.mu.Lock()
+	l := t.lines[site]
+	if l == nil {
+		l = &line{}
+		t.lines[site] = l
+	}
+	if len(l.queue) >= t.waiting {
+		t.mu.Unlock()
+		return errBusy
+	}
+	if l.queue = append(l.queue, turn); len(l.queue) == 1 {
+		t.ring = append(t.ring, site)
+	}
+	t.admit()
+	t.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		t.abandon(site, turn)
+		return ctx.Err()
+	}
+}
+
+// abandon takes a request out of its line, or gives back the place that it got meanwhile.
+func (t *turnstile) abandon(site crypto.SiteID, turn chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lines[site]
+	i := slices.Index(l.queue, turn)
+	if i < 0 {
+		t.release(site)
+		return
+	}
+	if l.queue = slices.Delete(l.queue, i, i+1); len(l.queue) == 0 {
+		t.ring = slices.DeleteFunc(t.ring, func(s crypto.SiteID) bool { return s == site })
+		t.forget(site)
+	}
+}
+
+// leave gives a place back.
+func (t *turnstile) leave(site crypto.SiteID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.release(site)
+}
+
+func (t *turnstile) release(site crypto.SiteID) {
+	t.lines[site].running--
+	t.free++
+	t.forget(site)
+	t.admit()
+}
+
+func (t *turnstile) forget(site crypto.SiteID) {
+	if l := t.lines[site]; l.running == 0 && len(l.queue) == 0 {
+		delete(t.lines, site)
+	}
+}
+
+// admit fills the free places. t.mu is held.
+func (t *turnstile) admit() {
+	for t.free > 0 {
+		i := slices.IndexFunc(t.ring, func(s crypto.SiteID) bool { return t.lines[s].running < t.perSite })
+		if i < 0 {
+			return
+		}
+		site := t.ring[i]
+		t.ring = slices.Delete(t.ring, i, i+1)
+		l := t.lines[site]
+		turn := l.queue[0]
+		if l.queue = l.queue[1:]; len(l.queue) > 0 {
+			t.ring = append(t.ring, site)
+		}
+		l.running++
+		t.free--
+		close(turn)
+	}
+}

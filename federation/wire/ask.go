@@ -1,0 +1,147 @@
+package wire
+
+import (
+	"math"
+
+	"concordat"
+)
+
+// Bounds of an ask and a tell.
+const (
+	maxLibraries = math.MaxUint16
+	maxAuthors   = math.MaxUint8
+	maxLimit     = math.MaxUint16
+	entryBytes   = concordat.FingerprintBytes + 1
+)
+
+var (
+	levels   = concordat.Levels()
+	outlines = []string{"", concordat.OutlineWords, concordat.OutlineFingerprints}
+)
+
+// head codes the first bytes of every request.
+func (c *coder) head() {
+	c.constant(Version, "payload version")
+	c.constant(ModeSealed, "mode")
+}
+
+func (c *coder) ask(a *concordat.Ask) {
+	c.head()
+	c.bytes(a.Job[:])
+	c.epoch(&a.Epoch)
+	name(c, &a.Scheme, 1)
+	enum(c, &a.Level, levels)
+	probe := int(a.Probe)
+	c.num(&probe, 1, int(concordat.ProbeOne))
+	a.Probe = concordat.Probe(probe)
+	c.num(&a.Limit, 2, maxLimit)
+	c.flag(&a.Standing)
+	name(c, &a.Purpose, 0)
+	c.bytes(a.Commitment[:])
+	list(c, &a.Libraries, 2, 1, maxLibraries, 3, func(l *concordat.LibraryID) { name(c, l, 1) })
+	list(c, &a.Authors, 1, 0, maxAuthors, 16, func(p *[16]byte) { c.bytes(p[:]) })
+	list(c, &a.Sentences, 4, 1, concordat.MostAsked, entryBytes, func(s *concordat.AskedSentence) {
+		c.fingerprint(&s.Fingerprint)
+		c.num(&s.Gate, 1, concordat.Bits)
+	})
+	if c.err == nil && Padded(len(a.Sentences)) != len(a.Sentences) {
+		c.fail("%d sentences are not padded", len(a.Sentences))
+	}
+}
+
+// AppendAsk appends the payload of a, whose sentences Pad has padded.
+func AppendAsk(b []byte, a *concordat.Ask) ([]byte, error) {
+	return write(b, "ask", func(c *coder) { v := *a; c.ask(&v) })
+}
+
+// ParseAsk reads a payload; the sentences are padded and in an order that says nothing.
+func ParseAsk(b []byte) (*concordat.Ask, error) {
+	var a concordat.Ask
+	if err := read(b, "ask", func(c *coder) { c.ask(&a) }); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// Told is a Tell with the epoch and the scheme that its fingerprints were compared in: the answering
+// site signs that too.
+type Told struct {
+	Epoch  concordat.Epoch
+	Scheme concordat.Scheme
+	Tell   concordat.Tell
+}
+
+func (c *coder) tell(t *concordat.Tell) {
+	list(c, &t.Libraries, 2, 0, maxLibraries, 45, c.libraryTell)
+	list(c, &t.Documents, 4, 0, math.MaxInt32, 37, c.documentTell)
+	list(c, &t.Hits, 4, 0, math.MaxInt32, 15, c.hit)
+	if c.err != nil {
+		return
+	}
+	for _, d := range t.Documents {
+		if d.Library >= len(t.Libraries) {
+			c.fail("a document of library %d of %d", d.Library, len(t.Libraries))
+		}
+	}
+	for _, h := range t.Hits {
+		if h.Document >= len(t.Documents) {
+			c.fail("a hit in document %d of %d", h.Document, len(t.Documents))
+		}
+	}
+}
+
+func (c *coder) libraryTell(l *concordat.LibraryTell) {
+	name(c, &l.Library, 1)
+	enum(c, &l.Level, levels)
+	c.refusal(&l.Refusal)
+	c.share(&l.Ready)
+	c.flag(&l.Exists)
+	c.num(&l.Documents, 4, math.MaxInt32)
+	c.num(&l.Sentences, 4, math.MaxInt32)
+	c.num(&l.Missing, 4, math.MaxInt32)
+	c.num(&l.Capped, 4, math.MaxInt32)
+	c.left(&l.LeftSentences)
+	c.left(&l.LeftDisclosures)
+	c.flag(&l.Standing)
+}
+
+func (c *coder) documentTell(d *concordat.DocumentTell) {
+	c.bytes(d.Handle[:])
+	c.num(&d.Library, 2, maxLibraries)
+	c.num(&d.Matches, 4, math.MaxInt32)
+	c.prose(&d.Title, maxTitle)
+	c.prose(&d.Author, maxTitle)
+	c.prose(&d.Contact, maxTitle)
+	c.time(&d.Date)
+	enum(c, &d.Outline, outlines)
+}
+
+func (c *coder) hit(h *concordat.Hit) {
+	c.num(&h.Sentence, 2, concordat.MostAsked-1)
+	c.num(&h.Document, 4, math.MaxInt32)
+	c.num(&h.Ordinal, 4, math.MaxInt32)
+	c.num(&h.Distance, 1, concordat.Bits)
+	c.num(&h.Documents, 4, math.MaxInt32)
+}
+
+func (c *coder) told(t *Told) {
+	c.constant(Version, "payload version")
+	c.epoch(&t.Epoch)
+	name(c, &t.Scheme, 1)
+	c.tell(&t.Tell)
+}
+
+// AppendTold appends the payload of t.
+func AppendTold(b []byte, t *Told) ([]byte, error) {
+	return write(b, "tell", func(c *coder) { c.told(t) })
+}
+
+// ParseTold reads a payload. The indexes of documents and libraries are within bounds; those of
+// sentences are below MostAsked.
+func ParseTold(b []byte) (*Told, error) {
+	var t Told
+	if err := read(b, "tell", func(c *coder) { c.told(&t) }); err != nil {
+		return nil, err
+	}
+	return &t, nil
+}

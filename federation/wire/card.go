@@ -1,0 +1,54 @@
+package wire
+
+// MaxCard is the most bytes of a site card.
+const MaxCard = 64 << 10
+
+// AppendCardAsk appends the payload that asks for the site's card.
+func AppendCardAsk(b []byte) ([]byte, error) { return write(b, "card ask", (*coder).head) }
+
+// ParseCardAsk reads a payload.
+func ParseCardAsk(b []byte) error { return read(b, "card ask", (*coder).head) }
+
+func (c *coder) card(card *[]byte) {
+	c.constant(Version, "payload version")
+	c.blob(card, 4, MaxCard)
+}
+
+// AppendCard appends the payload that holds a signed card.
+func AppendCard(b, card []byte) ([]byte, error) {
+	return write(b, "card", func(c *coder) { c.card(&card) })
+}
+
+// ParseCard reads a payload; whether the card is genuine is not looked at.
+func ParseCard(b []byte) ([]byte, error) {
+	var card []byte
+	if err := read(b, "card", func(c *coder) { c.card(&card) }); err != nil {
+		return nil, err
+	}
+	return card, nil
+}
+
+// AppendHeadAsk appends the payload that asks for the audit's head alone.
+func AppendHeadAsk(b []byte) ([]byte, error) { return write(b, "head ask", (*coder).head) }
+
+// ParseHeadAsk reads a payload.
+func ParseHeadAsk(b []byte) error { return read(b, "head ask", (*coder).head) }
+
+func (c *coder) headPayload(h *Head) {
+	c.constant(Version, "payload version")
+	c.auditHead(h)
+}
+
+// AppendHead appends the payload that holds an audit head.
+func AppendHead(b []byte, h *Head) ([]byte, error) {
+	return write(b, "head", func(c *coder) { c.headPayload(h) })
+}
+
+// ParseHead reads a payload.
+func ParseHead(b []byte) (*Head, error) {
+	var h Head
+	if err := read(b, "head", func(c *coder) { c.headPayload(&h) }); err != nil {
+		return nil, err
+	}
+	return &h, nil
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"math"
+	"time"
+)
+
+// Version is the version of every payload, its first byte.
+const Version = 1
+
+// Modes of a request, its second byte.
+const (
+	ModeSealed = 1
+	ModeBlind  = 2 // reserved for the blind mode
+)
+
+// SignatureBytes is the length of a signature: Ed25519.
+const SignatureBytes = 64
+
+// Head is the newest entry of a site's audit: partners keep it, so that a rewritten audit contradicts
+// what they hold. Seq 0: the site told none.
+type Head struct {
+	Seq       uint64
+	Hash      [32]byte
+	At        time.Time
+	KeyEpoch  uint32               // of the signing key
+	Signature [SignatureBytes]byte // by the site
+}
+
+func (c *coder) auditHead(h *Head) {
+	c.uint(&h.Seq, 8)
+	c.bytes(h.Hash[:])
+	c.time(&h.At)
+	c.uint32(&h.KeyEpoch)
+	c.bytes(h.Signature[:])
+}
+
+// Request is the content of a sealed request: what the transport adds to each, and the payload.
+type Request struct {
+	Card    uint64 // serial of the sender's card
+	Known   uint64 // serial of the recipient's card that the sender holds
+	Head    Head   // of the sender's audit
+	Payload []byte
+}
+
+func (c *coder) request(r *Request) {
+	c.constant(Version, "version of the request")
+	c.uint(&r.Card, 8)
+	c.uint(&r.Known, 8)
+	c.auditHead(&r.Head)
+	c.blob(&r.Payload, 4, math.MaxInt32)
+}
+
+// AppendRequest appends the content of r.
+func AppendRequest(b []byte, r *Request) ([]byte, error) {
+	return write(b, "request", func(c *coder) { c.request(r) })
+}
+
+// ParseRequest reads the content of a request.
+func ParseRequest(b []byte) (*Request, error) {
+	var r Request
+	if err := read(b, "request", func(c *coder) { c.request(&r) }); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// Reply is the content of a sealed reply. At, KeyEpoch and Signature are those of the statement that the
+// answering site makes of Payload.
+type Reply struct {
+	Card      uint64 // serial of the sender's card
+	Head      Head   // of the sender's audit
+	At        time.Time
+	KeyEpoch  uint32
+	Signature [SignatureBytes]byte
+	Payload   []byte
+}
+
+func (c *coder) reply(r *Reply) {
+	c.constant(Version, "version of the reply")
+	c.uint(&r.Card, 8)
+	c.auditHead(&r.Head)
+	c.time(&r.At)
+	c.uint32(&r.KeyEpoch)
+	c.bytes(r.Signature[:])
+	c.blob(&r.Payload, 4, math.MaxInt32)
+}
+
+// AppendReply appends the content of r.
+func AppendReply(b []byte, r *Reply) ([]byte, error) {
+	return write(b, "reply", func(c *coder) { c.reply(r) })
+}
+
+// ParseReply reads the content of a reply.
+func ParseReply(b []byte) (*Reply, error) {
+	var r Reply
+	if err := read(b, "reply", func(c *coder) { c.reply(&r) }); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}

@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"concordat"
+)
+
+var noticeKinds = []string{concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure}
+
+func (c *coder) notice(n *concordat.Notice) {
+	c.head()
+	enum(c, &n.Kind, noticeKinds)
+	c.bytes(n.Job[:])
+	name(c, &n.Library, 0)
+	c.num(&n.Asked, 4, concordat.MostAsked)
+	alert := n.Kind == concordat.NoticeAlert
+	if !c.reading && alert != (n.Tell != nil) {
+		c.fail("a tell goes with an alert and with nothing else")
+	}
+	var t concordat.Tell
+	if n.Tell != nil {
+		t = *n.Tell
+	}
+	c.tell(&t)
+	if !alert && (t.Libraries != nil || t.Documents != nil) {
+		c.fail("a notice of %s tells of libraries", n.Kind)
+	}
+	if c.reading && alert {
+		n.Tell = &t
+	}
+	c.prose(&n.Words, maxWords)
+	c.time(&n.At)
+}
+
+// AppendNotice appends the payload of n.
+func AppendNotice(b []byte, n *concordat.Notice) ([]byte, error) {
+	return write(b, "notice", func(c *coder) { v := *n; c.notice(&v) })
+}
+
+// ParseNotice reads a payload.
+func ParseNotice(b []byte) (*concordat.Notice, error) {
+	var n concordat.Notice
+	if err := read(b, "notice", func(c *coder) { c.notice(&n) }); err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// AppendReceived appends the payload that acknowledges a notice.
+func AppendReceived(b []byte) ([]byte, error) {
+	return write(b, "received", func(c *coder) { c.constant(Version, "payload version") })
+}
+
+// ParseReceived reads a payload.
+func ParseReceived(b []byte) error {
+	return read(b, "received", func(c *coder) { c.constant(Version, "payload version") })
+}
+
+// AppendRefusal appends the payload of an error; r has a reason.
+func AppendRefusal(b []byte, r *concordat.Refusal) ([]byte, error) {
+	return write(b, "error", func(c *coder) { c.errorReply(&r) })
+}
+
+// ParseRefusal reads a payload.
+func ParseRefusal(b []byte) (*concordat.Refusal, error) {
+	var r *concordat.Refusal
+	if err := read(b, "error", func(c *coder) { c.errorReply(&r) }); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (c *coder) errorReply(r **concordat.Refusal) {
+	c.constant(Version, "payload version")
+	c.refusal(r)
+	if *r == nil {
+		c.fail("an error without a reason")
+	}
+}
+
+// MaxGrant is the most bytes of a grant of package crypto.
+const MaxGrant = 64 << 10
+
+// GrantAsk asks the site that leads a federation for the secrets of its epochs.
+type GrantAsk struct{ Federation concordat.FederationID }
+
+func (c *coder) grantAsk(a *GrantAsk) {
+	c.head()
+	name(c, &a.Federation, 1)
+}
+
+// AppendGrantAsk appends the payload of a.
+func AppendGrantAsk(b []byte, a *GrantAsk) ([]byte, error) {
+	return write(b, "grant ask", func(c *coder) { v := *a; c.grantAsk(&v) })
+}
+
+// ParseGrantAsk reads a payload.
+func ParseGrantAsk(b []byte) (*GrantAsk, error) {
+	var a GrantAsk
+	if err := read(b, "grant ask", func(c *coder) { c.grantAsk(&a) }); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+func (c *coder) grant(p *[]byte) {
+	c.constant(Version, "payload version")
+	c.blob(p, 4, MaxGrant)
+}
+
+// AppendGrant appends the payload that holds a grant.
+func AppendGrant(b, grant []byte) ([]byte, error) {
+	return write(b, "grant", func(c *coder) { c.grant(&grant) })
+}
+
+// ParseGrant reads a payload; what the grant says is not looked at.
+func ParseGrant(b []byte) ([]byte, error) {
+	var p []byte
+	if err := read(b, "grant", func(c *coder) { c.grant(&p) }); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

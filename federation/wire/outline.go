@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"math"
+
+	"concordat"
+)
+
+// Bounds of the later rounds. A reveal's text is a passage, or a chapter at most.
+const (
+	maxPicked   = math.MaxUint16 // documents, spans or passages of one request
+	maxPassage  = 1 << 20        // bytes of one text
+	maxReason   = 4096
+	maxUnitWord = math.MaxUint16
+)
+
+func (c *coder) outlineAsk(a *concordat.OutlineAsk) {
+	c.head()
+	c.bytes(a.Job[:])
+	c.epoch(&a.Epoch)
+	list(c, &a.Documents, 2, 1, maxPicked, 20, func(d *concordat.OutlineOf) {
+		c.bytes(d.Handle[:])
+		last := -1
+		list(c, &d.Ordinals, 4, 0, math.MaxInt32, 4, func(o *int) {
+			c.num(o, 4, math.MaxInt32)
+			if *o <= last {
+				c.fail("sentence %d after %d", *o, last)
+			}
+			last = *o
+		})
+	})
+}
+
+// AppendOutlineAsk appends the payload of a.
+func AppendOutlineAsk(b []byte, a *concordat.OutlineAsk) ([]byte, error) {
+	return write(b, "outline ask", func(c *coder) { v := *a; c.outlineAsk(&v) })
+}
+
+// ParseOutlineAsk reads a payload.
+func ParseOutlineAsk(b []byte) (*concordat.OutlineAsk, error) {
+	var a concordat.OutlineAsk
+	if err := read(b, "outline ask", func(c *coder) { c.outlineAsk(&a) }); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+func (c *coder) outlines(o *concordat.Outlines) {
+	c.constant(Version, "payload version")
+	list(c, &o.Documents, 2, 0, maxPicked, 37, c.outline)
+}
+
+func (c *coder) outline(o *concordat.Outline) {
+	c.bytes(o.Handle[:])
+	c.refusal(&o.Refusal)
+	enum(c, &o.Form, outlines)
+	c.num(&o.Bits, 1, 16)
+	c.num(&o.Length, 4, math.MaxInt32)
+	switch {
+	case o.Refusal == nil && o.Form == "", o.Refusal != nil && o.Form != "":
+		c.fail("an outline is either refused or has a form")
+	case (o.Form == concordat.OutlineWords) != (o.Bits > 0):
+		c.fail("%d bits of a word in an outline of %q", o.Bits, o.Form)
+	}
+	size := 16 + concordat.FingerprintBytes
+	if o.Form == concordat.OutlineWords {
+		size = 18
+	}
+	most := math.MaxInt32
+	if o.Form == "" {
+		most = 0
+	}
+	list(c, &o.Units, 4, 0, most, size, func(u *concordat.OutlineUnit) {
+		c.num(&u.Ordinal, 4, math.MaxInt32)
+		c.span(&u.Span)
+		c.num(&u.Chars, 4, math.MaxInt32)
+		if o.Form == concordat.OutlineWords {
+			c.wordSet(&u.Words, o.Bits)
+			return
+		}
+		c.num(&u.Features, 2, math.MaxUint16)
+		c.fingerprint(&u.Fingerprint)
+	})
+}
+
+// wordSet codes an ascending set of hashes of the given number of bits: their count, then the hashes
+// without gaps, highest bit first, and zero bits up to a whole byte.
+func (c *coder) wordSet(words *[]uint16, bits int) {
+	n := len(*words)
+	c.num(&n, 2, maxUnitWord)
+	if c.err != nil {
+		return
+	}
+	if c.reading {
+		*words = c.readWords(n, bits)
+		return
+	}
+	acc, have, last := 0, 0, -1
+	for _, w := range *words {
+		if int(w) <= last || int(w) >= 1<<bits {
+			c.fail("word %d after %d in a set of %d bits", w, last, bits)
+			return
+		}
+		last = int(w)
+		acc, have = acc<<bits|int(w), have+bits
+		for ; have >= 8; have -= 8 {
+			c.b = append(c.b, byte(acc>>(have-8)))
+		}
+		acc &= 1<<have - 1
+	}
+	if have > 0 {
+		c.b = append(c.b, byte(acc<<(8-have)))
+	}
+}
+
+func (c *coder) readWords(n, bits int) []uint16 {
+	p := c.take((n*bits + 7) / 8)
+	if len(p) == 0 {
+		return nil
+	}
+	words := make([]uint16, n)
+	acc, have, last := 0, 0, -1
+	for i := range words {
+		for ; have < bits; have += 8 {
+			acc = acc<<8 | int(p[0])
+			p = p[1:]
+		}
+		have -= bits
+		w := acc >> have
+		acc &= 1<<have - 1
+		if w <= last {
+			c.fail("word %d after %d", w, last)
+			return nil
+		}
+		words[i], last = uint16(w), w
+	}
+	if acc != 0 {
+		c.fail("bits after the last word")
+	}
+	return words
+}
+
+// AppendOutlines appends the payload of o.
+func AppendOutlines(b []byte, o *concordat.Outlines) ([]byte, error) {
+	return write(b, "outlines", func(c *coder) { c.outlines(o) })
+}
+
+// ParseOutlines reads a payload.
+func ParseOutlines(b []byte) (*concordat.Outlines, error) {
+	var o concordat.Outlines
+	if err := read(b, "outlines", func(c *coder) { c.outlines(&o) }); err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+func (c *coder) edgesAsk(a *concordat.EdgesAsk) {
+	c.head()
+	c.bytes(a.Job[:])
+	c.epoch(&a.Epoch)
+	c.bytes(a.Handle[:])
+	list(c, &a.Spans, 2, 1, maxPicked, 8, c.span)
+}
+
+// AppendEdgesAsk appends the payload of a.
+func AppendEdgesAsk(b []byte, a *concordat.EdgesAsk) ([]byte, error) {
+	return write(b, "edges ask", func(c *coder) { v := *a; c.edgesAsk(&v) })
+}
+
+// ParseEdgesAsk reads a payload.
+func ParseEdgesAsk(b []byte) (*concordat.EdgesAsk, error) {
+	var a concordat.EdgesAsk
+	if err := read(b, "edges ask", func(c *coder) { c.edgesAsk(&a) }); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+func (c *coder) edges(e *concordat.Edges) {
+	c.constant(Version, "payload version")
+	list(c, &e.Passages, 2, 0, maxPicked, 4, func(p *concordat.EdgeWords) {
+		if !c.reading && len(p.Spans) != len(p.Words) {
+			c.fail("%d spans of %d words", len(p.Spans), len(p.Words))
+			return
+		}
+		list(c, &p.Spans, 4, 0, math.MaxInt32, 9, c.span)
+		if !c.reading {
+			c.bytes(p.Words)
+			return
+		}
+		p.Words = nil
+		if q := c.take(len(p.Spans)); len(q) > 0 {
+			p.Words = append(p.Words, q...)
+		}
+	})
+}
+
+// AppendEdges appends the payload of e.
+func AppendEdges(b []byte, e *concordat.Edges) ([]byte, error) {
+	return write(b, "edges", func(c *coder) { c.edges(e) })
+}
+
+// ParseEdges reads a payload.
+func ParseEdges(b []byte) (*concordat.Edges, error) {
+	var e concordat.Edges
+	if err := read(b, "edges", func(c *coder) { c.edges(&e) }); err != nil {
+		return nil, err
+	}
+	return &e, nil
+}

@@ -1,0 +1,107 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"concordat/federation/wire"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the vectors anew: only for a new version of the payloads")
+
+const vectorFile = "testdata/vectors.txt"
+
+// vectors reads the file: for each message a line with its name, one with its content as JSON, and one with
+// its bytes in hexadecimal.
+func vectors(t *testing.T) map[string][2]string {
+	t.Helper()
+	b, err := os.ReadFile(vectorFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][2]string{}
+	for block := range strings.SplitSeq(string(b), "\n\n") {
+		if lines := strings.Split(strings.TrimSpace(block), "\n"); len(lines) == 3 {
+			all[lines[0]] = [2]string{lines[1], lines[2]}
+		}
+	}
+	return all
+}
+
+// TestVectors: each message has the bytes that are frozen in testdata, in both directions.
+func TestVectors(t *testing.T) {
+	if *rewrite {
+		writeVectors(t)
+	}
+	all := vectors(t)
+	for _, m := range messages {
+		v, ok := all[m.name]
+		if !ok {
+			t.Errorf("no vector of %s", m.name)
+			continue
+		}
+		b, err := hex.DecodeString(v[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.read(b)
+		if err != nil {
+			t.Errorf("%s: %v", m.name, err)
+			continue
+		}
+		want := reflect.New(reflect.TypeOf(got).Elem()).Interface()
+		if err := json.Unmarshal([]byte(v[0]), want); err != nil {
+			t.Fatal(err)
+		}
+		if written, err := m.write(want); err != nil || !bytes.Equal(written, b) {
+			t.Errorf("%s: written from JSON: %x, %v, want %x", m.name, written, err, b)
+		}
+		if text, err := json.Marshal(got); err != nil || string(text) != v[0] {
+			t.Errorf("%s: read %s, %v, want %s", m.name, text, err, v[0])
+		}
+	}
+	if len(all) != len(messages) {
+		t.Errorf("%d vectors of %d messages", len(all), len(messages))
+	}
+}
+
+func writeVectors(t *testing.T) {
+	var b bytes.Buffer
+	for i, m := range messages {
+		p, err := m.write(m.random(newGen(uint64(100 + i))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := m.read(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s\n%s\n%x\n\n", m.name, text, p)
+	}
+	if err := os.WriteFile(vectorFile, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOrderVectors: the order of sentences is part of what a site keeps for later alerts.
+func TestOrderVectors(t *testing.T) {
+	var key [32]byte
+	for i := range key {
+		key[i] = byte(i)
+	}
+	const want = "[39 31 11 14 59 8 17 56]"
+	if got := fmt.Sprint(wire.Order(key, 64)[:8]); got != want {
+		t.Errorf("order begins with %s, want %s", got, want)
+	}
+}

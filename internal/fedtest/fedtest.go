@@ -1,0 +1,433 @@
+// Package fedtest runs small federations for tests: sites with keys of their own, enrolled with each
+// other, that speak the real protocol over loopback TLS within one process.
+package fedtest
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+)
+
+// Epoch is the epoch that all sites serve.
+var Epoch = concordat.Epoch{Federation: "test", Number: 1}
+
+// Site is one site of a test federation.
+type Site struct {
+	ID       concordat.SiteID
+	Roster   *Roster
+	Keeper   *Keeper
+	URL      string
+	Order    [32]byte
+	Replays  string // path of the file
+	Options  federation.ServerOptions
+	keeper   federation.Keeper
+	answerer *switchboard
+	listener net.Listener
+	stop     func()
+	clients  map[crypto.SiteID]*federation.Client
+}
+
+// Federation is sites that are partners of each other.
+type Federation struct {
+	t     testing.TB
+	Sites []*Site
+}
+
+// Join returns a federation of a site for each answerer, all serving Epoch with the scheme. Everything
+// ends with the test.
+func Join(t testing.TB, scheme concordat.Scheme, answerers ...concordat.Answerer) *Federation {
+	t.Helper()
+	f := New(t, len(answerers), scheme)
+	for i, a := range answerers {
+		f.Answer(i, a)
+	}
+	return f
+}
+
+// New returns a federation of n sites that refuse everything until Answer names who answers for them:
+// for answerers that need to know the identity of their site first.
+func New(t testing.TB, n int, scheme concordat.Scheme, set ...func(i int, o *federation.ServerOptions)) *Federation {
+	t.Helper()
+	f := &Federation{t: t}
+	for i := range n {
+		s := NewSite(t, scheme)
+		for _, each := range set {
+			each(i, &s.Options)
+		}
+		f.Sites = append(f.Sites, s)
+	}
+	for _, a := range f.Sites {
+		for _, b := range f.Sites {
+			if a != b {
+				a.Roster.Set(b.Member(federation.StateActive))
+			}
+		}
+	}
+	for _, s := range f.Sites {
+		s.Start(t)
+	}
+	return f
+}
+
+// Answer lets a answer for site i from now on.
+func (f *Federation) Answer(i int, a concordat.Answerer) { f.Sites[i].Answer(a) }
+
+// ID returns the identity of site i.
+func (f *Federation) ID(i int) concordat.SiteID { return f.Sites[i].ID }
+
+// Partner returns site j as site i sees it, always the same one.
+func (f *Federation) Partner(i, j int) *federation.Client {
+	return f.Sites[i].Client(f.t, f.Sites[j])
+}
+
+// Partners returns all other sites as site i sees them, in their order.
+func (f *Federation) Partners(i int) []concordat.Partner {
+	var ps []concordat.Partner
+	for j := range f.Sites {
+		if j != i {
+			ps = append(ps, f.Partner(i, j))
+		}
+	}
+	return ps
+}
+
+// NewSite returns a site that does not serve yet. It has a listener on loopback.
+func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	s := &Site{
+		URL: "https://" + l.Addr().String(), Keeper: &Keeper{schemes: map[concordat.Epoch]concordat.Scheme{Epoch: scheme}},
+		Replays: filepath.Join(t.TempDir(), "replays"), answerer: &switchboard{}, listener: l, clients: map[crypto.SiteID]*federation.Client{},
+	}
+	s.Roster, s.keeper = NewRoster(t, s.URL), s.Keeper
+	id, _ := s.Roster.Self()
+	s.ID = concordat.SiteID(id.Site().String())
+	fill(t, s.Order[:])
+	if err := federation.CreateReplays(s.Replays); err != nil {
+		t.Fatal(err)
+	}
+	s.Options.Log = slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return s
+}
+
+// Serve returns the site as served with a Keeper of its own and an answerer, at a new address.
+func Serve(t testing.TB, s *Site, k federation.Keeper, a concordat.Answerer, o federation.ServerOptions) *Site {
+	t.Helper()
+	v := NewSite(t, "")
+	id, _ := s.Roster.Self()
+	s.Roster.Use(t, id, v.URL)
+	v.ID, v.Roster, v.keeper, v.Options = s.ID, s.Roster, k, o
+	v.Answer(a)
+	v.Start(t)
+	return v
+}
+
+// Answer lets a answer for the site from now on.
+func (s *Site) Answer(a concordat.Answerer) { s.answerer.set(a) }
+
+// Member returns the site as others have it.
+func (s *Site) Member(state federation.State) federation.Member {
+	id, card := s.Roster.Self()
+	return federation.Member{Site: id.Site(), State: state, Card: card}
+}
+
+// Start serves until Stop or the end of the test.
+func (s *Site) Start(t testing.TB) {
+	t.Helper()
+	replays, err := federation.OpenReplays(s.Replays, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := federation.NewServer(s.Roster, s.answerer, s.keeper, replays, s.Order, s.Options)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(ctx, s.listener, 5*time.Second)
+	}()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		<-ended
+		_ = replays.Close()
+	})
+	t.Cleanup(s.stop)
+}
+
+// Stop ends serving, as a shutdown does.
+func (s *Site) Stop() { s.stop() }
+
+// Restart serves again at the same address, after Stop.
+func (s *Site) Restart(t testing.TB) {
+	t.Helper()
+	l, err := net.Listen("tcp", s.URL[len("https://"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listener = l
+	s.Start(t)
+}
+
+// Client returns the other site as s sees it.
+func (s *Site) Client(t testing.TB, other *Site) *federation.Client {
+	id, _ := other.Roster.Self()
+	c := s.clients[id.Site()]
+	if c == nil {
+		c = s.NewClient(t, other, federation.ClientOptions{Timeout: 30 * time.Second})
+		s.clients[id.Site()] = c
+	}
+	return c
+}
+
+// NewClient returns the other site as s sees it, with options.
+func (s *Site) NewClient(t testing.TB, other *Site, o federation.ClientOptions) *federation.Client {
+	id, _ := other.Roster.Self()
+	c := federation.NewClient(id.Site(), s.Roster, s.Order, o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// Roster is a federation.Roster in memory.
+type Roster struct {
+	mu      sync.Mutex
+	self    *crypto.Identity
+	card    *crypto.Card
+	members map[crypto.SiteID]federation.Member
+}
+
+var _ federation.Roster = (*Roster)(nil)
+
+// NewRoster returns the roster of a new site without partners that is reached at url.
+func NewRoster(t testing.TB, url string) *Roster {
+	t.Helper()
+	id, err := crypto.New(time.Now(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Roster{members: map[crypto.SiteID]federation.Member{}}
+	r.Use(t, id, url)
+	return r
+}
+
+// Use makes id the site's identity, with a new card.
+func (r *Roster) Use(t testing.TB, id *crypto.Identity, url string) {
+	t.Helper()
+	r.Replace(t, id, url, time.Now())
+}
+
+// Replace is Use at another time.
+func (r *Roster) Replace(t testing.TB, id *crypto.Identity, url string, now time.Time) {
+	t.Helper()
+	fields := crypto.CardFields{Name: "site at " + url, URLs: []string{url}, Modes: crypto.ModeSealed}
+	id, card, err := id.MakeCard(fields, nil, now, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.self, r.card = id, card
+}
+
+// Back shows an older card of the site again.
+func (r *Roster) Back(c *crypto.Card) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.card = c
+}
+
+// Self implements federation.Roster.
+func (r *Roster) Self() (*crypto.Identity, *crypto.Card) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.self, r.card
+}
+
+// Member implements federation.Roster.
+func (r *Roster) Member(site crypto.SiteID) (federation.Member, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, ok := r.members[site]
+	return m, ok
+}
+
+// Pinned implements federation.Roster.
+func (r *Roster) Pinned(p crypto.Pin) (federation.Member, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.members {
+		if m.Card.PinnedTLS(p) {
+			return m, true
+		}
+	}
+	return federation.Member{}, false
+}
+
+// Renew implements federation.Roster.
+func (r *Roster) Renew(_ context.Context, c *crypto.Card) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, ok := r.members[c.Site]
+	if !ok {
+		return concordat.ErrNotFound
+	}
+	m.Card = c
+	r.members[c.Site] = m
+	return nil
+}
+
+// Set keeps a partner, in the place of what was known of it.
+func (r *Roster) Set(m federation.Member) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.members[m.Site] = m
+}
+
+// Keeper is a federation.Keeper in memory.
+type Keeper struct {
+	mu      sync.Mutex
+	schemes map[concordat.Epoch]concordat.Scheme
+	grants  map[concordat.SiteID][]byte
+}
+
+var _ federation.Keeper = (*Keeper)(nil)
+
+// Serve lets the site serve the epoch with the scheme; an empty scheme ends that.
+func (k *Keeper) Serve(e concordat.Epoch, s concordat.Scheme) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.schemes[e] = s; s == "" {
+		delete(k.schemes, e)
+	}
+}
+
+// Scheme implements federation.Keeper.
+func (k *Keeper) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s, ok := k.schemes[e]
+	return s, ok
+}
+
+// Give lets a member have the bytes of a grant; nil takes it back.
+func (k *Keeper) Give(to concordat.SiteID, grant []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.grants == nil {
+		k.grants = map[concordat.SiteID][]byte{}
+	}
+	k.grants[to] = grant
+}
+
+// Grant implements federation.Keeper.
+func (k *Keeper) Grant(_ context.Context, to concordat.SiteID, _ concordat.FederationID) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if g := k.grants[to]; g != nil {
+		return g, nil
+	}
+	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no member"}
+}
+
+// switchboard hands questions to the answerer of the moment.
+type switchboard struct {
+	mu sync.Mutex
+	a  concordat.Answerer
+}
+
+func (s *switchboard) set(a concordat.Answerer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.a = a
+}
+
+func (s *switchboard) get() (concordat.Answerer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.a == nil {
+		return nil, &concordat.Refusal{Reason: concordat.ReasonLibrary, Words: "nobody answers for this site"}
+	}
+	return s.a, nil
+}
+
+func (s *switchboard) OpenTo(ctx context.Context, from concordat.SiteID) (*concordat.Catalogue, error) {
+	a, err := s.get()
+	if err != nil {
+		return nil, err
+	}
+	return a.OpenTo(ctx, from)
+}
+
+func (s *switchboard) Answer(ctx context.Context, from concordat.SiteID, q *concordat.Ask) (*concordat.Tell, error) {
+	a, err := s.get()
+	if err != nil {
+		return nil, err
+	}
+	return a.Answer(ctx, from, q)
+}
+
+func (s *switchboard) AnswerOutline(ctx context.Context, from concordat.SiteID, q *concordat.OutlineAsk) (*concordat.Outlines, error) {
+	a, err := s.get()
+	if err != nil {
+		return nil, err
+	}
+	return a.AnswerOutline(ctx, from, q)
+}
+
+func (s *switchboard) AnswerEdges(ctx context.Context, from concordat.SiteID, q *concordat.EdgesAsk) (*concordat.Edges, error) {
+	a, err := s.get()
+	if err != nil {
+		return nil, err
+	}
+	return a.AnswerEdges(ctx, from, q)
+}
+
+func (s *switchboard) AnswerReveal(ctx context.Context, from concordat.SiteID, q *concordat.RevealAsk) (*concordat.Revealed, error) {
+	a, err := s.get()
+	if err != nil {
+		return nil, err
+	}
+	return a.AnswerReveal(ctx, from, q)
+}
+
+func (s *switchboard) AnswerShip(ctx context.Context, from concordat.SiteID, q *concordat.ShipAsk) (*concordat.Shipment, error) {
+	a, err := s.get()
+	if err != nil {
+		return nil, err
+	}
+	return a.AnswerShip(ctx, from, q)
+}
+
+func (s *switchboard) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
+	a, err := s.get()
+	if err != nil {
+		return err
+	}
+	return a.Receive(ctx, from, n)
+}
+
+func fill(t testing.TB, b []byte) {
+	if _, err := rand.Read(b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testWriter writes log lines to the test.
+type testWriter struct{ t testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	defer func() { _ = recover() }() // a line that comes after the test's end
+	w.t.Logf("%s", p)
+	return len(p), nil
+}

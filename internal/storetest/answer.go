@@ -1,0 +1,531 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/store"
+)
+
+func testShares(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	withLibraries(t, db, "a", "b")
+	_, err := db.Share(ctx, "a", "north")
+	wantErr(t, err, concordat.ErrNotFound)
+	_, err = db.PutShare(ctx, store.Share{Library: "none", Partner: "north", Rule: store.ShareRule{Level: concordat.ShowCounts}})
+	wantErr(t, err, concordat.ErrNotFound)
+	rule := store.ShareRule{Level: concordat.ShowOverlap, Outline: concordat.OutlineWords, NoEdges: true, Purposes: []string{"thesis", "grant"}, Closeness: 12, Matches: 3,
+		Limits:  store.Limits{Sentences: 1, Burst: 2, Disclosures: 3, Documents: 4, Characters: -5, Opened: 6},
+		Embargo: start, Expires: start.Add(time.Hour), Ship: true, Standing: true, ExcludeAuthors: true, Approval: time.Minute, Contact: "某人"}
+	want := store.Share{Library: "a", Partner: "north", Rule: rule, Version: 1, Made: start, Changed: start}
+	check := func() {
+		t.Helper()
+		got, err := db.Share(ctx, "a", "north")
+		must(t, err)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}
+	_, err = db.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: rule})
+	must(t, err)
+	check()
+	c.move(time.Second)
+	want.Rule, want.Version, want.Changed = store.ShareRule{Level: concordat.ShowExists}, 2, start.Add(time.Second)
+	got, err := db.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: want.Rule})
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	check()
+	for name, bad := range map[string]store.ShareRule{
+		"level":     {Level: "all"},
+		"none":      {},
+		"outline":   {Level: concordat.ShowCounts, Outline: "text"},
+		"closeness": {Level: concordat.ShowCounts, Closeness: 101},
+		"matches":   {Level: concordat.ShowCounts, Matches: -1},
+		"purpose":   {Level: concordat.ShowCounts, Purposes: []string{""}},
+		"dates":     {Level: concordat.ShowCounts, Embargo: start, Expires: start},
+		"approval":  {Level: concordat.ShowCounts, Approval: -1},
+	} {
+		if _, err := db.PutShare(ctx, store.Share{Library: "a", Partner: "north", Rule: bad}); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	check()
+	for _, x := range []store.Share{{Library: "b", Partner: "north"}, {Library: "a", Partner: "east"}} {
+		x.Rule.Level = concordat.ShowCounts
+		_, err := db.PutShare(ctx, x)
+		must(t, err)
+	}
+	for _, q := range []struct {
+		lib     concordat.LibraryID
+		partner concordat.SiteID
+		want    string
+	}{{"", "", "a/east a/north b/north"}, {"a", "", "a/east a/north"}, {"", "north", "a/north b/north"}, {"b", "east", ""}} {
+		xs, err := db.Shares(ctx, q.lib, q.partner)
+		must(t, err)
+		var names []string
+		for _, x := range xs {
+			names = append(names, string(x.Library)+"/"+string(x.Partner))
+		}
+		if got := strings.Join(names, " "); got != q.want {
+			t.Errorf("shares of %q with %q are %s, want %s", q.lib, q.partner, got, q.want)
+		}
+	}
+	must(t, db.DeleteShare(ctx, "a", "north"))
+	wantErr(t, db.DeleteShare(ctx, "a", "north"), concordat.ErrNotFound)
+	must(t, db.DeleteLibrary(ctx, "b"))
+	_, err = db.Share(ctx, "b", "north")
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+// testEpochDocuments follows documents of a set through its states.
+func testEpochDocuments(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	withLibraries(t, db, "a", "b")
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h1"), row("a", "2", "h2"), row("a", "3", "h3"), row("b", "1", "h1")}))
+	unset := func(after concordat.DocumentID) string {
+		t.Helper()
+		ds, err := db.Unset(ctx, epoch, "a", after, 0)
+		must(t, err)
+		var ids []string
+		for _, d := range ds {
+			ids = append(ids, string(d.ID))
+		}
+		return strings.Join(ids, " ")
+	}
+	ready := func(want int) {
+		t.Helper()
+		held, all, err := db.EpochReady(ctx, epoch, "a")
+		must(t, err)
+		if docs, err := db.Documents(ctx, "a", "", 0); err != nil || held != want || all != len(docs) {
+			t.Errorf("%d of %d are held, want %d of %d", held, all, want, len(docs))
+		}
+	}
+	ids := []concordat.DocumentID{"1", "2"}
+	if got := unset(""); got != "1 2 3" {
+		t.Errorf("unset are %s", got)
+	}
+	must(t, db.BeginEpochDocuments(ctx, epoch, "a", ids))
+	if got := unset("1"); got != "2 3" {
+		t.Errorf("while they change, unset are %s", got)
+	}
+	ready(0)
+	must(t, db.EndEpochDocuments(ctx, epoch, "a", []store.EpochDocument{{ID: "1", Hash: "h1", Sentences: 4}, {ID: "2", Hash: "old", Sentences: 5}}))
+	if got := unset(""); got != "2 3" { // 2 was held with another text
+		t.Errorf("unset are %s", got)
+	}
+	ready(1)
+	_, err := db.HeldDocument(ctx, epoch, "a", "2")
+	wantErr(t, err, concordat.ErrNotFound)
+	d, err := db.HeldDocument(ctx, epoch, "a", "1")
+	must(t, err)
+	if d.Title != "Title of 1" {
+		t.Errorf("got %+v", d)
+	}
+	must(t, db.DeleteDocuments(ctx, "a", "1"))
+	for all, want := range map[bool]int{false: 1, true: 2} {
+		left, err := db.Leftover(ctx, epoch, "a", all, 0)
+		must(t, err)
+		if len(left) != want || left[0] != "1" {
+			t.Errorf("leftovers are %v, want %d", left, want)
+		}
+	}
+	must(t, db.RemoveEpochDocuments(ctx, epoch, "a", []concordat.DocumentID{"1"}))
+	changes, err := db.EpochChanges(ctx, epoch, "a", 0, 0)
+	must(t, err)
+	want := []store.EpochDocument{{Library: "a", ID: "2", Hash: "old", Sentences: 5, Seq: 2}, {Library: "a", ID: "1", Seq: 3, Removed: true}}
+	if d := cmp.Diff(want, changes); d != "" {
+		t.Error(d)
+	}
+	if changes, err = db.EpochChanges(ctx, epoch, "a", 2, 1); err != nil || len(changes) != 1 || changes[0].Seq != 3 {
+		t.Errorf("after 2 got %+v, %v", changes, err)
+	}
+	must(t, db.BeginEpochDocuments(ctx, epoch, "a", []concordat.DocumentID{"2"}))
+	if changes, err = db.EpochChanges(ctx, epoch, "a", 0, 0); err != nil || len(changes) != 1 {
+		t.Errorf("a document that changes is told: %+v, %v", changes, err)
+	}
+	libs, err := db.EpochLibraries(ctx, epoch)
+	must(t, err)
+	if !slices.Equal(libs, []concordat.LibraryID{"a"}) {
+		t.Errorf("libraries %v", libs)
+	}
+	testEpochRows(t, db, c)
+}
+
+func testEpochRows(t *testing.T, db *store.DB, c *clock) {
+	t.Helper()
+	ctx := t.Context()
+	next := epoch
+	next.Number++
+	must(t, db.SeeEpoch(ctx, epoch, "natural@1"))
+	c.move(time.Hour)
+	must(t, db.SeeEpoch(ctx, next, "natural@2"))
+	must(t, db.SeeEpoch(ctx, concordat.Epoch{Federation: "law", Number: 1}, "natural@3"))
+	c.move(time.Hour)
+	must(t, db.SeeEpoch(ctx, epoch, "natural@1"))
+	wantErr(t, db.SeeEpoch(ctx, epoch, "natural@9"), concordat.ErrScheme)
+	got, err := db.Epochs(ctx)
+	must(t, err)
+	want := []store.EpochRow{
+		{Epoch: epoch, Scheme: "natural@1", Seen: start, Replaced: start.Add(time.Hour)},
+		{Epoch: next, Scheme: "natural@2", Seen: start.Add(time.Hour)},
+		{Epoch: concordat.Epoch{Federation: "law", Number: 1}, Scheme: "natural@3", Seen: start.Add(time.Hour)},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	must(t, db.DropEpoch(ctx, epoch))
+	if libs, err := db.EpochLibraries(ctx, epoch); err != nil || len(libs) != 0 {
+		t.Errorf("after the drop there are %v, %v", libs, err)
+	}
+}
+
+func testAnswerJobs(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	j := store.AnswerJob{Partner: "north", Job: concordat.JobID{1, 2}, Epoch: epoch, Purpose: "thesis", Commitment: [32]byte{7}, Sentences: 64}
+	_, err := db.AnswerJob(ctx, "north", j.Job)
+	wantErr(t, err, concordat.ErrNotFound)
+	for asks := 1; asks <= 2; asks++ {
+		got, err := db.UseAnswerJob(ctx, j)
+		must(t, err)
+		want := j
+		want.Made, want.Used, want.Asks, want.Sentences = start, c.now(), asks, 64*asks
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		c.move(time.Minute)
+	}
+	for name, change := range map[string]func(*store.AnswerJob){
+		"epoch":      func(j *store.AnswerJob) { j.Epoch.Number++ },
+		"purpose":    func(j *store.AnswerJob) { j.Purpose = "grant" },
+		"commitment": func(j *store.AnswerJob) { j.Commitment[0]++ },
+	} {
+		other := j
+		change(&other)
+		if _, err := db.UseAnswerJob(ctx, other); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("another %s: got %v", name, err)
+		}
+	}
+	if got, err := db.AnswerJob(ctx, "north", j.Job); err != nil || got.Asks != 2 {
+		t.Errorf("a refused use counts: %+v, %v", got, err)
+	}
+	h := concordat.Handle{5}
+	doc := store.AnswerDocument{Handle: h, Library: "a", Document: "1", Hash: "h1"}
+	hit := store.AnswerHit{Handle: h, Sentence: [8]byte{1}, Ordinal: 3, Span: concordat.Span{Start: 10, End: 20}, Distance: 4}
+	add := func(d store.AnswerDocument, hits ...store.AnswerHit) {
+		t.Helper()
+		must(t, db.AddAnswerHits(ctx, "north", j.Job, []store.AnswerDocument{d}, hits))
+	}
+	hits := func(want ...store.AnswerHit) {
+		t.Helper()
+		got, err := db.AnswerHits(ctx, "north", j.Job, h)
+		must(t, err)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}
+	add(doc, hit)
+	hits(hit)
+	told, second := hit, hit
+	told.Told, second.Sentence = true, [8]byte{0}
+	doc.Told = concordat.ShowMetadata
+	add(doc, told, second)
+	hits(second, told)
+	doc.Told = ""
+	add(doc, hit) // again, untold: what was told stays told
+	hits(second, told)
+	if d, err := db.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != concordat.ShowMetadata || d.Document != "1" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	doc.Hash = "h2"
+	add(doc, second) // another text starts anew
+	hits(second)
+	if ds, err := db.AnswerDocuments(ctx, "north", j.Job); err != nil || len(ds) != 1 || ds[0].Told != "" || ds[0].Hash != "h2" {
+		t.Errorf("got %+v, %v", ds, err)
+	}
+	_, err = db.AnswerDocument(ctx, "south", j.Job, h)
+	wantErr(t, err, concordat.ErrNotFound)
+	wantErr(t, db.AddAnswerHits(ctx, "south", j.Job, []store.AnswerDocument{doc}, nil), concordat.ErrNotFound)
+
+	standing := j
+	standing.Job = concordat.JobID{3}
+	_, err = db.UseAnswerJob(ctx, standing)
+	must(t, err)
+	must(t, db.AddStandingAsk(ctx, store.StandingAsk{Partner: "north", Expires: c.now().Add(time.Hour), Ask: concordat.Ask{Job: standing.Job, Epoch: epoch}}, 10))
+	must(t, db.ForgetAnswerJobs(ctx, c.now()))
+	hits()
+	_, err = db.AnswerJob(ctx, "north", j.Job)
+	wantErr(t, err, concordat.ErrNotFound)
+	_, err = db.AnswerJob(ctx, "north", standing.Job)
+	must(t, err)
+}
+
+func testShipped(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	d := store.Shipped{Handle: concordat.Handle{1}, Library: "a", Document: "1", Hash: "h"}
+	for range 2 {
+		must(t, db.AddShipped(ctx, "north", epoch, []store.Shipped{d}))
+		got, err := db.ShippedDocument(ctx, "north", epoch, d.Handle)
+		must(t, err)
+		if got != d {
+			t.Errorf("got %+v, want %+v", got, d)
+		}
+		d.Hash = "h2"
+	}
+	_, err := db.ShippedDocument(ctx, "south", epoch, d.Handle)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+func testSpend(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	x := store.Spending{Partner: "north", Library: "a", Kind: "k", Amount: 6, Windows: []store.Window{{Within: 24 * time.Hour, Most: 10}, {Within: time.Hour, Most: 8}}}
+	left, err := db.Spend(ctx, x)
+	must(t, err)
+	if left[0] != 2 {
+		t.Errorf("left %v, want 2", left)
+	}
+	over := func(x store.Spending, left int, retry time.Time) {
+		t.Helper()
+		_, err := db.Spend(ctx, x)
+		var o *store.Overspent
+		if !errors.As(err, &o) || !errors.Is(err, concordat.ErrRefused) || o.Left != left || !o.Retry.Equal(retry) {
+			t.Errorf("got %+v (%v), want %d left and %s", o, err, left, retry)
+		}
+	}
+	x.Amount = 3
+	over(x, 2, start.Add(time.Hour+store.SpendSlot))
+	c.move(time.Hour + store.SpendSlot)
+	if left, err = db.Spend(ctx, x); err != nil || left[0] != 1 {
+		t.Errorf("an hour later got %v, %v; want 1 left of the day", left, err)
+	}
+	over(x, 1, start.Add(24*time.Hour+store.SpendSlot))
+	x.Amount = 11
+	over(x, 1, time.Time{})
+	// All or none, and each by itself.
+	other := x
+	other.Library, other.Amount, x.Amount = "b", 1, 5
+	if _, err = db.Spend(ctx, other, x); err == nil {
+		t.Error("a spending that does not fit is charged")
+	}
+	other.Amount = 8
+	if left, err = db.Spend(ctx, other); err != nil || left[0] != 0 {
+		t.Errorf("got %v, %v: the refused call charged", left, err)
+	}
+	document := x
+	document.Document, document.Amount = "d", 8
+	must2(t)(db.Spend(ctx, document))
+	x.Amount = 0
+	x.Windows = []store.Window{{Within: 24 * time.Hour, Most: 3}} // lowered below what is spent
+	if left, err = db.Spend(ctx, x); err != nil || left[0] != 0 {
+		t.Errorf("asking for what is left gives %v, %v", left, err)
+	}
+	x.Windows = []store.Window{{Within: time.Hour, Most: -1}}
+	if left, err = db.Spend(ctx, x); err != nil || left[0] >= 0 {
+		t.Errorf("without a limit got %v, %v", left, err)
+	}
+	x.Amount = -1
+	_, err = db.Spend(ctx, x)
+	wantErr(t, err, concordat.ErrInvalid)
+	must(t, db.ForgetSpent(ctx, c.now().Add(time.Hour)))
+	x.Amount, x.Windows = 0, []store.Window{{Within: 24 * time.Hour, Most: 10}}
+	if left, err = db.Spend(ctx, x); err != nil || left[0] != 10 {
+		t.Errorf("forgotten, yet %v left, %v", left, err)
+	}
+}
+
+func must2(t *testing.T) func([]int, error) {
+	return func(_ []int, err error) { t.Helper(); must(t, err) }
+}
+
+// Callers in two processes never spend more than a limit together.
+func testSpendConcurrent(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	other, err := p(store.Options{Now: func() time.Time { return start }})
+	must(t, err)
+	defer other.Close()
+	var mu sync.Mutex
+	spent := 0
+	var wg sync.WaitGroup
+	for w := range 6 {
+		own := []*store.DB{db, other}[w%2]
+		wg.Go(func() {
+			for range 10 {
+				_, err := own.Spend(t.Context(), store.Spending{Partner: "n", Library: "a", Kind: "k", Amount: 7, Windows: []store.Window{{Within: time.Hour, Most: 100}}})
+				mu.Lock()
+				if err == nil {
+					spent += 7
+				} else if !errors.Is(err, concordat.ErrRefused) {
+					t.Error(err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if spent != 98 {
+		t.Errorf("spent %d of 100 in sevens, want 98", spent)
+	}
+}
+
+func testShowings(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1", Epoch: epoch, Sentences: 3, Characters: 40}
+	must(t, db.Show(ctx, x, x))
+	c.move(time.Hour)
+	matches := x
+	matches.Form = store.FormMatches
+	must(t, db.Show(ctx, matches))
+	for name, change := range map[string]func(*store.Showing){
+		"same text":         func(x *store.Showing) { x.Library, x.Document = "b", "9" },
+		"another text":      func(x *store.Showing) { x.Hash = "h2" },
+		"the same document": func(*store.Showing) {},
+	} {
+		other := x
+		other.Form = store.FormFingerprints
+		change(&other)
+		if err := db.Show(ctx, matches, other); !errors.Is(err, concordat.ErrRefused) {
+			t.Errorf("%s in another sketch: got %v", name, err)
+		}
+		other.Partner = "south-" + concordat.SiteID(name)
+		must(t, db.Show(ctx, other))
+	}
+	got, err := db.Showings(ctx, "north", 0)
+	must(t, err)
+	x.First, x.Last, x.Times, x.Sentences, x.Characters = start, start, 2, 6, 80
+	matches.First, matches.Last, matches.Times = c.now(), c.now(), 1
+	if d := cmp.Diff([]store.Showing{matches, x}, got); d != "" {
+		t.Error(d)
+	}
+	sums, err := db.ShowingSums(ctx, "north")
+	must(t, err)
+	want := []store.ShowingSum{
+		{Form: store.FormMatches, Library: "a", Documents: 1, Times: 1, Sentences: 3, Characters: 40, First: c.now(), Last: c.now()},
+		{Form: store.FormWords, Library: "a", Documents: 1, Times: 2, Sentences: 6, Characters: 80, First: start, Last: start},
+	}
+	if d := cmp.Diff(want, sums); d != "" {
+		t.Error(d)
+	}
+}
+
+func testDisclosures(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	d := store.Disclosure{ID: "x1", Direction: store.DisclosureIn, Partner: "north", Job: concordat.JobID{1}, Handle: concordat.Handle{2}, Library: "a", Document: "1",
+		Hash: "h", Spans: []concordat.Span{{Start: 1, End: 2}}, Reason: "why", Contact: "who", State: concordat.DisclosurePending, Until: start.Add(time.Hour)}
+	must(t, db.PutDisclosure(ctx, d))
+	wantErr(t, db.PutDisclosure(ctx, d), concordat.ErrExists)
+	d.Asked = start
+	got, err := db.Disclosure(ctx, "x1")
+	must(t, err)
+	if diff := cmp.Diff(d, got); diff != "" {
+		t.Error(diff)
+	}
+	c.move(time.Minute)
+	second := d
+	second.ID, second.State = "x2", concordat.DisclosureRefused
+	must(t, db.PutDisclosure(ctx, second))
+	of, err := db.DisclosuresOf(ctx, store.DisclosureIn, "north", d.Job, d.Handle)
+	must(t, err)
+	all, err := db.Disclosures(ctx, "", 0)
+	must(t, err)
+	pending, err := db.Disclosures(ctx, concordat.DisclosurePending, 0)
+	must(t, err)
+	n, err := db.PendingDisclosures(ctx, "north")
+	must(t, err)
+	if len(of) != 2 || of[0].ID != "x1" || len(all) != 2 || all[0].ID != "x2" || len(pending) != 1 || n != 1 {
+		t.Errorf("got %v, %v, %v, %d pending", of, all, pending, n)
+	}
+	// Of two decisions the first counts.
+	must(t, db.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureGranted, "me", "yes", start.Add(2*time.Hour)))
+	wantErr(t, db.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureRefused, "you", "no", time.Time{}), concordat.ErrNotFound)
+	got, err = db.Disclosure(ctx, "x1")
+	must(t, err)
+	if got.State != concordat.DisclosureGranted || got.Actor != "me" || got.Words != "yes" || !got.Decided.Equal(c.now()) || !got.Until.Equal(start.Add(2*time.Hour)) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func testNotices(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: concordat.JobID{1}, Tell: &concordat.Tell{Hits: []concordat.Hit{{Sentence: 3}}}, Words: "中", At: start}
+	must(t, db.Queue(ctx, "north", n, n))
+	must(t, db.Queue(ctx, "south", n))
+	out, err := db.Outbox(ctx, 2)
+	must(t, err)
+	want := []store.Outgoing{{Seq: 1, Partner: "north", Notice: n, Made: start, Next: start}, {Seq: 2, Partner: "north", Notice: n, Made: start, Next: start}}
+	if d := cmp.Diff(want, out); d != "" {
+		t.Error(d)
+	}
+	must(t, db.Delivered(ctx, 1))
+	must(t, db.Undelivered(ctx, 2, start.Add(time.Minute), "no route"))
+	if out, err = db.Outbox(ctx, 0); err != nil || len(out) != 1 || out[0].Seq != 3 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	c.move(time.Minute)
+	if out, err = db.Outbox(ctx, 0); err != nil || len(out) != 2 || out[1].Seq != 2 || out[1].Attempts != 1 || out[1].Cause != "no route" {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	must(t, db.PutReceived(ctx, "north", &n))
+	must(t, db.PutReceived(ctx, "south", &n))
+	in, err := db.Inbox(ctx, 1, 0)
+	must(t, err)
+	if d := cmp.Diff([]store.Received{{Seq: 2, Partner: "south", Notice: n, At: c.now()}}, in); d != "" {
+		t.Error(d)
+	}
+	must(t, db.ForgetReceived(ctx, 1))
+	if in, err = db.Inbox(ctx, 0, 0); err != nil || len(in) != 1 {
+		t.Errorf("got %+v, %v", in, err)
+	}
+}
+
+func testStandingAsks(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	ask := func(job byte, n int) store.StandingAsk {
+		a := concordat.Ask{Job: concordat.JobID{job}, Epoch: epoch, Libraries: []concordat.LibraryID{"a"}, Purpose: fmt.Sprint(n), Probe: concordat.ProbeOne}
+		for range n {
+			a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: concordat.FingerprintOf([5]uint32{1, 2, 3, 4, 5}), Gate: 26})
+		}
+		return store.StandingAsk{Partner: "north", Made: start, Expires: start.Add(time.Hour), Ask: a}
+	}
+	for range 2 { // the same again counts once
+		must(t, db.AddStandingAsk(ctx, ask(1, 6), 10))
+	}
+	wantErr(t, db.AddStandingAsk(ctx, ask(1, 5), 10), concordat.ErrRefused)
+	must(t, db.AddStandingAsk(ctx, ask(1, 4), 10))
+	got, err := db.StandingAsks(ctx, epoch)
+	must(t, err)
+	want := []store.StandingAsk{ask(1, 6), ask(1, 4)}
+	for i := range got {
+		want[i].Seq = got[i].Seq
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	must(t, db.AddStandingAsk(ctx, ask(2, 0), 10))
+	must(t, db.DropStandingAsks(ctx, "south", concordat.JobID{1}))
+	must(t, db.DropStandingAsks(ctx, "north", concordat.JobID{1}))
+	if got, err = db.StandingAsks(ctx, epoch); err != nil || len(got) != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	c.move(time.Hour)
+	if got, err = db.StandingAsks(ctx, epoch); err != nil || len(got) != 0 {
+		t.Errorf("expired, got %+v, %v", got, err)
+	}
+}

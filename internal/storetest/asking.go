@@ -1,0 +1,198 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/store"
+)
+
+var epoch = concordat.Epoch{Federation: "health", Number: 3}
+
+func testAsks(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1", "t2")
+	ask := func(n byte, task concordat.TaskID) store.Ask {
+		return store.Ask{Job: concordat.JobID{n}, Task: task, Site: "north", Epoch: epoch, Made: start, Salt: []byte{n, 0, 1},
+			Spans: []concordat.Span{{Start: 300, End: 420}, {Start: 0, End: 0}, {Start: 7, End: 1 << 33}}}
+	}
+	want := []store.Ask{ask(1, "t1"), ask(2, "t1")}
+	for _, a := range []store.Ask{want[1], want[0], ask(3, "t2")} {
+		must(t, db.PutAsk(ctx, a))
+	}
+	wantErr(t, db.PutAsk(ctx, want[0]), concordat.ErrExists)
+	wantErr(t, db.PutAsk(ctx, ask(4, "none")), concordat.ErrNotFound)
+	must(t, db.SetAskStanding(ctx, want[1].Job, true))
+	want[1].Standing = true
+	wantErr(t, db.SetAskStanding(ctx, concordat.JobID{9}, true), concordat.ErrNotFound)
+	got, err := db.Asks(ctx, "t1")
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	one, err := db.Ask(ctx, want[1].Job)
+	must(t, err)
+	if d := cmp.Diff(want[1], one); d != "" {
+		t.Error(d)
+	}
+	must(t, db.DeleteTask(ctx, "t1"))
+	_, err = db.Ask(ctx, want[0].Job)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+func testExposures(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	digest := func(ns ...byte) (out []store.Digest) {
+		for _, n := range ns {
+			out = append(out, store.Digest{n})
+		}
+		return out
+	}
+	for i, c := range []struct {
+		site    concordat.SiteID
+		form    string
+		digests []store.Digest
+		want    []bool
+	}{
+		{"north", "a/1", digest(1, 2, 2), []bool{false, false, false}},
+		{"north", "a/1", digest(2, 1), []bool{false, false}},
+		{"north", "a/2", digest(1, 3, 2), []bool{true, false, true}},
+		{"north", "a/1", digest(3, 1), []bool{true, false}},
+		{"south", "a/2", digest(1, 2, 3), []bool{false, false, false}},
+		{"south", "a/2", nil, []bool{}},
+	} {
+		got, err := db.Expose(ctx, c.site, c.form, c.digests)
+		must(t, err)
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("call %d: %s", i, d)
+		}
+	}
+	n, err := db.Exposures(ctx)
+	must(t, err)
+	if n["north"] != 3 || n["south"] != 3 || len(n) != 2 {
+		t.Errorf("got %v", n)
+	}
+	_, err = db.Expose(ctx, "", "a/1", digest(1))
+	wantErr(t, err, concordat.ErrInvalid)
+}
+
+func testStanding(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1", "t2")
+	want := store.Standing{Task: "t1", Scheme: "natural@0123456789abcdef", Made: start, Sentences: []concordat.Sentence{
+		{Span: concordat.Span{Start: 5, End: 150}, Fingerprint: concordat.FingerprintOf([concordat.Bands]uint32{1, 2, 3, 4, 1 << 19}), Gate: 26, Section: -1},
+		{Span: concordat.Span{Start: 100, End: 400}, Gate: 0, Section: -1},
+	}}
+	must(t, db.PutStanding(ctx, store.Standing{Task: "t1", Scheme: "x@1", Made: start}))
+	must(t, db.PutStanding(ctx, want))
+	must(t, db.PutStanding(ctx, store.Standing{Task: "t2", Made: start}))
+	wantErr(t, db.PutStanding(ctx, store.Standing{Task: "none"}), concordat.ErrNotFound)
+	got, err := db.Standing(ctx, "t1")
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	must(t, db.EndStanding(ctx, "t2"))
+	wantErr(t, db.EndStanding(ctx, "t2"), concordat.ErrNotFound)
+	ids, err := db.StandingTasks(ctx)
+	must(t, err)
+	if len(ids) != 1 || ids[0] != "t1" {
+		t.Errorf("got %v", ids)
+	}
+
+	alert := store.Alert{Task: "t1", At: c.now(), Source: concordat.Ref{Site: "north", Library: "l", Document: "d"}, Title: "A\x00title", Author: "w", Contact: "c",
+		Level: concordat.ShowMetadata, Sentences: 3, Words: "words", Spans: []concordat.Span{{Start: 1, End: 9}}}
+	seq, err := db.PutAlert(ctx, alert)
+	must(t, err)
+	if seq != 1 {
+		t.Errorf("got number %d", seq)
+	}
+	alert.Sentences = 4
+	if seq, err = db.PutAlert(ctx, alert); err != nil || seq != 0 {
+		t.Errorf("the same again: %d, %v", seq, err)
+	}
+	other := alert
+	other.Source.Document = ""
+	_, err = db.PutAlert(ctx, other)
+	must(t, err)
+	other.Task = "none"
+	_, err = db.PutAlert(ctx, other)
+	wantErr(t, err, concordat.ErrNotFound)
+	as, err := db.Alerts(ctx, 0, 1)
+	must(t, err)
+	alert.Seq, alert.Title = 1, "A\uFFFDtitle"
+	if d := cmp.Diff([]store.Alert{alert}, as); d != "" {
+		t.Error(d)
+	}
+	as, err = db.Alerts(ctx, 1, 0)
+	must(t, err)
+	if len(as) != 1 || as[0].Source.Document != "" {
+		t.Errorf("got %+v", as)
+	}
+	must(t, db.DeleteTask(ctx, "t1"))
+	if as, err = db.Alerts(ctx, 0, 0); err != nil || len(as) != 0 {
+		t.Errorf("after the task is gone: %+v, %v", as, err)
+	}
+}
+
+func testMirrors(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	key := store.MirrorKey{Site: "north", Library: "l", Epoch: epoch}
+	_, err := db.Mirror(ctx, key)
+	wantErr(t, err, concordat.ErrNotFound)
+	m := store.Mirror{MirrorKey: key, Scheme: "x@1", Cursor: []byte{1, 2}, Synced: start}
+	doc := func(n int) store.MirrorDocument {
+		return store.MirrorDocument{ID: concordat.DocumentID(fmt.Sprintf("d%02d", n)), Title: "t", Author: "a", Contact: "c", Date: start, Sentences: n}
+	}
+	must(t, db.PutMirror(ctx, m, []store.MirrorDocument{doc(1), doc(2), doc(3)}, nil))
+	m.Cursor, m.Complete = []byte{3}, true
+	changed := doc(2)
+	changed.Sentences = 10
+	must(t, db.PutMirror(ctx, m, []store.MirrorDocument{changed, doc(4)}, []concordat.DocumentID{"d01", "none"}))
+	second := m
+	second.Epoch.Number++
+	must(t, db.PutMirror(ctx, second, []store.MirrorDocument{doc(1)}, nil))
+	got, err := db.Mirror(ctx, key)
+	must(t, err)
+	m.Documents, m.Sentences = 3, 17
+	if d := cmp.Diff(m, got); d != "" {
+		t.Error(d)
+	}
+	ds, err := db.MirrorDocuments(ctx, key, "d02", 1)
+	must(t, err)
+	if d := cmp.Diff([]store.MirrorDocument{doc(3)}, ds); d != "" {
+		t.Error(d)
+	}
+	one, err := db.MirrorDocument(ctx, key, "d02")
+	must(t, err)
+	if one != changed {
+		t.Errorf("got %+v", one)
+	}
+	_, err = db.MirrorDocument(ctx, key, "d01")
+	wantErr(t, err, concordat.ErrNotFound)
+	at := start.Add(time.Hour)
+	must(t, db.WithdrawMirrors(ctx, "north", "l", at))
+	must(t, db.WithdrawMirrors(ctx, "north", "l", at.Add(time.Hour)))
+	ms, err := db.Mirrors(ctx)
+	must(t, err)
+	if len(ms) != 2 || !ms[0].Withdrawn.Equal(at) || !ms[1].Withdrawn.Equal(at) {
+		t.Errorf("got %+v", ms)
+	}
+	must(t, db.DeleteMirror(ctx, key))
+	must(t, db.DeleteMirror(ctx, key))
+	if ds, err = db.MirrorDocuments(ctx, key, "", 0); err != nil || len(ds) != 0 {
+		t.Errorf("got %v, %v", ds, err)
+	}
+	if ms, err = db.Mirrors(ctx); err != nil || len(ms) != 1 || ms[0].Documents != 1 {
+		t.Errorf("got %+v, %v", ms, err)
+	}
+	wantErr(t, db.PutMirror(ctx, store.Mirror{}, nil, nil), concordat.ErrInvalid)
+}

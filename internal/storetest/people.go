@@ -1,0 +1,299 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/store"
+)
+
+func account(name string, r store.Role) store.Account {
+	return store.Account{Name: name, Title: "Person " + name, Role: r, Password: "$argon2id$" + name, Created: start}
+}
+
+func testAccounts(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	ada := account("ada", store.RoleOfficer)
+	must(t, db.CreateAccount(ctx, ada))
+	wantErr(t, db.CreateAccount(ctx, ada), concordat.ErrExists)
+	wantErr(t, db.CreateAccount(ctx, account("", store.RoleOfficer)), concordat.ErrInvalid)
+	wantErr(t, db.CreateAccount(ctx, account("eve", "queen")), concordat.ErrInvalid)
+	bo := account("波", store.RoleAuditor)
+	must(t, db.CreateAccount(ctx, bo))
+	all, err := db.Accounts(ctx)
+	must(t, err)
+	if d := cmp.Diff([]store.Account{ada, bo}, all); d != "" {
+		t.Error(d)
+	}
+	_, err = db.Account(ctx, "nobody")
+	wantErr(t, err, concordat.ErrNotFound)
+	wantErr(t, db.UpdateAccount(ctx, account("nobody", store.RoleOfficer)), concordat.ErrNotFound)
+
+	session := func() error {
+		_, err := db.Token(ctx, "secret", store.PurposeSession)
+		return err
+	}
+	signIn := func() {
+		t.Helper()
+		must(t, db.PutToken(ctx, "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start, Expires: start.Add(time.Hour)}))
+		must(t, session())
+	}
+	signIn()
+	ada.Title = "Ada L."
+	must(t, db.UpdateAccount(ctx, ada)) // a title changes nothing about who it is
+	must(t, session())
+	for _, change := range []func(){
+		func() { ada.Password = "other" },
+		func() { ada.Role = store.RoleAuditor },
+		func() { ada.Disabled = true },
+	} {
+		change()
+		must(t, db.UpdateAccount(ctx, ada))
+		wantErr(t, session(), concordat.ErrNotFound)
+		signIn()
+	}
+	got, err := db.Account(ctx, "ada")
+	must(t, err)
+	if d := cmp.Diff(ada, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func testTokens(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	want := store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start, Expires: start.Add(time.Hour)}
+	must(t, db.PutToken(ctx, "one", want))
+	got, err := db.Token(ctx, "one", store.PurposeSession)
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	_, err = db.Token(ctx, "one", store.PurposeFirst) // good for one thing only
+	wantErr(t, err, concordat.ErrNotFound)
+	_, err = db.Token(ctx, "two", store.PurposeSession)
+	wantErr(t, err, concordat.ErrNotFound)
+	c.move(time.Hour)
+	_, err = db.Token(ctx, "one", store.PurposeSession)
+	wantErr(t, err, concordat.ErrNotFound)
+	must(t, db.DeleteToken(ctx, "one"))
+	must(t, db.DeleteToken(ctx, "one"))
+}
+
+func testAPITokens(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	want := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: start, Expires: start.Add(48 * time.Hour), Name: "Moodle <1>", Scopes: []string{"read", "check"}}
+	must(t, db.PutToken(ctx, "one", want))
+	must(t, db.PutToken(ctx, "bos", store.Token{Purpose: store.PurposeAPI, Account: "bo", Made: start, Expires: start.Add(48 * time.Hour)}))
+	c.move(90 * time.Minute)
+	want.Used = c.now().Truncate(time.Hour)
+	got, err := db.UseToken(ctx, "one", store.PurposeAPI)
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	ids, all, err := db.Tokens(ctx, "ada", store.PurposeAPI)
+	must(t, err)
+	if d := cmp.Diff([]store.Token{want}, all); d != "" || len(ids) != 1 || len(ids[0]) != 32 {
+		t.Error(d, ids)
+	}
+	must(t, db.RevokeToken(ctx, "bo", ids[0])) // not bo's
+	_, err = db.UseToken(ctx, "one", store.PurposeAPI)
+	must(t, err)
+	must(t, db.RevokeToken(ctx, "ada", ids[0]))
+	_, err = db.UseToken(ctx, "one", store.PurposeAPI)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+func testOnce(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	begin := func(account, request, want string, fault error) {
+		t.Helper()
+		got, err := db.BeginOnce(ctx, account, "key", request)
+		if !errors.Is(err, fault) || got != want {
+			t.Errorf("got %q, %v; want %q, %v", got, err, want, fault)
+		}
+	}
+	begin("ada", "r1", "", nil)
+	begin("ada", "r1", "", concordat.ErrUnavailable)
+	begin("bo", "r1", "", nil)
+	must(t, db.EndOnce(ctx, "ada", "key", "answer"))
+	begin("ada", "r1", "answer", nil)
+	begin("ada", "r2", "", concordat.ErrInvalid)
+	must(t, db.EndOnce(ctx, "bo", "key", "")) // it failed
+	begin("bo", "r2", "", nil)
+	c.move(25 * time.Hour)
+	begin("ada", "r2", "", nil)
+}
+
+func testJoinAccount(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	must(t, db.CreateAccount(ctx, account("ada", store.RoleOfficer)))
+	gone := account("bo", store.RoleOfficer)
+	gone.Disabled = true
+	must(t, db.CreateAccount(ctx, gone))
+	put := func(secret, name string, purpose store.Purpose) {
+		t.Helper()
+		must(t, db.PutToken(ctx, secret, store.Token{Purpose: purpose, Account: name, Made: start, Expires: start.Add(time.Hour)}))
+	}
+	put("session", "ada", store.PurposeSession)
+	put("link", "ada", store.PurposeJoin)
+	put("other", "ada", store.PurposeJoin)
+	put("disabled", "bo", store.PurposeJoin)
+	for _, secret := range []string{"guess", "session", "disabled"} {
+		_, err := db.JoinAccount(ctx, secret, "new")
+		wantErr(t, err, concordat.ErrNotFound)
+	}
+	got, err := db.JoinAccount(ctx, "link", "new")
+	must(t, err)
+	want := account("ada", store.RoleOfficer)
+	want.Password = "new"
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for _, secret := range []string{"link", "other"} {
+		_, err := db.JoinAccount(ctx, secret, "newer")
+		wantErr(t, err, concordat.ErrNotFound)
+	}
+	_, err = db.Token(ctx, "session", store.PurposeSession)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+func testFirstAccount(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	link := func(secret string) {
+		t.Helper()
+		must(t, db.PutToken(ctx, secret, store.Token{Purpose: store.PurposeFirst, Made: c.now(), Expires: c.now().Add(time.Hour)}))
+	}
+	wantErr(t, db.FirstAccount(ctx, "guess", account("eve", "")), concordat.ErrNotFound)
+	link("late")
+	c.move(time.Hour)
+	wantErr(t, db.FirstAccount(ctx, "late", account("eve", "")), concordat.ErrNotFound)
+	link("link")
+	link("other")
+	wantErr(t, db.FirstAccount(ctx, "link", account("", "")), concordat.ErrInvalid)
+	must(t, db.FirstAccount(ctx, "link", account("ada", store.RoleSubmitter)))
+	got, err := db.Account(ctx, "ada")
+	must(t, err)
+	if got.Role != store.RoleAdministrator {
+		t.Errorf("role %s", got.Role)
+	}
+	wantErr(t, db.FirstAccount(ctx, "link", account("eve", "")), concordat.ErrNotFound)
+	wantErr(t, db.FirstAccount(ctx, "other", account("eve", "")), concordat.ErrExists)
+}
+
+func testTaskOwner(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	for _, id := range []concordat.TaskID{"a1", "b1", "a2"} {
+		one := task(id)
+		one.Owner, one.Batch = string(id[:1]), "batch"
+		must(t, db.CreateTask(ctx, one))
+	}
+	ids := func(ts []store.Task, err error) (out []concordat.TaskID) {
+		t.Helper()
+		must(t, err)
+		for _, x := range ts {
+			if x.Batch != "batch" || x.Owner != string(x.ID[:1]) {
+				t.Errorf("task %+v", x)
+			}
+			out = append(out, x.ID)
+		}
+		return out
+	}
+	if got := ids(db.OwnTasks(ctx, "a", 0, 0)); !cmp.Equal(got, []concordat.TaskID{"a2", "a1"}) {
+		t.Errorf("got %v", got)
+	}
+	if got := ids(db.OwnTasks(ctx, "a", 3, 5)); !cmp.Equal(got, []concordat.TaskID{"a1"}) {
+		t.Errorf("got %v", got)
+	}
+	if got := ids(db.OwnTasks(ctx, "nobody", 0, 0)); got != nil {
+		t.Errorf("got %v", got)
+	}
+	claim(t, db, "w", "a1")
+	last, err := db.Task(ctx, "a2")
+	must(t, err)
+	if queued, running, err := db.Ahead(ctx, last); queued != 1 || running != 1 || err != nil {
+		t.Errorf("ahead %d, %d, %v", queued, running, err)
+	}
+}
+
+func testTaskCancel(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1", "t2")
+	must(t, db.CancelTask(ctx, "t2", "by ada"))
+	t1 := claim(t, db, "w", "t1")
+	noClaim(t, db)
+	must(t, db.CancelTask(ctx, "t1", "by ada"))
+	wantErr(t, db.FinishTask(ctx, t1, concordat.TaskDone, ""), store.ErrLease)
+	for _, id := range []concordat.TaskID{"t1", "t2"} {
+		got, err := db.Task(ctx, id)
+		must(t, err)
+		if got.State != concordat.TaskFailed || got.Cause != "by ada" || !got.Finished.Equal(c.now()) {
+			t.Errorf("got %+v", got)
+		}
+	}
+	must(t, db.CancelTask(ctx, "t1", "again"))
+	if got, _ := db.Task(ctx, "t1"); got.Cause != "by ada" {
+		t.Errorf("an ended task changed: %+v", got)
+	}
+	wantErr(t, db.CancelTask(ctx, "none", ""), concordat.ErrNotFound)
+}
+
+func testTaskReclaim(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1", "t2")
+	claim(t, db, "w1", "t1")
+	claim(t, db, "w2", "t2")
+	noClaim(t, db)
+	must(t, db.ReclaimTasks(ctx, "w1"))
+	claim(t, db, "w1", "t1")
+	noClaim(t, db)
+}
+
+func testReviews(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1", "t2")
+	var want []store.Review
+	for _, r := range []store.Review{
+		{At: start, By: "ada", Kind: store.ReviewRules, Data: []byte(`{"exclude_quotes":true}`)},
+		{At: start.Add(time.Second), By: "波", Kind: store.ReviewComment, Text: "well\x00 quoted"},
+	} {
+		got, err := db.AppendReview(ctx, "t1", r)
+		must(t, err)
+		want = append(want, got)
+	}
+	if want[0].Seq != 1 || want[1].Seq != 2 || want[1].Text != "well\uFFFD quoted" || string(want[1].Data) != "null" {
+		t.Errorf("got %+v", want)
+	}
+	got, err := db.Reviews(ctx, "t1")
+	must(t, err)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if got, err := db.Reviews(ctx, "t2"); got != nil || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+	_, err = db.AppendReview(ctx, "none", store.Review{Kind: store.ReviewComment})
+	wantErr(t, err, concordat.ErrNotFound)
+	_, err = db.AppendReview(ctx, "t1", store.Review{Kind: "song"})
+	wantErr(t, err, concordat.ErrInvalid)
+	_, err = db.AppendReview(ctx, "t1", store.Review{Kind: store.ReviewRules, Data: []byte("{")})
+	wantErr(t, err, concordat.ErrInvalid)
+	must(t, db.DeleteTask(ctx, "t1"))
+	if got, err := db.Reviews(ctx, "t1"); got != nil || err != nil {
+		t.Errorf("reviews of a deleted task: %v, %v", got, err)
+	}
+}

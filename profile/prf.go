@@ -1,0 +1,41 @@
+package profile
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/dchest/siphash"
+)
+
+// prfName is part of the digest of keyed schemes.
+const prfName = "features siphash-2-4/1"
+
+// prf replaces each feature by a pseudo-random function of it: SipHash-2-4 (Aumasson and Bernstein
+// 2012) with 128 bits derived from the scheme's key. The secrecy of keyed fingerprints rests on it
+// alone: the hash functions of a sketch are made for speed, and their seeds could be found from
+// fingerprints of known text.
+type prf struct{ k0, k1 uint64 }
+
+// newPRF returns the function of a key, nil for the empty one.
+func newPRF(key []byte) *prf {
+	if len(key) == 0 {
+		return nil
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("concordat/profile/features/1\x00"))
+	sum := mac.Sum(nil)
+	return &prf{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
+}
+
+// apply changes features in place; equal ones stay equal.
+func (p *prf) apply(features []uint64) {
+	if p == nil {
+		return
+	}
+	var b [8]byte
+	for i, f := range features {
+		binary.LittleEndian.PutUint64(b[:], f)
+		features[i] = siphash.Hash(p.k0, p.k1, b[:])
+	}
+}

@@ -1,0 +1,104 @@
+package profile
+
+import (
+	"unicode"
+
+	"concordat"
+)
+
+// Short pieces are compared on request, by their grams.
+const (
+	// shortBelow is the number of folded characters below which a paragraph is a short piece: what the
+	// natural packing takes for one block's least length. From segment.Natural.Short characters on it
+	// has a fingerprint as well.
+	shortBelow = 40
+	// longestTitle bounds the title that is a short piece, in folded characters.
+	longestTitle = 200
+	// leastLetters is the least number of characters, leastWords that of letters among them, of a piece
+	// that can be told from any other: dates and page numbers have none.
+	leastLetters = 4
+	leastWords   = 3
+	// mostShort bounds the short pieces of a document: a list of words is no set of headings.
+	mostShort = 2000
+)
+
+// short returns the short pieces of the text that is split, those of excluded sections left out.
+func (s *scratch) short(sections []concordat.Section, excluded []bool) []concordat.ShortPiece {
+	out := []concordat.ShortPiece{}
+	t := &s.text
+	for _, p := range t.Paragraphs {
+		chars := 0
+		for i := p.First; i < p.Last; i++ {
+			chars += t.Sentences[i].Chars
+		}
+		if chars < leastLetters || chars >= shortBelow || len(out) == mostShort {
+			continue
+		}
+		first, last := &t.Sentences[p.First], &t.Sentences[p.Last-1]
+		span := concordat.Span{Start: first.Span.Start, End: last.Span.End}
+		if left(span.Start, sections, excluded) {
+			continue
+		}
+		if letters := s.letters(first.First, last.Last); telling(letters) {
+			out = append(out, concordat.ShortPiece{Span: span, Letters: letters, Text: span.In(t.Source)})
+		}
+	}
+	return out
+}
+
+// title returns the title as a short piece, if it can be one. It splits anew: what was split before
+// is gone.
+func (s *scratch) title(title string) ([]concordat.ShortPiece, error) {
+	if title == "" || len(title) > 8*longestTitle {
+		return nil, nil
+	}
+	if err := s.text.Split(title); err != nil {
+		return nil, err
+	}
+	if n := s.text.Chars(); n < leastLetters || n > longestTitle {
+		return nil, nil
+	}
+	letters := s.letters(0, len(s.text.Words))
+	if !telling(letters) {
+		return nil, nil
+	}
+	return []concordat.ShortPiece{{Letters: letters, Text: title}}, nil
+}
+
+// letters returns the folded letters of words first to last-1 without spaces.
+func (s *scratch) letters(first, last int) string {
+	if first >= last {
+		return ""
+	}
+	norm := s.text.Norm[s.text.Words[first].NormStart:s.text.Words[last-1].NormEnd]
+	out := make([]byte, 0, len(norm))
+	for _, c := range norm {
+		if c != ' ' {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// telling reports whether letters are more than a number.
+func telling(letters string) bool {
+	n := 0
+	for _, r := range letters {
+		if unicode.IsLetter(r) {
+			if n++; n == leastWords {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// left reports whether a place lies in a section that is left out.
+func left(at int, sections []concordat.Section, excluded []bool) bool {
+	for i := range sections {
+		if sections[i].Span.Start <= at && at < sections[i].Span.End {
+			return excluded[i]
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// SourceDate is what is known of the age of a source.
+type SourceDate struct {
+	Source concordat.Ref        `json:"source"`
+	Date   concordat.Date       `json:"date,omitempty"` // when the document is from; empty: unknown
+	By     concordat.DateOrigin `json:"by,omitempty"`
+	Added  time.Time            `json:"added,omitzero"` // when it came into its library, which is no date of it
+}
+
+// aged is a source of one passage with its age.
+type aged struct {
+	ref concordat.Ref
+	age *concordat.Age
+}
+
+// markOldest marks, among the sources of one passage, those that no other is certainly older than.
+// One dated document alone is not marked: there is nothing to compare it with.
+func markOldest(all []aged) {
+	known := map[concordat.Ref]bool{}
+	for _, d := range all {
+		if d.age.Date != "" {
+			known[d.ref] = true
+		}
+	}
+	for _, d := range all {
+		d.age.Oldest = d.age.Date != "" && len(known) > 1
+		for _, e := range all {
+			if e.age.Date.Before(d.age.Date) {
+				d.age.Oldest = false
+				break
+			}
+		}
+	}
+}
+
+// ages returns what the findings know of the age of each source.
+func (b *builder) ages() map[concordat.Ref]concordat.Age {
+	out := make(map[concordat.Ref]concordat.Age, len(b.f.Dates))
+	for _, d := range b.f.Dates {
+		if d.Date.Validate() != nil {
+			d.Date = ""
+		}
+		out[d.Source] = concordat.Age{Date: d.Date, By: d.By, Added: d.Added, Later: b.f.Dated.Before(d.Date)}
+	}
+	return out
+}
+
+// DateWords says the age of a source: its date and where that comes from, or that it is unknown,
+// and when it came into its library.
+func (l Language) DateWords(d concordat.Age) string {
+	var parts []string
+	switch {
+	case d.Date == "":
+		parts = append(parts, l.Say("date unknown"))
+	case d.By == concordat.DateOfFile:
+		parts = append(parts, l.Say("dated %s by its file", d.Date))
+	default:
+		parts = append(parts, l.Say("dated %s", d.Date))
+	}
+	if !d.Added.IsZero() {
+		parts = append(parts, l.Say("added %s", d.Added.UTC().Format(time.DateOnly)))
+	}
+	if d.Later {
+		parts = append(parts, l.Say("later than the checked text"))
+	}
+	if d.Oldest {
+		parts = append(parts, l.Say("oldest known"))
+	}
+	return strings.Join(parts, l.Say(", "))
+}

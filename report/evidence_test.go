@@ -1,0 +1,177 @@
+package report_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+)
+
+// passageOf makes a literal passage of a text in a document.
+func passageOf(text, part, document string) concordat.Passage {
+	at := strings.Index(text, part)
+	return concordat.Passage{Span: concordat.Span{Start: at, End: at + len(part)}, Kind: concordat.KindVerbatim, Similarity: 1, Text: part,
+		SourceSpan: concordat.Span{End: len(part)}, Source: concordat.Ref{Site: "s", Library: "l", Document: concordat.DocumentID(document)}}
+}
+
+func dated(document string, d concordat.Date) report.SourceDate {
+	return report.SourceDate{Source: concordat.Ref{Site: "s", Library: "l", Document: concordat.DocumentID(document)}, Date: d, By: concordat.DateGiven}
+}
+
+func TestOldestSource(t *testing.T) {
+	text := "Every well that is dug on one side of the border lowers the water on the other side."
+	for _, c := range []struct {
+		dates map[string]concordat.Date
+		want  string // documents marked, in order of name
+	}{
+		{map[string]concordat.Date{"a": "2019", "b": "2001-05", "c": ""}, "b"},
+		{map[string]concordat.Date{"a": "2019", "b": "2019-03", "c": "2020"}, "a b"}, // 2019 may be before or after March
+		{map[string]concordat.Date{"a": "2019", "b": "2019", "c": "2019"}, "a b c"},
+		{map[string]concordat.Date{"a": "2019", "b": "", "c": ""}, ""}, // nothing to compare it with
+		{map[string]concordat.Date{"a": "", "b": "", "c": ""}, ""},
+		{map[string]concordat.Date{"a": "2019-99", "b": "2018", "c": "2017"}, "c"}, // no date at all
+	} {
+		f := &report.Findings{Submission: concordat.Document{Text: text}}
+		for _, name := range []string{"c", "a", "b"} {
+			f.Passages = append(f.Passages, passageOf(text, text, name))
+			f.Dates = append(f.Dates, dated(name, c.dates[name]))
+		}
+		r := report.Build(f, report.Rules{})
+		var got []string
+		for _, s := range r.Evidence[0].Sources {
+			if s.Oldest {
+				got = append(got, string(s.Document))
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v: oldest %q, want %q", c.dates, got, c.want)
+		}
+	}
+	// Two pieces of one document are one document.
+	f := &report.Findings{Submission: concordat.Document{Text: text}, Dates: []report.SourceDate{dated("a", "2019")}}
+	f.Passages = []concordat.Passage{passageOf(text, text, "a"), passageOf(text, "Every well", "a")}
+	if r := report.Build(f, report.Rules{}); r.Evidence[0].Sources[0].Oldest {
+		t.Error("a document is older than itself")
+	}
+}
+
+func TestShortTextsByRules(t *testing.T) {
+	text := "Introduction\n\nGovernance of wells\n\nReferences\n\n" + strings.Repeat("Own words of this text about something else. ", 4)
+	ref := func(lib string) concordat.Ref {
+		return concordat.Ref{Site: "s", Library: concordat.LibraryID(lib), Document: "d"}
+	}
+	at := func(s string) concordat.Span {
+		i := strings.Index(text, s)
+		return concordat.Span{Start: i, End: i + len(s)}
+	}
+	f := &report.Findings{Submission: concordat.Document{Text: text}, Short: &report.ShortFindings{Threshold: 0.5,
+		Pieces: []report.ShortPiece{{Text: "A title"}, {Span: at("Introduction"), Text: "Introduction"}, {Span: at("Governance of wells"), Text: "Governance of wells"}},
+		Matches: []report.ShortMatch{{Piece: 1, Source: ref("a"), Similarity: 1, Documents: 500}, {Piece: 2, Source: ref("b"), Similarity: 0.8, Documents: 1},
+			{Piece: 2, Source: ref("a"), Similarity: 1, Documents: 1}, {Piece: 0, Source: ref("a"), Similarity: 1, Documents: 2}, {Piece: 9, Source: ref("a")}}}}
+	figures := func(r report.Rules) [4]int {
+		s := report.Build(f, r).Short
+		return [4]int{s.Asked, s.Found, s.Common, s.Excluded}
+	}
+	for name, c := range map[string]struct {
+		rules report.Rules
+		want  [4]int
+	}{
+		"none":           {report.Rules{}, [4]int{3, 2, 1, 0}},
+		"nothing common": {report.Rules{CommonAbove: -1}, [4]int{3, 3, 0, 0}},
+		"one source":     {report.Rules{ExcludeSources: []concordat.Ref{ref("a")}}, [4]int{3, 1, 0, 2}},
+		"a template":     {report.Rules{ExcludeTemplate: []string{"Governance of wells\nA title\nName:"}}, [4]int{3, 0, 1, 2}},
+		"in other words": {report.Rules{ExcludeTemplate: []string{"Of governance of wells"}}, [4]int{3, 2, 1, 0}},
+		"taken out":      {report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: at("Governance of wells")}}}, [4]int{3, 1, 1, 1}},
+	} {
+		if got := figures(c.rules); got != c.want {
+			t.Errorf("%s: asked, found, common, excluded %v, want %v", name, got, c.want)
+		}
+	}
+	if r := report.Build(f, report.Rules{}); r.Scores.Found != 0 || r.Short.Pieces[2].Sources[0].Source != ref("a") {
+		t.Errorf("scores %+v, sources %+v", r.Scores, r.Short.Pieces[2].Sources)
+	}
+}
+
+// Registered wording gives no score, whatever stands between its lines; short lines of it only where
+// they stand alone; and a rule takes it back.
+func TestRegisteredTemplates(t *testing.T) {
+	form := "Application form\n\n1. Aims\n\nI declare that I have written this work myself and have used no other sources than those named."
+	text := "Application form\n\n1. Aims\n\nOur aims are to measure wells and to name aims that nobody else has named before.\n\nI declare that I have written this work myself and have used no other sources than those named."
+	f := &report.Findings{Submission: concordat.Document{Text: text}, Templates: []report.Template{{Site: "s", Library: "l", Name: "form", Text: form}},
+		Passages: []concordat.Passage{passageOf(text, text, "d")}}
+	r := report.Build(f, report.Rules{})
+	left := strings.Join(texts(text, coveredOf(r)), "|")
+	if strings.Trim(left, "|.\n ")+"." != "Our aims are to measure wells and to name aims that nobody else has named before." {
+		t.Errorf("counted %q, want what is between", left)
+	}
+	if all := report.Build(f, report.Rules{CountTemplates: true}); all.Scores.Covered != 1 || all.Scores.Template != 0 || r.Scores.Template == 0 {
+		t.Errorf("counted: %+v, not counted: %+v", all.Scores, r.Scores)
+	}
+	f.Passages = []concordat.Passage{passageOf(text, "I declare that I have written this work myself and have used no other sources than those named.", "d")}
+	if e := report.Build(f, report.Rules{}).Evidence[0]; e.Kind != concordat.KindTemplate || e.Excluded != concordat.ExcludedTemplate {
+		t.Errorf("kind %s, excluded %s, want template", e.Kind, e.Excluded)
+	}
+}
+
+func coveredOf(r *report.Report) []concordat.Span {
+	var out []concordat.Span
+	for _, s := range r.Covered {
+		out = append(out, s.Span)
+	}
+	return out
+}
+
+// A conclusion claims no more than the table behind it, and nothing where nothing was compared.
+func TestConclusion(t *testing.T) {
+	text := strings.Repeat("Some words of a text that can be compared with others. ", 10)
+	at := func(share float64) *report.Report {
+		f := &report.Findings{Submission: concordat.Document{Text: text}}
+		if n := int(share * float64(len(text))); n > 0 {
+			f.Passages = []concordat.Passage{passageOf(text, text[:n], "d")}
+		}
+		return report.Build(f, report.Rules{})
+	}
+	if c := report.Build(&report.Findings{}, report.Rules{}).Conclusion(); c != "" {
+		t.Errorf("of nothing: %q", c)
+	}
+	if c := at(0.05).Conclusion(); !strings.Contains(c, "no proof of originality") {
+		t.Error(c)
+	}
+	if c := at(0.15).Conclusion(); !strings.Contains(c, "7 of 1\u202f780") || !strings.Contains(c, "at least 122 times") {
+		t.Error(c)
+	}
+	if c := at(0.5).Conclusion(); !strings.Contains(c, "4 of 1\u202f780") || !strings.Contains(c, "reached 30 %") {
+		t.Error(c)
+	}
+	for _, r := range report.Calibration() {
+		if r.Third > r.Tenth || r.Tenth > r.Documents {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Whatever brackets and marks a text holds, recognising quotations and citations ends and stays within it.
+func TestMarksAtRandom(t *testing.T) {
+	pieces := []string{"“", "”", "‘", "’", "「", "」", "『", "』", "《", "》", "(", ")", "（", "）", "[", "]", "［", "〔", "'", "\"", "Smith", "王明", " ", ", ", "，", "2020", "[3]", "\n", "\n\n", "> ", "　　", "参考文献", "注释", "① ", "and", "等", "."}
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 11))
+		var b strings.Builder
+		for range rnd.IntN(200) {
+			b.WriteString(pieces[rnd.IntN(len(pieces))])
+		}
+		text := b.String()
+		f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{{Span: concordat.Span{Start: 1, End: len(text)}, Source: concordat.Ref{Site: "s"}}}}
+		r := report.Build(f, report.Rules{ExcludeQuotes: true, ExcludeCitations: true, ExcludeBibliography: true})
+		for _, all := range [][]concordat.Span{r.Quotes, r.Citations, r.References} {
+			end := 0
+			for _, s := range all {
+				if s.Start < end || s.End <= s.Start || s.End > len(text) {
+					t.Fatalf("seed %d: spans %v of %d bytes", seed, all, len(text))
+				}
+				end = s.End
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package report_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+)
+
+// spoken are the functions whose string arguments are words of a report, by the place of the first.
+var spoken = map[string]int{"Say": 0, "say": 0, "note": 0, "heading": 0, "caption": 0, "paragraph": 0, "Plural": 2, "row": 1, "withoutScore": 1}
+
+// said returns every English text that the packages say by a literal.
+func said(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("html/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, path := range append(files, more...) {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name := ""
+			switch fun := call.Fun.(type) {
+			case *ast.SelectorExpr:
+				name = fun.Sel.Name
+			case *ast.Ident:
+				name = fun.Name
+			}
+			from, ok := spoken[name]
+			if !ok {
+				return true
+			}
+			for i, a := range call.Args {
+				lit, ok := a.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING || i < from || (name == "Say" || name == "say" || name == "note") && i > 0 {
+					continue
+				}
+				s, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name == "heading" && strings.HasSuffix(s, "-h") || s == "" || name == "Plural" && i == 1 || name == "row" && i > 3 {
+					continue
+				}
+				out = append(out, s)
+			}
+			return true
+		})
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func TestEveryMessageIsTranslated(t *testing.T) {
+	zh := report.Messages(report.Chinese)
+	for _, s := range said(t) {
+		if _, ok := zh[s]; !ok && regexp.MustCompile(`[A-Za-z]{2}`).MatchString(regexp.MustCompile(`%\S`).ReplaceAllString(s, "")) {
+			t.Errorf("no translation of %q", s)
+		}
+	}
+	verbs := regexp.MustCompile(`%(?:\[[0-9]+\])?[-+0-9.]*[a-zA-Z%]|\{[a-z0-9]+\}`)
+	index := regexp.MustCompile(`\[[0-9]+\]`)
+	for en, s := range zh {
+		a, b := verbs.FindAllString(en, -1), verbs.FindAllString(index.ReplaceAllString(s, ""), -1)
+		slices.Sort(a)
+		slices.Sort(b)
+		if !slices.Equal(a, b) {
+			t.Errorf("%q has %v, its translation %q has %v", en, a, s, b)
+		}
+	}
+}
+
+// everything returns a report in which every part has something to say.
+func everything(t *testing.T) *report.Report {
+	f := load(t, "chinese")
+	ref := f.Passages[0].Source
+	day := time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)
+	f.Dated = "2010"
+	for i, p := range f.Passages {
+		f.Dates = append(f.Dates, report.SourceDate{Source: p.Source, Date: concordat.Date(strconv.Itoa(2015 + i)), By: concordat.DateOfFile, Added: day})
+	}
+	f.Templates = []report.Template{{Site: ref.Site, Library: ref.Library, Name: "表", Text: "在此基础上，本项目进一步研究查询过程的审计机制"}}
+	f.Passages = append(f.Passages, concordat.Passage{Span: spanOf(t, f, "在此基础上，本项目进一步研究查询过程的审计机制"), Source: ref, Kind: concordat.KindSummary, Similarity: 0.5},
+		concordat.Passage{Span: spanOf(t, f, "本项目的特色在于把数据主权放在首位"), Source: ref, Kind: concordat.KindParaphrase, Similarity: 0.8, Documents: 50})
+	f.Short = &report.ShortFindings{Threshold: 0.6, Unindexed: 2, Capped: 1, Pieces: []report.ShortPiece{{Text: "标题"}, {Text: "一、立项依据", Span: spanOf(t, f, "一、立项依据")}, {Text: "无"}},
+		Matches: []report.ShortMatch{{Piece: 0, Source: ref, Title: "题", Text: "标题", Similarity: 1, Documents: 1}, {Piece: 1, Source: ref, Text: "立项依据", Similarity: 0.7, Documents: 99}}}
+	f.Consulted = append(f.Consulted, concordat.Consulted{Site: "远", Library: "库", Asked: 3, Err: "超时"}, concordat.Consulted{Site: "近", Library: "库", Asked: 3, Answered: 2, Capped: 2, Missing: []concordat.ShardID{"1"}})
+	f.Skipped = append(f.Skipped, concordat.Skipped{Span: spanOf(t, f, "使每一次查询"), Reason: concordat.SkipFeatures})
+	f.Signatures = []report.Signature{{Site: "远", Over: "1", Key: "2", Value: []byte{1}}}
+	r := report.Build(f, report.Rules{MinCharacters: 3, MinSourceShare: 0.001, ExcludeKinds: []concordat.Kind{concordat.KindSummary},
+		ExcludePassages: []report.ExcludedPassage{{Span: concordat.Span{Start: 3, End: 30}, Comment: "例"}}})
+	r.Language = report.Chinese
+	return r
+}
+
+func spanOf(t *testing.T, f *report.Findings, phrase string) concordat.Span {
+	t.Helper()
+	at := strings.Index(f.Submission.Text, phrase)
+	if at < 0 {
+		t.Fatalf("no %s in the text", phrase)
+	}
+	return concordat.Span{Start: at, End: at + len(phrase)}
+}
+
+// A report in Chinese holds no English words but names and those of its document.
+func TestReportInChinese(t *testing.T) {
+	r := everything(t)
+	var text, summary, page bytes.Buffer
+	for _, err := range []error{report.WriteText(&text, r), report.WriteSummary(&summary, r), html.Write(&page, r)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain := assets.ReplaceAllString(page.String(), "")
+	tags := regexp.MustCompile(`<[^>]*>`)
+	labels := regexp.MustCompile(`(?:aria-label|title|data-[a-z]+)="([^"]*)"`)
+	for _, m := range labels.FindAllStringSubmatch(plain, -1) {
+		summary.WriteString(m[1] + "\n")
+	}
+	known := regexp.MustCompile(`(?i)concordat|json|sha-256|unicode|utc|esc\b|\{[ekn]\}|natural@[0-9a-f]+|[0-9a-f]{16,}|task-\d|costa|measuring together|water policy|\[J\]|\[M\]|nbsp|quot|report verify|reindex|text_layer|DOI|\b[np]\b|\br\b|\bs\b`)
+	english := regexp.MustCompile(`[A-Za-z]{2,}[A-Za-z ]*`)
+	for name, s := range map[string]string{"text": text.String(), "summary": summary.String(), "page": tags.ReplaceAllString(plain, " ")} {
+		for _, w := range english.FindAllString(known.ReplaceAllString(s, " "), -1) {
+			t.Errorf("the %s says %q in English", name, w)
+		}
+	}
+}
+
+func TestParseLanguage(t *testing.T) {
+	for tag, want := range map[string]report.Language{"": report.English, "en": report.English, "en-GB": report.English, "zh": report.Chinese, "zh-CN": report.Chinese, "zh_Hans": report.Chinese} {
+		if got, err := report.ParseLanguage(tag); err != nil || got != want {
+			t.Errorf("%q: %v %v, want %v", tag, got, err, want)
+		}
+	}
+	if _, err := report.ParseLanguage("fr"); err == nil {
+		t.Error("fr is taken")
+	}
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// jsonPartnerLine is what a line of consulted has of a partner's library besides.
+type jsonPartnerLine struct {
+	Level    concordat.Show    `json:"level,omitempty"`
+	Reason   concordat.Reason  `json:"reason,omitempty"`
+	Epoch    string            `json:"epoch,omitempty"`
+	Unready  float64           `json:"unready,omitempty"`
+	Withheld int               `json:"withheld,omitempty"`
+	Exposed  concordat.Exposed `json:"exposed,omitzero"`
+	Shown    concordat.Shown   `json:"shown,omitzero"`
+	Mirror   time.Time         `json:"mirror,omitzero"`
+	Standing bool              `json:"standing,omitempty"`
+}
+
+func partnerLine(c concordat.Consulted) jsonPartnerLine {
+	return jsonPartnerLine{c.Level, c.Reason, c.Epoch, round(c.Unready), c.Withheld, c.Exposed, c.Shown, c.Mirror, c.Standing}
+}
+
+type jsonDisclosure struct {
+	Source   concordat.Ref    `json:"source"`
+	Level    concordat.Show   `json:"level"`
+	State    string           `json:"state"`
+	Words    string           `json:"words,omitempty"`
+	Reason   string           `json:"reason,omitempty"`
+	Contact  string           `json:"contact,omitempty"`
+	Asked    time.Time        `json:"asked"`
+	Changed  time.Time        `json:"changed"`
+	Until    time.Time        `json:"until,omitzero"`
+	Passages []concordat.Span `json:"passages"`
+}
+
+// addPartners writes what partners told besides passages.
+func (r *Report) addPartners(j *jsonReport, count *Counter) {
+	j.Partners = r.Partners
+	for _, s := range r.Statements { // null is no bytes
+		s.Request, s.Payload, s.Signature = append([]byte{}, s.Request...), append([]byte{}, s.Payload...), append([]byte{}, s.Signature...)
+		j.Statements = append(j.Statements, s)
+	}
+	for _, d := range r.Disclosures {
+		x := jsonDisclosure{d.Source, d.Level, d.State, d.Words, d.Reason, d.Contact, d.Asked, d.Changed, d.Until, []concordat.Span{}}
+		for _, p := range d.Passages {
+			x.Passages = append(x.Passages, count.Points(clip(r.Submission.Text, p.Span)))
+		}
+		j.Disclosures = append(j.Disclosures, x)
+	}
+}
+
+// sharedOf returns the SharedWords of all parts of a source.
+func (r *Report) sharedOf(parts []concordat.Passage) string {
+	var out []string
+	for _, p := range parts {
+		if s := SharedWords(r.Submission.Text, p); s != "" {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, "\n[…]\n")
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"concordat"
+)
+
+// ShortFindings are what a check found of the pieces that are too short for fingerprints: titles,
+// headings, answers. They are compared on request, and are no part of the scores.
+type ShortFindings struct {
+	Threshold float64      `json:"threshold"` // least similarity, above 0 to 1
+	Pieces    []ShortPiece `json:"pieces"`    // what was asked: the title first, then in text order
+	Unindexed int          `json:"unindexed,omitempty"`
+	Capped    int          `json:"capped,omitempty"` // pieces for which not everything alike was measured
+	Matches   []ShortMatch `json:"matches"`          // in any order
+}
+
+// ShortPiece is a piece of the submission. A zero Span is its title.
+type ShortPiece struct {
+	Span concordat.Span `json:"span"` // bytes of the submission's text
+	Text string         `json:"text"`
+}
+
+// ShortMatch is a piece of a source that is like one of the submission.
+type ShortMatch struct {
+	Piece      int            `json:"piece"` // index into Pieces
+	Source     concordat.Ref  `json:"source"`
+	Title      string         `json:"title"`       // of the source
+	SourceSpan concordat.Span `json:"source_span"` // bytes of the source's text; zero: its title
+	Text       string         `json:"text"`        // as the source has it
+	Similarity float64        `json:"similarity"`  // exact Jaccard similarity of their grams, 0 to 1
+	Documents  int            `json:"documents"`   // that hold the source's piece, of whatever library
+}
+
+// ShortTexts are the short pieces of a report, with a figure of their own.
+type ShortTexts struct {
+	Threshold float64
+	Asked     int // pieces compared
+	Found     int // of which stand in a source that counts
+	Common    int // of which are wording that many documents share
+	Excluded  int // of which a rule takes out
+	Unindexed int // documents of the libraries that could not be compared: add them again or reindex
+	Capped    int
+	Pieces    []ShortEvidence // those found, in text order
+}
+
+// ShortEvidence is one short piece with its sources, the most similar first.
+type ShortEvidence struct {
+	ShortPiece
+	Sources  []ShortSource
+	Excluded concordat.Exclusion // why it does not count; empty: it counts
+}
+
+// ShortSource is a document that holds a piece like it.
+type ShortSource struct {
+	ShortMatch
+	concordat.Age
+	Excluded concordat.Exclusion
+}
+
+// Share returns Found over Asked, 0 to 1; 0 if nothing was asked.
+func (s *ShortTexts) Share() float64 {
+	if s.Asked == 0 {
+		return 0
+	}
+	return float64(s.Found) / float64(s.Asked)
+}
+
+// short sees the short findings through the rules.
+func (b *builder) short() *ShortTexts {
+	f := b.f.Short
+	if f == nil {
+		return nil
+	}
+	out := &ShortTexts{Threshold: f.Threshold, Asked: len(f.Pieces), Unindexed: f.Unindexed, Capped: f.Capped}
+	of := make([][]ShortSource, len(f.Pieces))
+	for _, m := range f.Matches {
+		if m.Piece < 0 || m.Piece >= len(of) {
+			continue
+		}
+		s := ShortSource{ShortMatch: m, Age: b.dates[m.Source]}
+		switch {
+		case b.sources.has(m.Source):
+			s.Excluded = concordat.ExcludedSource
+		case b.common > 0 && m.Documents > b.common:
+			s.Excluded = concordat.ExcludedCommon
+		}
+		of[m.Piece] = append(of[m.Piece], s)
+	}
+	for i, sources := range of {
+		if len(sources) == 0 {
+			continue
+		}
+		out.add(b.shortEvidence(f.Pieces[i], sources))
+	}
+	return out
+}
+
+func (s *ShortTexts) add(e ShortEvidence) {
+	switch e.Excluded {
+	case "":
+		s.Found++
+	case concordat.ExcludedCommon:
+		s.Common++
+	default:
+		s.Excluded++
+	}
+	s.Pieces = append(s.Pieces, e)
+}
+
+func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEvidence {
+	slices.SortStableFunc(sources, func(x, y ShortSource) int {
+		return cmp.Or(cmp.Compare(boolInt(x.Excluded != ""), boolInt(y.Excluded != "")), cmp.Compare(y.Similarity, x.Similarity),
+			compareRefs(x.Source, y.Source), bySpan(x.SourceSpan, y.SourceSpan), strings.Compare(x.Text, y.Text))
+	})
+	e := ShortEvidence{ShortPiece: p, Sources: sources, Excluded: sources[0].Excluded}
+	if slices.ContainsFunc(sources, func(s ShortSource) bool { return s.Excluded == concordat.ExcludedCommon }) {
+		// A variant that few documents hold says nothing where the wording itself is common.
+		e.Excluded = concordat.ExcludedCommon
+	}
+	if s := clip(b.text, p.Span); e.Excluded == "" && s.Len() > 0 && b.count.sum(spans{s}.without(b.masked)) == 0 {
+		e.Excluded = b.reason(spans{s})
+	}
+	if e.Excluded == "" && p.Span.Len() == 0 && b.givenLine(p.Text) {
+		e.Excluded = concordat.ExcludedTemplate
+	}
+	all := make([]aged, len(e.Sources))
+	for i := range e.Sources {
+		all[i] = aged{e.Sources[i].Source, &e.Sources[i].Age}
+	}
+	markOldest(all)
+	return e
+}
+
+// shortStatement says what of the short texts was compared and found; nothing where they were not asked.
+func (r *Report) shortStatement() []string {
+	s, l := r.Short, r.Language
+	if s == nil {
+		return nil
+	}
+	out := []string{l.Say("Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares.",
+		Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
+	if s.Common+s.Excluded > 0 {
+		out = append(out, l.Say("Of the short texts, %s found as common wording and %s taken out by rules do not count.", Thousands(s.Common), Thousands(s.Excluded)))
+	}
+	if s.Unindexed > 0 {
+		out = append(out, l.Say("The short texts of %s are not indexed and were not compared; concordat reindex notes them.", l.Plural(s.Unindexed, "document", "documents")))
+	}
+	if s.Capped > 0 {
+		out = append(out, l.Say("For %s not everything alike was measured.", l.Plural(s.Capped, "short text", "short texts")))
+	}
+	return out
+}
+
+// ShortCloseness says the similarity of two short texts in one of the four steps. It is the exact
+// Jaccard similarity of their grams, in which one changed letter counts two or three times.
+func (l Language) ShortCloseness(similarity float64) string {
+	switch {
+	case similarity >= 1:
+		return l.Say("identical")
+	case similarity >= 0.8:
+		return l.Say("nearly identical")
+	case similarity >= 0.65:
+		return l.Say("strongly similar")
+	}
+	return l.Say("similar")
+}

@@ -1,0 +1,60 @@
+package screen
+
+import (
+	"math"
+	"slices"
+	"unicode"
+)
+
+// Grams is the set of the grams of a short text as hashes, ascending: its runs of one and two
+// letters where it has letters of a script that writes words with few characters (Chinese,
+// Japanese), else its runs of two and three. The k-th occurrence of a gram is a member of its own,
+// so that repeats count.
+type Grams []uint64
+
+var (
+	denseGrams  = ShortOptions{Grams: []int{1, 2}}
+	sparseGrams = ShortOptions{Grams: []int{2, 3}}
+)
+
+// GramsOf returns the grams of a text, as [Letters] gives it.
+func GramsOf(letters string) Grams {
+	o := sparseGrams
+	for _, r := range letters {
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+			o = denseGrams
+			break
+		}
+	}
+	grams := (&Short{o: o}).cut(letters).grams
+	slices.Sort(grams)
+	return grams
+}
+
+// Jaccard returns |g∩h| / |g∪h|, 0 to 1; 0 if one is empty.
+func (g Grams) Jaccard(h Grams) float64 {
+	common := 0
+	for i, j := 0, 0; i < len(g) && j < len(h); {
+		switch {
+		case g[i] < h[j]:
+			i++
+		case g[i] > h[j]:
+			j++
+		default:
+			common, i, j = common+1, i+1, j+1
+		}
+	}
+	if common == 0 {
+		return 0
+	}
+	return float64(common) / float64(len(g)+len(h)-common)
+}
+
+// Bounds returns what a set with Jaccard similarity of at least threshold, above 0 to 1, to g must
+// have: least members in common with g (|g∩h| ≥ t·|g∪h| ≥ t·|g|; Chaudhuri, Ganti and Kaushik 2006), and
+// low to high members of its own.
+func (g Grams) Bounds(threshold float64) (least, low, high int) {
+	// A hair below, so that rounding never raises what must be shared.
+	least = int(math.Ceil(threshold*float64(len(g)) - 1e-9))
+	return least, least, int(float64(len(g))/threshold + 1e-9)
+}

@@ -1,0 +1,81 @@
+package segment
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"concordat/spaced"
+)
+
+// splitApart is Split for a text with runs of words written apart: the text with these joined is split,
+// and everything found gets its place in the original.
+func (t *Text) splitApart(text string, runs []spaced.Run) error {
+	var joined strings.Builder
+	var blocks []replaced
+	from := 0
+	for _, r := range runs {
+		joined.WriteString(text[from:r.Start])
+		blocks = append(blocks, replaced{joined.Len(), joined.Len() + len(r.Joined), r})
+		joined.WriteString(r.Joined)
+		from = r.End
+	}
+	joined.WriteString(text[from:])
+	if err := t.split(joined.String()); err != nil {
+		return err
+	}
+	m := mapper{text: text, blocks: blocks}
+	for i := range t.Words {
+		w := &t.Words[i]
+		w.Start, w.End = int32(m.begin(int(w.Start))), int32(m.end(int(w.End)))
+	}
+	m.next, m.shift = 0, 0
+	for i := range t.Sentences {
+		s := &t.Sentences[i].Span
+		s.Start, s.End = m.begin(s.Start), m.end(s.End)
+	}
+	t.Source = text
+	return nil
+}
+
+// replaced is a run and where it stands in the joined text.
+type replaced struct {
+	from, to int
+	run      spaced.Run
+}
+
+// mapper gives bytes of the joined text their place in the original. It is asked in rising order.
+type mapper struct {
+	text   string
+	blocks []replaced
+	next   int // first block that may hold the byte asked for
+	shift  int // what the blocks before it are longer in the original
+}
+
+// begin is where the character at byte at of the joined text begins.
+func (m *mapper) begin(at int) int {
+	for m.next < len(m.blocks) && m.blocks[m.next].to <= at {
+		b := &m.blocks[m.next]
+		m.shift = b.run.End - b.to
+		m.next++
+	}
+	if m.next < len(m.blocks) && m.blocks[m.next].from <= at {
+		b := &m.blocks[m.next]
+		return b.run.At[at-b.from]
+	}
+	return at + m.shift
+}
+
+// end is where the character before byte at of the joined text ends.
+func (m *mapper) end(at int) int {
+	if at == 0 {
+		return 0
+	}
+	next, shift := m.next, m.shift
+	defer func() { m.next, m.shift = next, shift }() // the next word may begin before this one's end
+	last := m.begin(at - 1)
+	if m.next < len(m.blocks) && m.blocks[m.next].from <= at-1 { // inside a run At has the character
+		_, size := utf8.DecodeRuneInString(m.text[last:])
+		return last + size
+	}
+	return last + 1
+}

@@ -1,0 +1,123 @@
+//go:build unix
+
+package site_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/internal/corpora"
+	"concordat/site"
+	"concordat/store"
+)
+
+func processCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// benchDocuments returns documents of real text with about n sentences in all.
+func benchDocuments(b *testing.B, p interface {
+	ForIndex(concordat.Document) (*concordat.Profile, error)
+}, n int) (in []site.Incoming, sentences int) {
+	b.Helper()
+	for i, d := range corpora.Reviews(b, n) {
+		got, err := p.ForIndex(concordat.Document{ID: "d", Text: d.Text})
+		must(b, err)
+		in = append(in, site.Incoming{ID: concordat.DocumentID(strconv.Itoa(i)), Title: d.Title, Text: d.Text})
+		if sentences += len(got.Indexed); sentences >= n {
+			return in, sentences
+		}
+	}
+	return in, sentences
+}
+
+// benchSentences is the size of the library, CONCORDAT_BENCH_SENTENCES or 100,000.
+func benchSentences(b *testing.B) int {
+	b.Helper()
+	n, err := strconv.Atoi(os.Getenv("CONCORDAT_BENCH_SENTENCES"))
+	if err != nil {
+		return 100_000
+	}
+	return n
+}
+
+// BenchmarkCatchUp fills the set of an epoch with a whole library of real text: what a rotation costs.
+func BenchmarkCatchUp(b *testing.B) {
+	o := newOwner(b, "theses")
+	in, sentences := benchDocuments(b, profiler(b), benchSentences(b))
+	must(b, o.Ingest(b.Context(), "theses", docs(in...), func(site.Ingested) error { return nil }))
+	_, err := o.Share(b.Context(), store.Share{Library: "theses", Partner: "north", Rule: store.ShareRule{Level: concordat.ShowMetadata}})
+	must(b, err)
+	number := uint32(1)
+	for b.Loop() {
+		b.StopTimer()
+		number++
+		dir := b.TempDir()
+		set := o.newSet(b, concordat.Epoch{Federation: "bench", Number: number})
+		shard := openShard(b, dir, set.Profiler)
+		set.Index = shard
+		must(b, o.UseEpochs(b.Context(), set))
+		b.StartTimer()
+		began := processCPU()
+		must(b, o.CatchUp(b.Context()))
+		b.ReportMetric(float64(sentences)/(processCPU()-began).Seconds(), "sentences/cpu-s")
+		b.StopTimer()
+		must(b, shard.Close())
+		b.ReportMetric(float64(folderBytes(b, dir))/float64(sentences), "disk-B/sentence")
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(sentences), "sentences")
+}
+
+func folderBytes(b *testing.B, dir string) (n int64) {
+	b.Helper()
+	must(b, filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		n += info.Size()
+		return err
+	}))
+	return n
+}
+
+// BenchmarkAnswer answers asks of 200 sentences, half of which are in the library, against a library
+// of real text.
+func BenchmarkAnswer(b *testing.B) {
+	o := newOwner(b, "theses")
+	in, _ := benchDocuments(b, profiler(b), benchSentences(b)+200)
+	text := ""
+	held := len(in) * 9 / 10
+	for i := 0; len(o.ask(b, text+".", concordat.ShowMetadata, "theses").Sentences) < 200; i++ {
+		text += in[i*37%held].Text + "\n\n" + in[held+i%(len(in)-held)].Text + "\n\n"
+	}
+	must(b, o.Ingest(b.Context(), "theses", docs(in[:held]...), func(site.Ingested) error { return nil }))
+	unlimited := store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}
+	o.share(b, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Limits: unlimited})
+	a := o.ask(b, text, concordat.ShowMetadata, "theses")
+	a.Sentences = a.Sentences[:200]
+	hits, n := 0, 0
+	o.answer(b, "north", a)
+	began := processCPU()
+	for b.Loop() {
+		n++
+		next := *a
+		copy(next.Job[4:], fmt.Sprint(n))
+		tell := o.answer(b, "north", &next)
+		hits = len(tell.Hits)
+	}
+	b.ReportMetric(float64((processCPU()-began).Milliseconds())/float64(n), "cpu-ms/ask")
+	b.ReportMetric(float64(hits), "hits")
+}

@@ -1,0 +1,134 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"concordat"
+)
+
+// Boilerplate is a sentence that several documents of a library hold.
+type Boilerplate struct {
+	Documents int                  `json:"documents"`
+	AtLeast   bool                 `json:"at_least,omitempty"` // some documents may not have been counted
+	Text      string               `json:"text"`
+	Example   concordat.DocumentID `json:"example"` // the first document that holds it
+}
+
+// BoilerplateOptions say what is listed.
+type BoilerplateOptions struct {
+	Least    int            // fewest documents; 0: 3
+	Most     int            // most sentences; 0: 50
+	Progress func(done int) // told how many documents are read; may be nil
+}
+
+// countWindow is the number of sentences after which what was seen rarely is forgotten.
+const countWindow = 1_000_000
+
+// Boilerplate returns the sentences that stand in several documents of a library, most documents
+// first, then in order of the text. It reads every document once. Sentences are equal if their
+// fingerprints are.
+//
+// Counting is lossy (Manku and Motwani 2002, section 4.2): after each million sentences those are
+// forgotten that cannot have been in more documents than there were millions, so that memory stays
+// bounded; in libraries of up to a million sentences every count is exact.
+func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o BoilerplateOptions) ([]Boilerplate, error) {
+	if _, err := s.o.Store.Library(ctx, lib); err != nil {
+		return nil, fmt.Errorf("library %s: %w", lib, err)
+	}
+	c := &counter{seen: map[concordat.Fingerprint]*counted{}, window: countWindow}
+	done := 0
+	for after := concordat.DocumentID(""); ; {
+		rows, err := s.o.Store.Documents(ctx, lib, after, deletePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			d, err := s.o.Index.Document(ctx, s.ref(lib, row.ID))
+			if errors.Is(err, concordat.ErrNotFound) {
+				continue // deleted meanwhile
+			}
+			if err != nil {
+				return nil, err
+			}
+			p, err := s.o.Profiler.ForIndex(*d)
+			if err != nil {
+				return nil, err
+			}
+			c.add(p)
+			if done++; o.Progress != nil {
+				o.Progress(done)
+			}
+		}
+		if len(rows) < deletePage {
+			return c.most(cmp.Or(o.Least, 3), cmp.Or(o.Most, 50)), nil
+		}
+		after = rows[len(rows)-1].ID
+	}
+}
+
+// counter counts the documents that hold each sentence.
+type counter struct {
+	seen      map[concordat.Fingerprint]*counted
+	sentences int
+	buckets   int // windows that are over
+	window    int
+}
+
+type counted struct {
+	documents int
+	missed    int // most documents that may have held it before it was first, or again, seen
+	text      string
+	example   concordat.DocumentID
+	last      concordat.DocumentID
+}
+
+// longestExample bounds the text that is kept of a sentence, in bytes.
+const longestExample = 1000
+
+func (c *counter) add(p *concordat.Profile) {
+	for _, x := range p.Indexed {
+		if c.sentences++; c.sentences%c.window == 0 {
+			c.forget()
+		}
+		k := c.seen[x.Fingerprint]
+		if k == nil {
+			text := x.Span.In(p.Document.Text)
+			if len(text) > longestExample {
+				text = text[:longestExample]
+			}
+			k = &counted{missed: c.buckets, text: strings.Clone(strings.ToValidUTF8(text, "")), example: p.Document.ID}
+			c.seen[x.Fingerprint] = k
+		} else if k.last == p.Document.ID {
+			continue
+		}
+		k.documents++
+		k.last = p.Document.ID
+	}
+}
+
+func (c *counter) forget() {
+	c.buckets++
+	for f, k := range c.seen {
+		if k.documents+k.missed <= c.buckets {
+			delete(c.seen, f)
+		}
+	}
+}
+
+func (c *counter) most(least, most int) []Boilerplate {
+	var out []Boilerplate
+	for _, k := range c.seen {
+		if k.documents >= least {
+			out = append(out, Boilerplate{k.documents, k.missed > 0, k.text, k.example})
+		}
+	}
+	slices.SortFunc(out, func(a, b Boilerplate) int {
+		return cmp.Or(cmp.Compare(b.Documents, a.Documents), cmp.Compare(a.Text, b.Text))
+	})
+	return out[:min(len(out), most)]
+}

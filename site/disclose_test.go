@@ -1,0 +1,434 @@
+package site_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/align"
+	"concordat/site"
+	"concordat/store"
+)
+
+// long is a document with the given passage between units of other text on either side.
+func long(passage string, around int) string {
+	filler := func(side string) string {
+		var b strings.Builder
+		for i := range around {
+			fmt.Fprintf(&b, "On the %s side, paragraph number %d%d treats of matters %d that concern nobody but archivist number %d of the office. ", side, i, i, i*7, i*13)
+		}
+		return b.String()
+	}
+	return filler("left") + passage + filler("right")
+}
+
+// told asks about the text at level metadata and returns the one document that is named.
+func (o *owner) told(t testing.TB, from concordat.SiteID, text string, lib concordat.LibraryID) (*concordat.Ask, concordat.DocumentTell, []int) {
+	t.Helper()
+	a := o.ask(t, text, concordat.ShowPassage, lib)
+	tell := o.answer(t, from, a)
+	if len(tell.Documents) != 1 {
+		t.Fatalf("got %+v, want one document", tell)
+	}
+	var ordinals []int
+	for _, h := range tell.Hits {
+		ordinals = append(ordinals, h.Ordinal)
+	}
+	slices.Sort(ordinals)
+	return a, tell.Documents[0], slices.Compact(ordinals)
+}
+
+func (o *owner) outline(t testing.TB, from concordat.SiteID, a *concordat.Ask, of ...concordat.OutlineOf) []concordat.Outline {
+	t.Helper()
+	got, err := o.AnswerOutline(t.Context(), from, &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: of})
+	must(t, err)
+	return got.Documents
+}
+
+var passage = river + winter + garden + harbour
+
+func TestOutline(t *testing.T) {
+	for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
+		t.Run(form, func(t *testing.T) {
+			o := newOwner(t, "theses")
+			text := long(passage, 60)
+			o.add(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Text: text})
+			o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: form})
+			a, d, ordinals := o.told(t, "north", passage, "theses")
+			if d.Outline != form {
+				t.Errorf("the outline is told to be %q", d.Outline)
+			}
+			out := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals},
+				concordat.OutlineOf{Handle: concordat.Handle{1}, Ordinals: ordinals}, concordat.OutlineOf{Handle: d.Handle, Ordinals: []int{0, 1, 99999, -1}})
+			if r := out[1].Refusal; r == nil || r.Reason != concordat.ReasonUnknown {
+				t.Errorf("a handle that was never told: %+v", out[1])
+			}
+			if r := out[2].Refusal; r == nil || r.Reason != concordat.ReasonUnknown {
+				t.Errorf("sentences that were never told: %+v", out[2])
+			}
+			got := out[0]
+			if got.Refusal != nil || got.Form != form || got.Length != len(text) {
+				t.Fatalf("got %+v", got)
+			}
+			start, end := strings.Index(text, passage), strings.Index(text, passage)+len(passage)
+			before, after := 0, 0
+			for _, u := range got.Units {
+				if u.Span.End <= start {
+					before++
+				}
+				if u.Span.Start >= end {
+					after++
+				}
+				if form == concordat.OutlineWords && u.Fingerprint != (concordat.Fingerprint{}) || form == concordat.OutlineFingerprints && (u.Words != nil || u.Features == 0) {
+					t.Errorf("unit %+v is in two forms", u)
+				}
+			}
+			if before > 20 || after > 20 || before < 18 || after < 18 {
+				t.Errorf("%d units before and %d after the passage are shown, want 20 at most", before, after)
+			}
+			// The other sketch of the same text is refused, by whatever name the text goes.
+			other := map[string]string{concordat.OutlineWords: concordat.OutlineFingerprints, concordat.OutlineFingerprints: concordat.OutlineWords}[form]
+			o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: other})
+			again := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
+			if again.Refusal == nil || again.Refusal.Reason != concordat.ReasonLevel {
+				t.Errorf("two sketches of one text are shown: %+v", again)
+			}
+			must(t, o.DeleteDocuments(t.Context(), "theses", "a"))
+			o.add(t, "theses", site.Incoming{ID: "copy", Text: text})
+			a, d, ordinals = o.told(t, "north", passage, "theses")
+			if again = o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]; again.Refusal == nil {
+				t.Error("two sketches of one text are shown under two names")
+			}
+			if gone := o.outline(t, "north", a, concordat.OutlineOf{Handle: got.Handle, Ordinals: ordinals})[0]; gone.Refusal == nil {
+				t.Error("a deleted document is shown")
+			}
+		})
+	}
+}
+
+// A sentence whose fingerprint was sent to the partner in a question of ours is left out of an
+// outline in words, and the other way round.
+func TestOneSketchInBothDirections(t *testing.T) {
+	o := newOwner(t, "theses")
+	text := long(passage, 40)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords})
+	form := "fingerprints " + testEpoch.String() + " " + string(o.keyed.Scheme())
+	sent := func(sentence string) bool {
+		t.Helper()
+		withheld, err := o.store.Expose(t.Context(), "north", form, []store.Digest{site.SentenceDigest(sentence)})
+		must(t, err)
+		return !withheld[0]
+	}
+	if !sent(strings.TrimSpace(winter)) {
+		t.Fatal("a sentence that nobody was shown is withheld")
+	}
+	a, d, ordinals := o.told(t, "north", passage, "theses")
+	out := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
+	if out.Refusal != nil {
+		t.Fatalf("got %+v", out)
+	}
+	covered := func(sentence string) bool {
+		at := strings.Index(text, sentence)
+		return slices.ContainsFunc(out.Units, func(u concordat.OutlineUnit) bool {
+			return u.Span.Overlaps(concordat.Span{Start: at + 1, End: at + len(sentence) - 2})
+		})
+	}
+	if covered(winter) || !covered(river) || !covered(garden) {
+		t.Errorf("covered: %v, %v, %v; want only the sentences that were not sent", covered(winter), covered(river), covered(garden))
+	}
+	if sent(strings.TrimSpace(garden)) {
+		t.Error("the fingerprint of a sentence is sent to a partner that has its words")
+	}
+}
+
+// An asker aligns its text with the outline and gets the exact edges from the edge round, which
+// shows nothing away from the matches.
+func TestOutlineAligns(t *testing.T) {
+	o := newOwner(t, "theses")
+	text := long(passage+mill+bridge+school, 60)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords})
+	sub := "An introduction of its own stands before what was taken from elsewhere, in words that nobody else has used. " + passage + mill + bridge + school
+	a, d, ordinals := o.told(t, "north", sub, "theses")
+	out := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
+	theirs := align.Sketch{Bits: out.Bits}
+	for _, u := range out.Units {
+		theirs.Units = append(theirs.Units, align.SketchUnit{Ordinal: u.Ordinal, Span: u.Span, Chars: u.Chars, Words: u.Words})
+	}
+	prepared := align.Prepare(sub)
+	mine, err := prepared.Sketch(key("sketch of "+testEpoch.String()), out.Bits)
+	must(t, err)
+	left, err := mine.Text()
+	must(t, err)
+	right, err := theirs.Text()
+	must(t, err)
+	literal := align.Literal(left, right, align.Options{})
+	if len(literal) != 1 {
+		t.Fatalf("got %d literal passages, want 1", len(literal))
+	}
+	edges, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Spans: []concordat.Span{literal[0].B}})
+	must(t, err)
+	order, err := prepared.Order(key("sketch of "+testEpoch.String()), literal[0].A)
+	must(t, err)
+	copies, err := align.Copies(order, align.Order{Spans: edges.Passages[0].Spans, Words: edges.Passages[0].Words}, align.Options{})
+	must(t, err)
+	want := strings.TrimRight(passage+mill+bridge+school, ". ") // from a word to a word
+	if len(copies) != 1 || copies[0].A.In(sub) != want || copies[0].B.In(text) != want {
+		t.Errorf("got copies %+v", copies)
+	}
+	all, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Spans: []concordat.Span{{Start: 0, End: len(text)}}})
+	must(t, err)
+	at := strings.Index(text, want)
+	spans := all.Passages[0].Spans
+	if first, last := spans[0].Start, spans[len(spans)-1].End; at-first > 4*260 || last-at-len(want) > 4*260 || first >= at {
+		t.Errorf("the order of words is shown from %d to %d, the passage is %d to %d", first, last, at, at+len(want))
+	}
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords, NoEdges: true})
+	_, err = o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Spans: []concordat.Span{literal[0].B}})
+	refused(t, err, concordat.ReasonLevel)
+}
+
+func (o *owner) revealAsk(a *concordat.Ask, d concordat.DocumentTell, level concordat.Show, text, mine, theirs string) *concordat.RevealAsk {
+	at := strings.Index(text, theirs)
+	return &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Level: level,
+		Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: at, End: at + len(theirs)}, Text: mine}}}
+}
+
+// TestTemplateAttack is D3: a partner that knows a sentence but for a word fills the blank again and
+// again. No reply holds a word that it did not send, each filling costs, and a heap of fillings at
+// once is refused.
+func TestTemplateAttack(t *testing.T) {
+	o := newOwner(t, "theses")
+	secret := "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
+	text := long(secret+river, 30)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	rule := store.ShareRule{Level: concordat.ShowOverlap, Matches: 1, Limits: store.Limits{Sentences: -1, Burst: -1, Opened: 8}}
+	o.share(t, "theses", "north", rule)
+	fillings := []string{"aspirin", "morphine", "penicillin", "quinine", "laudanum", "colchicine", "digitalis", "arsenic", "brandy", "water"}
+	opened := 0
+	for _, f := range fillings {
+		guess := strings.Replace(secret, "colchicine", f, 1)
+		a, d, _ := o.told(t, "north", guess, "theses")
+		r, err := o.AnswerReveal(t.Context(), "north", o.revealAsk(a, d, concordat.ShowOverlap, text, guess, secret))
+		if err != nil {
+			refused(t, err, concordat.ReasonBudget)
+			continue
+		}
+		opened++
+		if r.State != concordat.DisclosureGranted || r.Passages[0].Text != "" {
+			t.Errorf("%s: got %+v", f, r)
+		}
+		var shown []string
+		for _, sp := range r.Passages[0].Shared {
+			shown = append(shown, sp.In(guess))
+		}
+		b, err := json.Marshal(r)
+		must(t, err)
+		if all := strings.Join(shown, " "); strings.Contains(all, f) != (f == "colchicine") || f != "colchicine" && strings.Contains(string(b), "colchicine") {
+			t.Errorf("%s: the reply tells %q, %s", f, shown, b)
+		}
+	}
+	if opened != 8 {
+		t.Errorf("%d fillings were opened, the document's budget is 8", opened)
+	}
+	o.share(t, "theses", "south", rule)
+	heap := strings.Replace(secret, "colchicine", strings.Join(append(fillings, fillings...), " "), 1)
+	a, d, _ := o.told(t, "south", strings.Replace(secret, "colchicine", "aspirin", 1), "theses")
+	_, err := o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text, heap+heap, secret))
+	refused(t, err, concordat.ReasonGate)
+	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowPassage, text, secret, secret))
+	refused(t, err, concordat.ReasonLevel)
+	// Text that the asker does not have is not told by asking with something else.
+	r, err := o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text, "The day was twice left in bed by him until seventeen.", secret))
+	must(t, err)
+	if len(r.Passages[0].Shared) > 0 {
+		t.Errorf("few words in common are told: %v", r.Passages[0].Shared)
+	}
+	// A sentence that matches from afar opens nothing.
+	far := ""
+	for n, words := 0, strings.Fields(secret); far == "" && n < len(words)-1; n++ {
+		words[n] = "xylophone" + words[n]
+		tell := o.answer(t, "south", o.ask(t, strings.Join(words, " "), concordat.ShowMetadata, "theses"))
+		if len(tell.Hits) > 0 && tell.Hits[0].Distance > 15 {
+			far = strings.Join(words, " ")
+		}
+	}
+	fa, fd, _ := o.told(t, "south", far, "theses")
+	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(fa, fd, concordat.ShowOverlap, text, far, secret))
+	refused(t, err, concordat.ReasonGate)
+	// Away from the matches nothing is opened.
+	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text, "paragraph number", "paragraph number 11 treats of matters 7"))
+	refused(t, err, concordat.ReasonGate)
+}
+
+// Random askers at level overlap never get a span that is not of their own text, nor words that the
+// passage does not have.
+func TestOverlapTellsOwnWordsOnly(t *testing.T) {
+	o := newOwner(t, "theses")
+	text := long(passage, 30)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap, Limits: store.Limits{Sentences: -1, Burst: -1, Opened: -1, Disclosures: -1, Characters: -1}})
+	a, d, _ := o.told(t, "north", passage, "theses")
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 40 {
+		words := strings.Fields(passage)
+		for range rng.IntN(len(words)) {
+			words[rng.IntN(len(words))] = []string{"frozen", "of", "walrus", "the", "Winter"}[rng.IntN(5)]
+		}
+		mine := strings.Join(words, " ")
+		r, err := o.AnswerReveal(t.Context(), "north", o.revealAsk(a, d, concordat.ShowOverlap, text, mine, passage))
+		must(t, err)
+		end := 0
+		for _, sp := range r.Passages[0].Shared {
+			if sp.Start < end || sp.End > len(mine) || sp.End <= sp.Start {
+				t.Fatalf("span %v of a text of %d bytes", sp, len(mine))
+			}
+			end = sp.End
+			for _, w := range strings.Fields(sp.In(mine)) {
+				if !strings.Contains(strings.ToLower(passage), strings.ToLower(strings.Trim(w, ".,"))) {
+					t.Errorf("%q is told to be in the passage", w)
+				}
+			}
+		}
+	}
+}
+
+// A passage is shown only after a person agreed, for as long as the rule says; both sides see how
+// the request stands.
+func TestApproval(t *testing.T) {
+	o := newOwner(t, "theses")
+	text := long(passage, 30)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowPassage, Approval: 48 * time.Hour, Limits: store.Limits{Opened: -1}})
+	a, d, _ := o.told(t, "north", passage, "theses")
+	q := o.revealAsk(a, d, concordat.ShowPassage, text, river+winter, river+winter)
+	q.Reason, q.Contact = "a thesis is examined", "dean@north"
+	state := func(want string) *concordat.Revealed {
+		t.Helper()
+		r, err := o.AnswerReveal(t.Context(), "north", q)
+		must(t, err)
+		if r.State != want || (len(r.Passages) > 0) != (want == concordat.DisclosureGranted) {
+			t.Fatalf("got %+v, want %s", r, want)
+		}
+		return r
+	}
+	only := func(want string) store.Disclosure {
+		t.Helper()
+		ds, err := o.Disclosures(t.Context(), want, 0)
+		must(t, err)
+		if len(ds) != 1 || ds[0].Partner != "north" || ds[0].Reason != q.Reason || ds[0].Contact != q.Contact || ds[0].Document != "a" {
+			t.Fatalf("got %+v, want one that is %s", ds, want)
+		}
+		return ds[0]
+	}
+	state(concordat.DisclosurePending)
+	state(concordat.DisclosurePending)
+	one := only(concordat.DisclosurePending)
+	if _, err := o.Withdraw(t.Context(), one.ID, "librarian", ""); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a pending request is withdrawn: %v", err)
+	}
+	_, err := o.Decide(t.Context(), one.ID, "librarian", true, "in order")
+	must(t, err)
+	if r := state(concordat.DisclosureGranted); r.Passages[0].Text != river+winter || r.Words != "in order" || !r.Until.Equal(o.clock.now().Add(48*time.Hour)) {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := o.Decide(t.Context(), one.ID, "another", false, ""); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("decided twice: %v", err)
+	}
+	_, err = o.Withdraw(t.Context(), one.ID, "librarian", "a mistake")
+	must(t, err)
+	if r := state(concordat.DisclosureWithdrawn); r.Words != "a mistake" {
+		t.Errorf("got %+v", r)
+	}
+	only(concordat.DisclosureWithdrawn)
+	notices, err := o.Outbox(t.Context(), 0)
+	must(t, err)
+	if len(notices) != 2 || notices[0].Notice.Kind != concordat.NoticeDisclosure || notices[0].Notice.Job != a.Job || notices[0].Partner != "north" {
+		t.Errorf("got notices %+v", notices)
+	}
+	// Another passage: refused. A third: nobody answers in time, and it may be asked again.
+	q.Passages[0].Span.End -= len(winter)
+	state(concordat.DisclosurePending)
+	_, err = o.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", false, "no")
+	must(t, err)
+	state(concordat.DisclosureRefused)
+	q.Passages[0].Span.End += len(winter) + len(garden)
+	q.Passages[0].Text = river + winter + garden
+	state(concordat.DisclosurePending)
+	o.clock.move(49 * time.Hour)
+	expired := only(concordat.DisclosureExpired)
+	if _, err := o.Decide(t.Context(), expired.ID, "librarian", true, ""); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("an expired request is granted: %v", err)
+	}
+	state(concordat.DisclosurePending)
+	_, err = o.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", true, "")
+	must(t, err)
+	state(concordat.DisclosureGranted)
+	o.clock.move(49 * time.Hour)
+	state(concordat.DisclosureExpired)
+	exposure, err := o.Exposure(t.Context(), "north", 10)
+	must(t, err)
+	if i := slices.IndexFunc(exposure.Sums, func(x store.ShowingSum) bool { return x.Form == store.FormPassage }); i < 0 || exposure.Sums[i].Characters != len(river+winter)+len(river+winter+garden) || exposure.Sums[i].Documents != 1 {
+		t.Errorf("got exposure %+v", exposure.Sums)
+	}
+}
+
+// Requests that were sent are kept with their state.
+func TestRequested(t *testing.T) {
+	o := newOwner(t)
+	a := &concordat.RevealAsk{Job: concordat.JobID{1}, Handle: concordat.Handle{2}, Reason: "r", Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: 1, End: 5}, Text: "mine"}}}
+	for _, state := range []string{concordat.DisclosurePending, concordat.DisclosurePending, concordat.DisclosureGranted} {
+		must(t, o.Requested(t.Context(), "north", a, &concordat.Revealed{State: state, Words: "w"}))
+		ds, err := o.Disclosures(t.Context(), "", 0)
+		must(t, err)
+		if len(ds) != 1 || ds[0].State != state || ds[0].Direction != store.DisclosureOut {
+			t.Errorf("got %+v, want one that is %s", ds, state)
+		}
+	}
+	ds, err := o.Disclosures(t.Context(), "", 0)
+	must(t, err)
+	if _, err := o.Withdraw(t.Context(), ds[0].ID, "me", ""); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a partner's grant is withdrawn here: %v", err)
+	}
+}
+
+// Concurrent outlines in two forms never both succeed.
+func TestOneSketchUnderConcurrency(t *testing.T) {
+	o := newOwner(t, "words", "prints")
+	text := long(passage, 25)
+	o.add(t, "words", site.Incoming{ID: "a", Text: text})
+	o.add(t, "prints", site.Incoming{ID: "b", Text: text})
+	o.share(t, "words", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords})
+	o.share(t, "prints", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineFingerprints})
+	var mu sync.Mutex
+	forms := map[string]bool{}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		a, d, ordinals := o.told(t, "north", passage, []concordat.LibraryID{"words", "prints"}[i%2])
+		wg.Go(func() {
+			got, err := o.AnswerOutline(context.Background(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: []concordat.OutlineOf{{Handle: d.Handle, Ordinals: ordinals}}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if got.Documents[0].Refusal == nil {
+				forms[got.Documents[0].Form] = true
+			}
+		})
+	}
+	wg.Wait()
+	if len(forms) != 1 {
+		t.Errorf("forms %v of one text were shown", forms)
+	}
+}

@@ -1,0 +1,513 @@
+package site_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"concordat"
+	"concordat/internal/indextest"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// inProcess is a site as another one in this process sees it: a concordat.Partner over an Answerer.
+type inProcess struct {
+	from concordat.SiteID
+	to   concordat.Answerer
+	id   concordat.SiteID
+}
+
+var _ concordat.Partner = inProcess{}
+
+func (l inProcess) Site() concordat.SiteID { return l.id }
+func (l inProcess) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
+	return l.to.OpenTo(ctx, l.from)
+}
+func (l inProcess) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
+	return l.to.Answer(ctx, l.from, a)
+}
+func (l inProcess) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
+	return l.to.AnswerOutline(ctx, l.from, a)
+}
+func (l inProcess) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
+	return l.to.AnswerEdges(ctx, l.from, a)
+}
+func (l inProcess) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
+	return l.to.AnswerReveal(ctx, l.from, a)
+}
+func (l inProcess) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
+	return l.to.AnswerShip(ctx, l.from, a)
+}
+func (l inProcess) Notify(ctx context.Context, n *concordat.Notice) error {
+	return l.to.Receive(ctx, l.from, n)
+}
+
+var federationEpoch = concordat.Epoch{Federation: "test", Number: 1}
+
+// member is a site of a federation in this process.
+type member struct {
+	*parts
+	id       concordat.SiteID
+	profiler *profile.Profiler
+	handles  []byte
+}
+
+// newMember makes a site whose own scheme is the federation's, so that its matches can be compared
+// with those of partners bit by bit.
+func newMember(t testing.TB, id concordat.SiteID, libraries ...concordat.LibraryID) *member {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	p := keyed(t, federationKey)
+	m := &member{id: id, profiler: p}
+	m.parts = &parts{store: db, index: &faulty{Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()}}}
+	m.Site = site.New(site.Options{ID: id, Index: m.index, Store: db, Profiler: p})
+	for _, l := range libraries {
+		if err := db.CreateLibrary(t.Context(), store.Library{ID: l, Title: string(l)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = m.UseEpochs(t.Context(), site.EpochSet{Epoch: federationEpoch, Profiler: p, Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()},
+		SketchKey: []byte("sketch key of the federation ..."), HandleKey: []byte("handle key of " + string(id) + ".................")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// share opens the member's libraries to another.
+func (m *member) share(t testing.TB, to concordat.SiteID, rule store.ShareRule, libraries ...concordat.LibraryID) {
+	t.Helper()
+	for _, l := range libraries {
+		if _, err := m.Site.Share(t.Context(), store.Share{Library: l, Partner: to, Rule: rule}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seenBy returns the member as a partner of another.
+func (m *member) seenBy(from concordat.SiteID, libraries ...concordat.LibraryID) site.PartnerLibraries {
+	return site.PartnerLibraries{Partner: inProcess{from, m.Site, m.id}, Epoch: federationEpoch, Profiler: m.profiler,
+		SketchKey: []byte("sketch key of the federation ..."), Libraries: libraries, Limit: -1}
+}
+
+// open is a rule without gates, budgets and limits.
+var openRule = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1, Closeness: concordat.Bits,
+	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}, Ship: true, Standing: true, Contact: "librarian"}
+
+// corpus makes texts that share sentences, some of them edited.
+type corpus struct {
+	rnd  *rand.Rand
+	pool [][]string
+}
+
+func newCorpus(seed uint64) *corpus {
+	c := &corpus{rnd: rand.New(rand.NewPCG(seed, 1))}
+	for range 30 {
+		var s []string
+		for range 14 + c.rnd.IntN(8) {
+			s = append(s, c.word())
+		}
+		c.pool = append(c.pool, s)
+	}
+	return c
+}
+
+func (c *corpus) word() string {
+	const syllables = "ba ce di fo gu ka le mi no pu ra se ti vo zu"
+	all := strings.Fields(syllables)
+	var b strings.Builder
+	for range 2 + c.rnd.IntN(3) {
+		b.WriteString(all[c.rnd.IntN(len(all))])
+	}
+	return b.String()
+}
+
+// text returns n paragraphs, of one or two sentences each.
+func (c *corpus) text(n int) string {
+	var b strings.Builder
+	for range n {
+		for range 1 + c.rnd.IntN(2) {
+			s := slices.Clone(c.pool[c.rnd.IntN(len(c.pool))])
+			for range c.rnd.IntN(4) { // none to three changed words
+				s[c.rnd.IntN(len(s))] = c.word()
+			}
+			line := strings.Join(s, " ")
+			b.WriteString(strings.ToUpper(line[:1]) + line[1:] + ". ")
+		}
+		b.WriteString("\n\n")
+	}
+	return b.String()
+}
+
+// federation is some members with their documents, and one big index of all of them.
+type federation struct {
+	members []*member
+	central *indextest.Oracle
+	site    map[string]concordat.SiteID // of each document's title
+}
+
+func newFederation(t *testing.T, seed uint64, rule store.ShareRule) (*federation, *corpus) {
+	c := newCorpus(seed)
+	f := &federation{site: map[string]concordat.SiteID{}}
+	for i := range 2 + c.rnd.IntN(5) {
+		f.members = append(f.members, newMember(t, concordat.SiteID(fmt.Sprintf("site%d", i)), "l", "m"))
+	}
+	p := f.members[0].profiler
+	f.central = &indextest.Oracle{Site: "central", Scheme: p.Scheme()}
+	for _, m := range f.members {
+		for i := range 3 + c.rnd.IntN(6) {
+			lib := []concordat.LibraryID{"l", "m"}[i%2]
+			title := fmt.Sprintf("%s/%s/%d", m.id, lib, i)
+			text := c.text(2 + c.rnd.IntN(6))
+			m.ingest(t, lib, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Title: title, Text: text})
+			d, err := p.ForIndex(concordat.Document{Library: "all", ID: concordat.DocumentID(title), Title: title, Text: text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.central.Put(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+			f.site[title] = m.id
+		}
+	}
+	for _, m := range f.members[1:] {
+		m.share(t, f.members[0].id, rule, "l", "m")
+	}
+	return f, c
+}
+
+func (f *federation) options(forward string) site.CheckOptions {
+	o := site.CheckOptions{Forward: forward}
+	for _, m := range f.members[1:] {
+		o.Partners = append(o.Partners, m.seenBy(f.members[0].id, "l", "m"))
+	}
+	return o
+}
+
+// pair is one match, named alike on both sides.
+type pair struct {
+	sentence          int
+	title             string
+	ordinal, distance int
+	documents         int // where distance is 0
+}
+
+func sortPairs(ps []pair) []pair {
+	slices.SortFunc(ps, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(a.sentence, b.sentence), cmp.Compare(a.title, b.title), cmp.Compare(a.ordinal, b.ordinal))
+	})
+	return ps
+}
+
+func pairOf(m concordat.Match) pair {
+	p := pair{m.Sentence, m.Title, m.Ordinal, m.Distance, m.Documents}
+	if m.Distance > 0 {
+		p.documents = 0
+	}
+	return p
+}
+
+// central returns what one big index finds within the gates.
+func (f *federation) centrally(t *testing.T, text string) (ps []pair, questions []concordat.Sentence) {
+	q, err := f.members[0].profiler.Profile(concordat.Document{Text: text}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := &concordat.Query{Scheme: q.Scheme, MaxDistance: profile.MaxGate, Probe: concordat.ProbeOne}
+	for _, s := range q.Questions() {
+		query.Fingerprints = append(query.Fingerprints, s.Fingerprint)
+	}
+	a, err := f.central.Match(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range a.Matches {
+		if m.Distance <= q.Questions()[m.Sentence].Gate {
+			ps = append(ps, pairOf(m))
+		}
+	}
+	return ps, q.Questions()
+}
+
+func (f *federation) federated(t *testing.T, text string, o site.CheckOptions) []pair {
+	m, err := f.members[0].Matches(t.Context(), site.Submission{ID: "s", Text: text}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.Consulted {
+		if c.Err != "" || c.Unready > 0 || c.Withheld > 0 {
+			t.Fatalf("consulted %+v", c)
+		}
+	}
+	var ps []pair
+	for _, x := range m.Matches {
+		ps = append(ps, pairOf(x))
+	}
+	return sortPairs(ps)
+}
+
+const federations = 8
+
+// TestFederatedEqualsCentral: with everything asked and nothing held back, the sites together find
+// what one index of all documents finds, to the match.
+func TestFederatedEqualsCentral(t *testing.T) {
+	found := 0
+	for seed := range uint64(federations) {
+		f, c := newFederation(t, seed, openRule)
+		for range 3 {
+			text := c.text(8)
+			want, _ := f.centrally(t, text)
+			got := f.federated(t, text, f.options(site.ForwardAll))
+			if !slices.Equal(got, sortPairs(want)) {
+				t.Fatalf("seed %d, %d sites: %d matches, centrally %d", seed, len(f.members), len(got), len(want))
+			}
+			found += len(got)
+		}
+	}
+	if found < 1000 {
+		t.Errorf("only %d matches: the test shows little", found)
+	}
+}
+
+// TestFederatedWithGates: with gates the partners' matches are exactly the filtered central ones.
+func TestFederatedWithGates(t *testing.T) {
+	rule := openRule
+	rule.Matches, rule.Closeness = 2, 14
+	dropped, kept := 0, 0
+	for seed := range uint64(federations) {
+		f, c := newFederation(t, 100+seed, rule)
+		text := c.text(8)
+		all, questions := f.centrally(t, text)
+		want := slices.DeleteFunc(slices.Clone(all), func(p pair) bool {
+			return f.site[p.title] != f.members[0].id && (p.distance > 14 || !twoPaired(all, p.title, questions, 14))
+		})
+		got := f.federated(t, text, f.options(site.ForwardAll))
+		for _, ps := range [][]pair{got, want} {
+			for i := range ps {
+				ps[i].documents = 0 // what is behind a gate is not counted either
+			}
+		}
+		if !slices.Equal(got, sortPairs(want)) {
+			t.Fatalf("seed %d: %d matches, want %d of %d", seed, len(got), len(want), len(all))
+		}
+		dropped, kept = dropped+len(all)-len(want), kept+len(want)
+	}
+	if dropped < 50 || kept < 50 {
+		t.Errorf("gates dropped %d matches and kept %d: the test shows little", dropped, kept)
+	}
+}
+
+// twoPaired reports whether two sentences of different wording match two different sentences of a document.
+func twoPaired(all []pair, title string, questions []concordat.Sentence, closeness int) bool {
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if a.title == title && b.title == title && a.ordinal != b.ordinal && max(a.distance, b.distance) <= closeness &&
+				questions[a.sentence].Fingerprint != questions[b.sentence].Fingerprint {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestFederatedUnmatched: asking only about what is not found here leaves out exactly the matches of
+// the sentences that the rule names.
+func TestFederatedUnmatched(t *testing.T) {
+	skipped, asked := 0, 0
+	for seed := range uint64(federations) {
+		f, c := newFederation(t, 200+seed, openRule)
+		text := c.text(8)
+		all, questions := f.centrally(t, text)
+		own := f.members[0].check(t, text, site.CheckOptions{Forward: site.ForwardNone})
+		want := slices.DeleteFunc(slices.Clone(all), func(p pair) bool {
+			return f.site[p.title] != f.members[0].id && !lessThanHalf(text, questions[p.sentence].Span, own)
+		})
+		for _, q := range questions {
+			if lessThanHalf(text, q.Span, own) {
+				asked++
+			} else {
+				skipped++
+			}
+		}
+		got := f.federated(t, text, f.options(site.ForwardUnmatched))
+		for _, ps := range [][]pair{got, want} {
+			for i := range ps {
+				ps[i].documents = 0 // partners that are not asked are not counted
+			}
+		}
+		if !slices.Equal(got, sortPairs(want)) {
+			t.Fatalf("seed %d: %d matches, want %d of %d", seed, len(got), len(want), len(all))
+		}
+	}
+	if skipped < 20 || asked < 20 {
+		t.Errorf("%d sentences were asked and %d were not: the test shows little", asked, skipped)
+	}
+}
+
+// lessThanHalf is the rule, letter by letter.
+func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
+	all, held := 0, 0
+	for i, r := range text[span.Start:span.End] {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			continue
+		}
+		all++
+		for _, p := range f.Passages {
+			if at := span.Start + i; p.Span.Start <= at && at < p.Span.End {
+				held++
+				break
+			}
+		}
+	}
+	return all > 0 && 2*held < all
+}
+
+// TestTwoSites walks through a whole conversation of two sites: outlines and edges, common words, a
+// passage after a decision, a later document, a mirror and its end.
+func TestTwoSites(t *testing.T) {
+	for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints} {
+		t.Run(form, func(t *testing.T) { twoSites(t, form) })
+	}
+}
+
+func twoSites(t *testing.T, form string) {
+	ctx := t.Context()
+	a, b := newMember(t, "a", "own"), newMember(t, "b", "theses")
+	secret := strings.Replace(essay, "argon", "strontium", 1)
+	const head = "An introduction that the copier left out, about guilds and their seals and their quarrels. "
+	b.ingest(t, "theses", site.Incoming{ID: "d", Title: "Essays", Author: "Writer, Anna", Text: head + secret})
+	rule := openRule
+	rule.Level, rule.Outline = concordat.ShowPassage, form
+	b.share(t, "a", rule, "theses")
+	there := b.seenBy("a", "theses")
+	there.Level = concordat.ShowPassage
+	f := a.check(t, mine+essay, site.CheckOptions{Partners: []site.PartnerLibraries{there}, Standing: true})
+	c := line(t, f, "b", "theses")
+	if c.Err != "" || c.Level != concordat.ShowPassage || !c.Standing || c.Shown.Outlines != 1 || c.Shown.Words == 0 {
+		t.Fatalf("line %+v", c)
+	}
+	if s := f.Partners[0]; s.Title != "Essays" || s.Author != "Writer, Anna" || s.Contact != "librarian" || s.Outline != form {
+		t.Errorf("source %+v", s)
+	}
+	verbatim := slices.IndexFunc(f.Passages, func(p concordat.Passage) bool { return p.Kind == concordat.KindVerbatim })
+	if verbatim < 0 {
+		t.Fatalf("passages %+v", f.Passages)
+	}
+	if got := f.Passages[verbatim]; got.Span.Start != len(mine) || got.SourceSpan.Start != len(head) {
+		t.Errorf("edges at %v and %v, want %d and %d", got.Span, got.SourceSpan, len(mine), len(head))
+	}
+
+	got, err := a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner}, verbatim)
+	if err != nil || got[0].State != concordat.DisclosureGranted {
+		t.Fatalf("common words: %+v, %v", got, err)
+	}
+	if f, err = a.Findings(ctx, f.Task); err != nil {
+		t.Fatal(err)
+	}
+	words := report.SharedWords(f.Submission.Text, f.Passages[verbatim])
+	if !strings.Contains(words, "Vostok plateau") || strings.Contains(words, "strontium") || strings.Contains(words, "argon") {
+		t.Errorf("common words %q", words)
+	}
+	got, err = a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner, Level: concordat.ShowPassage, Reason: "a case", Contact: "dean"}, verbatim)
+	if err != nil || got[0].State != concordat.DisclosurePending {
+		t.Fatalf("passage: %+v, %v", got, err)
+	}
+	requests, err := b.Disclosures(ctx, concordat.DisclosurePending, 0)
+	if err != nil || len(requests) != 1 {
+		t.Fatalf("requests %+v, %v", requests, err)
+	}
+	if _, err := b.Decide(ctx, requests[0].ID, "librarian", true, "agreed"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = a.RefreshDisclosures(ctx, f.Task, there.Partner); err != nil || got[0].State != concordat.DisclosureGranted {
+		t.Fatalf("decided: %+v, %v", got, err)
+	}
+	if f, err = a.Findings(ctx, f.Task); err != nil || !strings.Contains(f.Passages[verbatim].Text, "strontium") {
+		t.Errorf("passage %q, %v", f.Passages[verbatim].Text, err)
+	}
+
+	b.ingest(t, "theses", site.Incoming{ID: "late", Title: "A late one", Text: bakery + orchard + foundry})
+	if err := b.CatchUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	bringNotices(t, b, a)
+	alerts, err := a.Alerts(ctx, 0, 0)
+	if err != nil || len(alerts) != 1 || alerts[0].Title != "A late one" || alerts[0].Task != f.Task {
+		t.Errorf("alerts %+v, %v", alerts, err)
+	}
+	if err := a.EndStanding(ctx, f.Task, there.Partner); err != nil {
+		t.Error(err)
+	}
+	b.ingest(t, "theses", site.Incoming{ID: "later", Title: "A later one", Text: bakery + orchard + foundry + river})
+	if err := b.CatchUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	bringNotices(t, b, a)
+	if again, err := a.Alerts(ctx, 0, 0); err != nil || len(again) != 1 {
+		t.Errorf("after the end: %+v, %v", again, err)
+	}
+	mirrored(t, a, b, form)
+}
+
+// mirrored mirrors b's theses at a until b closes them.
+func mirrored(t *testing.T, a, b *member, form string) {
+	ctx := t.Context()
+	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler, Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
+	done, err := a.SyncMirror(ctx, inProcess{"a", b.Site, "b"}, m, nil)
+	if form == concordat.OutlineWords {
+		// A document that was shown in words is not shipped in fingerprints, but the others are.
+		if err != nil || done.Documents != 2 {
+			t.Errorf("mirror: %+v, %v", done, err)
+		}
+	} else if err != nil || done.Documents != 3 || !done.Complete {
+		t.Errorf("mirror: %+v, %v", done, err)
+	}
+	f := a.check(t, "Nothing of mine is in this text at all. "+bakery+orchard, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
+	if got := from(f); !slices.Contains(got, "b/A late one") {
+		t.Errorf("sources %v", got)
+	}
+	if err := b.Unshare(ctx, "theses", "a"); err != nil {
+		t.Fatal(err)
+	}
+	bringNotices(t, b, a)
+	f = a.check(t, "Nothing of mine is in this text at all. "+bakery+orchard, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
+	if got := from(f); len(got) != 0 {
+		t.Errorf("after the library was closed: sources %v", got)
+	}
+	if err := a.DropMirror(ctx, m); err != nil {
+		t.Error(err)
+	}
+}
+
+// bringNotices brings the notices of one site to another.
+func bringNotices(t *testing.T, from, to *member) {
+	t.Helper()
+	out, err := from.Outbox(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range out {
+		if err := to.Receive(t.Context(), from.id, &o.Notice); err != nil {
+			t.Fatal(err)
+		}
+		if err := from.Delivered(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,516 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/align"
+	"concordat/profile"
+	"concordat/report"
+)
+
+const (
+	// closeDistance is the distance in bits within which one sentence alone is evidence: among a
+	// third of a billion pairs of unrelated sentences the nearest lay at 24 (doc/security.md).
+	closeDistance = 15
+	// mostOutlined is the most documents of one partner of which an outline is asked for; the
+	// matched sentences of others are shown as they are.
+	mostOutlined = 64
+	// mostEdges is the most documents of one partner whose edges are asked for at a time.
+	mostEdges = 8
+	// leastRest is the number of letters and digits from which the rest of a passage beside an exact
+	// copy is shown by itself: more than the ragged edge that a passage of whole sentences has.
+	leastRest = 150
+	// mostOutlineUnits bounds the units of one outline.
+	mostOutlineUnits = 1 << 16
+)
+
+// compare nominates documents by the matches and asks for more about them: the second round. What
+// a failure leaves unanswered is shown as the matched sentences.
+func (r *round) compare(ctx context.Context) error {
+	slices.SortFunc(r.told.matches, byMatch)
+	all := nominate(r.told.questions, r.told.matches)
+	all = slices.DeleteFunc(all, func(c *candidate) bool { return !c.nominated() })
+	most := cmp.Or(r.fw.o.Candidates, defaultCandidates)
+	if left := len(all) - most; left > 0 {
+		r.told.flags = append(r.told.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
+			Detail: fmt.Sprintf("%d more documents of site %s share a little wording with the submission; the %d closest are shown", left, r.told.site, most)})
+		all = all[:most]
+	}
+	r.told.candidates = all
+	docs := make(map[concordat.Ref]*nominated, len(r.order))
+	for _, n := range r.order {
+		docs[n.ref] = n
+	}
+	found, err := r.outlines(ctx, all, docs)
+	for i, c := range all {
+		n := docs[c.ref]
+		src := report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
+			Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
+		ps := found[i].passages
+		switch {
+		case found[i].form == "" && c.enough():
+			ps = r.fw.fromHits(c.hits, r.p.Profiler)
+		case found[i].form != "":
+			src.Outline = found[i].form
+			ps = append(ps, r.fw.fromHits(beside(c.hits, ps), r.p.Profiler)...)
+		}
+		for k := range ps {
+			ps[k].Source, ps[k].Title, ps[k].Documents = n.ref, n.Title, c.documents(ps[k].Span)
+		}
+		if len(ps) > 0 {
+			r.told.passages, r.told.sources = append(r.told.passages, ps...), append(r.told.sources, src)
+		}
+	}
+	return err
+}
+
+// leastWorth is the worth of a document's matches from which its outline is asked for; see worth.
+const leastWorth = 0.3
+
+// nominated reports whether the matches of a document are worth a second look: chance matches lie at
+// the gate, so two of them are worth a tenth or two and neighbour each other hardly ever.
+func (c *candidate) nominated() bool { return c.score >= leastWorth || c.enough() }
+
+const (
+	// fairDistance is the distance within which two sentences are evidence: unrelated ones come as
+	// close a thousand times more rarely than they come within the gate.
+	fairDistance = 20
+	// nearSpans and nearOrdinals say which matches are neighbours on both sides, in sentences; a
+	// sentence of a submission may be asked in three cuts.
+	nearOrdinals = 2
+	nearSpans    = 600 // bytes
+)
+
+// enough reports whether the matches of a document whose text stays away are evidence by themselves: a
+// very close sentence, two fair ones that do not overlap, or two that neighbour each other on both sides.
+// Two sentences anywhere within the gate are not: among 100,000 sentences a submission of 200 has
+// hundreds by chance.
+func (c *candidate) enough() bool {
+	for i, h := range c.hits {
+		if h.distance <= closeDistance {
+			return true
+		}
+		for _, g := range c.hits[:i] {
+			if g.span.Overlaps(h.span) || g.ordinal == h.ordinal {
+				continue
+			}
+			fair := max(g.distance, h.distance) <= fairDistance
+			gap := max(g.span.Start, h.span.Start) - min(g.span.End, h.span.End)
+			if fair || gap <= nearSpans && abs(g.ordinal-h.ordinal) <= nearOrdinals {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// beside returns the very close hits that no passage holds the better half of.
+func beside(hits []hit, ps []concordat.Passage) []hit {
+	var out []hit
+	for _, h := range hits {
+		held := slices.ContainsFunc(ps, func(p concordat.Passage) bool {
+			return 2*(min(p.Span.End, h.span.End)-max(p.Span.Start, h.span.Start)) > h.span.Len()
+		})
+		if h.distance <= closeDistance && !held {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// fromHits joins matched sentences that neighbour each other on both sides into passages. Where in
+// the source they stand is not known, nor their order of words: none is called word for word.
+func (fw *forwarding) fromHits(hits []hit, p *profile.Profiler) []concordat.Passage {
+	nearest := map[concordat.Span]hit{}
+	for _, h := range hits {
+		if known, ok := nearest[h.span]; !ok || h.distance < known.distance {
+			nearest[h.span] = h
+		}
+	}
+	var order []hit
+	for _, h := range nearest {
+		order = append(order, h)
+	}
+	slices.SortFunc(order, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.span.Start, b.span.Start), cmp.Compare(a.span.End, b.span.End))
+	})
+	var out []concordat.Passage
+	var weight, sum float64
+	low, high := 0, 0
+	for _, h := range order {
+		r := p.Similarity(h.distance)
+		w, v := float64(h.span.Len()), 2*r/(1+r) // Jaccard's measure to the share of common features
+		if n := len(out); n > 0 && h.ordinal >= low-nearOrdinals && h.ordinal <= high+nearOrdinals && fw.near(out[n-1].Span.End, h.span.Start) {
+			out[n-1].Span.End = max(out[n-1].Span.End, h.span.End)
+			low, high = min(low, h.ordinal), max(high, h.ordinal)
+			weight, sum = weight+w, sum+w*v
+		} else {
+			out = append(out, concordat.Passage{Span: h.span})
+			low, high, weight, sum = h.ordinal, h.ordinal, w, w*v
+		}
+		out[len(out)-1].Similarity = steps(sum / weight)
+	}
+	for i := range out {
+		out[i].Kind = concordat.KindParaphrase
+		if out[i].Similarity >= nearStep {
+			out[i].Kind = concordat.KindNear
+		}
+	}
+	return out
+}
+
+// joinGap is the number of characters up to which two matched sentences of one source belong
+// together, as in a report.
+const joinGap = 40
+
+func (fw *forwarding) near(end, start int) bool {
+	return start <= end || fw.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
+}
+
+const nearStep = 0.74
+
+// steps rounds a similarity down to one that stands for its step in report.Closeness: from sketches
+// it is known to about 0.08 only.
+func steps(similarity float64) float64 {
+	for _, s := range []float64{1, 0.9, nearStep} {
+		if similarity >= s-1e-9 {
+			return s
+		}
+	}
+	return 0.5
+}
+
+// ownText is the submission as the second round needs it, made when first asked for.
+type ownText struct {
+	text string
+	mu   sync.Mutex // guards the rest
+	full *align.Text
+	// sketches are by key and number of bits; prints by profiler.
+	sketches map[string]*align.Text
+	prints   map[*profile.Profiler][]align.Print
+}
+
+func (o *ownText) words(key []byte, bits int) (full, sketch *align.Text, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.full == nil {
+		o.full, o.sketches = align.Prepare(o.text), map[string]*align.Text{}
+	}
+	name := fmt.Sprintf("%d %x", bits, key)
+	if o.sketches[name] == nil {
+		s, err := o.full.Sketch(key, bits)
+		if err != nil {
+			return nil, nil, err
+		}
+		if o.sketches[name], err = s.Text(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return o.full, o.sketches[name], nil
+}
+
+func (o *ownText) fingerprints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if ps, ok := o.prints[p]; ok {
+		return ps, nil
+	}
+	ps, err := Prints(p, of)
+	if o.prints == nil {
+		o.prints = map[*profile.Profiler][]align.Print{}
+	}
+	o.prints[p] = ps
+	return ps, err
+}
+
+// Prints returns the indexed sentences of a document as [align.PairPrints] takes them. The document
+// must have its text, and p must have made the profile.
+func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
+	out := make([]align.Print, len(of.Indexed))
+	for i, s := range of.Indexed {
+		text := s.Span.In(of.Document.Text)
+		chars, features, err := p.Size(text)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = align.Print{Span: s.Span, Chars: chars, Features: features, Fingerprint: s.Fingerprint}
+	}
+	return out, nil
+}
+
+// outlined is what the second round found of one document. form is empty where none was shown.
+type outlined struct {
+	form     string
+	passages []concordat.Passage
+}
+
+// outlines asks for the outlines of the candidates and aligns with them. After a failure it returns
+// what came before.
+func (r *round) outlines(ctx context.Context, cs []*candidate, docs map[concordat.Ref]*nominated) ([]outlined, error) {
+	out := make([]outlined, len(cs))
+	byJob := map[concordat.JobID][]int{}
+	var jobs []concordat.JobID
+	asked := 0
+	for i, c := range cs {
+		n := docs[c.ref]
+		words := n.Outline == concordat.OutlineWords && r.p.SketchKey != nil
+		if !words && n.Outline != concordat.OutlineFingerprints || asked == mostOutlined || len(n.jobs[n.job]) == 0 {
+			continue
+		}
+		if byJob[n.job] == nil {
+			jobs = append(jobs, n.job)
+		}
+		byJob[n.job] = append(byJob[n.job], i)
+		asked++
+	}
+	for _, job := range jobs {
+		if err := r.outlinesOf(ctx, job, byJob[job], cs, docs, out); err != nil {
+			return out, fmt.Errorf("second round: %w", err)
+		}
+	}
+	return out, nil
+}
+
+func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, cs []*candidate, docs map[concordat.Ref]*nominated, out []outlined) error {
+	a := &concordat.OutlineAsk{Job: job, Epoch: r.p.Epoch}
+	for _, i := range of {
+		n := docs[cs[i].ref]
+		ordinals := slices.Clone(n.jobs[job])
+		slices.Sort(ordinals)
+		a.Documents = append(a.Documents, concordat.OutlineOf{Handle: n.Handle, Ordinals: slices.Compact(ordinals)})
+	}
+	shown, err := r.p.Partner.Outline(ctx, a)
+	if err != nil {
+		return err
+	}
+	if shown == nil || len(shown.Documents) != len(a.Documents) {
+		return fmt.Errorf("%w: outlines", errGarbage)
+	}
+	if len(shown.Statement.Payload) > 0 {
+		r.told.statements = append(r.told.statements, shown.Statement)
+	}
+	var mu sync.Mutex // guards r.told, and bad
+	var bad error
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(mostEdges)
+	for k, i := range of {
+		o := &shown.Documents[k]
+		if o.Refusal != nil {
+			continue
+		}
+		g.Go(func() error {
+			n := docs[cs[i].ref]
+			got, words, st, err := r.aligned(ctx, job, n, o)
+			mu.Lock()
+			defer mu.Unlock()
+			if errors.Is(err, errGarbage) || errors.Is(err, concordat.ErrInvalid) {
+				bad = errors.Join(errGarbage, err)
+				return nil
+			}
+			shown := &r.told.consulted[n.Library].Shown
+			if got.form != "" {
+				shown.Outlines++
+				shown.Units += len(o.Units)
+				shown.Words += words
+				out[i] = got
+			}
+			if st != nil && len(st.Payload) > 0 {
+				r.told.statements = append(r.told.statements, *st)
+			}
+			return err
+		})
+	}
+	return errors.Join(g.Wait(), bad)
+}
+
+// aligned compares the submission with one outline, and asks for the edges of what is probably
+// copied word for word. After a failed edge round it returns the passages as the outline has them.
+func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated, o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
+	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > mostOutlineUnits {
+		return outlined{}, 0, nil, fmt.Errorf("%w: outline", errGarbage)
+	}
+	var rough, literal []align.Passage
+	var full *align.Text
+	switch o.Form {
+	case concordat.OutlineWords:
+		s := align.Sketch{Bits: o.Bits}
+		for _, u := range o.Units {
+			s.Units = append(s.Units, align.SketchUnit{Ordinal: u.Ordinal, Span: u.Span, Chars: u.Chars, Words: u.Words})
+		}
+		theirs, err := s.Text()
+		if err != nil {
+			return outlined{}, 0, nil, err
+		}
+		var own *align.Text
+		if full, own, err = r.fw.own.words(r.p.SketchKey, o.Bits); err != nil {
+			return outlined{}, 0, nil, err
+		}
+		rough, literal = align.Pair(own, theirs, align.Options{}), align.Literal(own, theirs, align.Options{})
+	case concordat.OutlineFingerprints:
+		theirs, err := partnerPrints(o)
+		if err != nil {
+			return outlined{}, 0, nil, err
+		}
+		own, err := r.fw.own.fingerprints(r.p.Profiler, r.fw.profiles[r.p.Profiler])
+		if err != nil {
+			return outlined{}, 0, nil, err
+		}
+		rough, literal = align.PairPrints(own, theirs, align.Options{}), align.LiteralPrints(own, theirs, align.Options{})
+		if r.p.SketchKey != nil && len(literal) > 0 {
+			full, _, err = r.fw.own.words(r.p.SketchKey, align.DefaultSketchBits)
+			if err != nil {
+				return outlined{}, 0, nil, err
+			}
+		}
+	}
+	got := outlined{form: o.Form}
+	var copies []align.Passage
+	var words int
+	var st *concordat.Statement
+	var err error
+	if full != nil && len(literal) > 0 {
+		copies, words, st, err = r.edges(ctx, job, n, full, literal)
+	}
+	got.passages = r.fw.together(rough, copies)
+	return got, words, st, err
+}
+
+// partnerPrints returns the units of an outline of fingerprints.
+func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
+	out := make([]align.Print, len(o.Units))
+	end := 0
+	for i, u := range o.Units {
+		if u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1 || u.Chars < 0 || u.Chars > 1<<20 || u.Features < 0 || u.Features > 1<<16 {
+			return nil, fmt.Errorf("%w: unit %d", errGarbage, i)
+		}
+		end = u.Span.End
+		out[i] = align.Print{Span: u.Span, Chars: u.Chars, Features: u.Features, Fingerprint: u.Fingerprint}
+	}
+	return out, nil
+}
+
+// edges is the edge round: the exact copies within stretches that are probably copied.
+func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text, literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
+	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
+	for _, l := range literal {
+		a.Spans = append(a.Spans, l.B)
+	}
+	a.Spans = joined(a.Spans)
+	e, err := r.p.Partner.Edges(ctx, a)
+	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {
+		return nil, 0, nil, nil // a strict partner: passages keep the edges of whole sentences
+	}
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if e == nil || len(e.Passages) != len(a.Spans) {
+		return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+	}
+	for i, p := range e.Passages {
+		if !wordsWithin(p, a.Spans[i]) {
+			return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+		}
+		words += len(p.Words)
+	}
+	for _, l := range literal {
+		k := slices.IndexFunc(a.Spans, func(s concordat.Span) bool { return s.Start <= l.B.Start && l.B.End <= s.End })
+		own, err := full.Order(r.p.SketchKey, l.A)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		found, err := align.Copies(own, align.Order{Spans: e.Passages[k].Spans, Words: e.Passages[k].Words}, align.Options{})
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		copies = append(copies, found...)
+	}
+	return copies, words, &e.Statement, nil
+}
+
+// wordsWithin reports whether the words lie in order within the span that was asked for.
+func wordsWithin(p concordat.EdgeWords, within concordat.Span) bool {
+	end := within.Start
+	for _, s := range p.Spans {
+		if s.Start < end || s.End < s.Start || s.End > within.End {
+			return false
+		}
+		end = s.End
+	}
+	return len(p.Spans) == len(p.Words)
+}
+
+// joined returns the union of spans, in order.
+func joined(in []concordat.Span) []concordat.Span {
+	in = slices.Clone(in)
+	slices.SortFunc(in, func(a, b concordat.Span) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	var out []concordat.Span
+	for _, s := range in {
+		if n := len(out); n > 0 && s.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, s.End)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// together returns the copies with exact edges, and of the rough passages what lies beside them.
+func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passage {
+	var out []concordat.Passage
+	for _, c := range copies {
+		p := concordat.Passage{Span: c.A, SourceSpan: c.B, Kind: c.Kind, Similarity: 1}
+		if !slices.ContainsFunc(out, func(q concordat.Passage) bool { return q.Span == p.Span && q.SourceSpan == p.SourceSpan }) {
+			out = append(out, p)
+		}
+	}
+	for _, p := range rough {
+		whole := true
+		at := p.A.Start
+		var rest []concordat.Span
+		for _, c := range sortedSpans(copies) {
+			if !c.A.Overlaps(p.A) || !c.B.Overlaps(p.B) {
+				continue
+			}
+			whole = false
+			if c.A.Start > at {
+				rest = append(rest, concordat.Span{Start: at, End: c.A.Start})
+			}
+			at = max(at, c.A.End)
+		}
+		if at < p.A.End {
+			rest = append(rest, concordat.Span{Start: at, End: p.A.End})
+		}
+		for _, s := range rest {
+			if s = tight(fw.sub.Text, s); s.Len() > 0 && (whole || fw.count.Characters(s) >= leastRest) {
+				out = append(out, concordat.Passage{Span: s, SourceSpan: p.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
+			}
+		}
+	}
+	return out
+}
+
+func sortedSpans(ps []align.Passage) []align.Passage {
+	out := slices.Clone(ps)
+	slices.SortFunc(out, func(a, b align.Passage) int { return cmp.Compare(a.A.Start, b.A.Start) })
+	return out
+}
+
+// tight returns s without white space at its ends.
+func tight(text string, s concordat.Span) concordat.Span {
+	part := s.In(text)
+	s.Start += len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
+	s.End = s.Start + len(strings.TrimSpace(part))
+	return s
+}

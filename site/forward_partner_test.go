@@ -1,0 +1,298 @@
+package site_test
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"concordat"
+	"concordat/align"
+	"concordat/internal/indextest"
+	"concordat/profile"
+	"concordat/site"
+)
+
+// partner is another site in this process: a concordat.Partner over an index and texts, with what a
+// partner may do wrong as fields.
+type partner struct {
+	id        concordat.SiteID
+	profiler  *profile.Profiler
+	sketchKey []byte
+	index     indextest.Oracle
+	level     concordat.Show
+	outline   string
+	least     int // sentences of a document that must match; 0: 1
+	exposed   bool
+
+	refuse  *concordat.Refusal // of the whole ask
+	library map[concordat.LibraryID]*concordat.Refusal
+	silent  bool // answers nothing until the caller gives up
+	mangle  func(*concordat.Tell)
+	late    bool // the second round is silent
+	outlaws func(*concordat.Outlines)
+	decide  string // state of requests for passages
+
+	mu      sync.Mutex
+	docs    map[concordat.Handle]*concordat.Profile
+	asks    []*concordat.Ask
+	reveals []*concordat.RevealAsk
+	notices []*concordat.Notice
+	log     []shipped // for Ship
+	edges   int
+}
+
+type shipped struct {
+	handle  concordat.Handle
+	removed bool
+}
+
+var _ concordat.Partner = (*partner)(nil)
+
+// federationKey is that of the federation of these tests.
+var federationKey = []byte("0123456789abcdef0123456789abcdef")
+
+func keyed(t testing.TB, key []byte) *profile.Profiler {
+	t.Helper()
+	p, err := profile.New(profile.Options{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func newPartner(t testing.TB, id concordat.SiteID) *partner {
+	p := keyed(t, federationKey)
+	return &partner{id: id, profiler: p, sketchKey: []byte("sketch"), index: indextest.Oracle{Site: id, Scheme: p.Scheme()},
+		level: concordat.ShowMetadata, docs: map[concordat.Handle]*concordat.Profile{}}
+}
+
+func (p *partner) handle(lib concordat.LibraryID, id concordat.DocumentID) concordat.Handle {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%s/%s/%s", p.id, lib, id)))
+	return concordat.Handle(sum[:16])
+}
+
+// put adds a document.
+func (p *partner) put(t testing.TB, lib concordat.LibraryID, id concordat.DocumentID, text string) {
+	t.Helper()
+	d, err := p.profiler.ForIndex(concordat.Document{Library: lib, ID: id, Title: "Title of " + string(id), Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.index.Put(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	h := p.handle(lib, id)
+	p.docs[h] = d
+	p.log = append(p.log, shipped{handle: h})
+}
+
+func (p *partner) remove(t testing.TB, lib concordat.LibraryID, id concordat.DocumentID) {
+	h := p.handle(lib, id)
+	delete(p.docs, h)
+	p.log = append(p.log, shipped{h, true})
+	if err := p.index.Delete(t.Context(), concordat.Ref{Site: p.id, Library: lib, Document: id}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *partner) libraries(libs ...concordat.LibraryID) site.PartnerLibraries {
+	return site.PartnerLibraries{Partner: p, Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: p.profiler, SketchKey: p.sketchKey, Libraries: libs}
+}
+
+func (p *partner) Site() concordat.SiteID { return p.id }
+
+func (p *partner) Catalogue(context.Context) (*concordat.Catalogue, error) {
+	return &concordat.Catalogue{}, nil
+}
+
+func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
+	p.mu.Lock()
+	p.asks = append(p.asks, a)
+	p.mu.Unlock()
+	if p.silent {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if p.refuse != nil {
+		return nil, p.refuse
+	}
+	t := &concordat.Tell{Statement: concordat.Statement{Site: p.id, Kind: "answer", KeyEpoch: 1, Payload: []byte("told"), Signature: []byte("signed")}}
+	for _, l := range a.Libraries {
+		if err := p.tellLibrary(ctx, a, t, l); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(t.Hits, func(x, y concordat.Hit) int {
+		return cmp.Or(cmp.Compare(x.Sentence, y.Sentence), cmp.Compare(x.Distance, y.Distance), cmp.Compare(x.Document, y.Document), cmp.Compare(x.Ordinal, y.Ordinal))
+	})
+	if p.mangle != nil {
+		p.mangle(t)
+	}
+	return t, nil
+}
+
+func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concordat.Tell, l concordat.LibraryID) error {
+	n := len(t.Libraries)
+	t.Libraries = append(t.Libraries, concordat.LibraryTell{Library: l, Level: p.level, Ready: 1, Standing: a.Standing, LeftSentences: -1, LeftDisclosures: -1})
+	lib := &t.Libraries[n]
+	if r := p.library[l]; r != nil {
+		lib.Level, lib.Refusal, lib.Standing = concordat.ShowNothing, r, false
+		return nil
+	}
+	q := &concordat.Query{Scheme: a.Scheme, Libraries: []concordat.LibraryID{l}, MaxDistance: profile.MaxGate, Probe: a.Probe, Limit: a.Limit}
+	for _, s := range a.Sentences {
+		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
+	}
+	ans, err := p.index.Match(ctx, q)
+	if err != nil {
+		return err
+	}
+	by := map[concordat.DocumentID][]concordat.Match{}
+	sentences := map[int]bool{}
+	for _, m := range ans.Matches {
+		if m.Distance <= a.Sentences[m.Sentence].Gate {
+			by[m.Source.Document] = append(by[m.Source.Document], m)
+			sentences[m.Sentence] = true
+		}
+	}
+	for id, ms := range by {
+		distinct := map[int]bool{}
+		for _, m := range ms {
+			distinct[m.Sentence] = true
+		}
+		if len(distinct) < p.least {
+			continue
+		}
+		lib.Exists = true
+		if p.level == concordat.ShowExists {
+			continue
+		}
+		lib.Documents, lib.Sentences = lib.Documents+1, len(sentences)
+		if p.level == concordat.ShowCounts {
+			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: p.handle(l, id), Library: n, Matches: len(distinct)})
+			continue
+		}
+		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: p.handle(l, id), Library: n, Matches: len(distinct),
+			Title: "Title of " + string(id), Author: "A. Writer", Contact: "librarian@" + string(p.id), Outline: p.outline})
+		for _, m := range ms {
+			t.Hits = append(t.Hits, concordat.Hit{Sentence: m.Sentence, Document: len(t.Documents) - 1, Ordinal: m.Ordinal, Distance: m.Distance, Documents: m.Documents})
+		}
+	}
+	return nil
+}
+
+func (p *partner) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
+	if p.late {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	out := &concordat.Outlines{Statement: concordat.Statement{Site: p.id, Kind: "outline", Payload: []byte("outlined")}}
+	for _, d := range a.Documents {
+		doc := p.docs[d.Handle]
+		o := concordat.Outline{Handle: d.Handle, Form: p.outline, Length: len(doc.Document.Text)}
+		switch p.outline {
+		case concordat.OutlineWords:
+			s, err := align.Prepare(doc.Document.Text).Sketch(p.sketchKey, align.DefaultSketchBits)
+			if err != nil {
+				return nil, err
+			}
+			var spans []concordat.Span
+			for _, n := range d.Ordinals {
+				spans = append(spans, doc.Indexed[n].Span)
+			}
+			s = s.Near(spans, 20)
+			o.Bits = s.Bits
+			for _, u := range s.Units {
+				o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: u.Ordinal, Span: u.Span, Chars: u.Chars, Words: u.Words})
+			}
+		case concordat.OutlineFingerprints:
+			ps, err := site.Prints(p.profiler, doc)
+			if err != nil {
+				return nil, err
+			}
+			for i, x := range ps {
+				o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: x.Span, Chars: x.Chars, Features: x.Features, Fingerprint: x.Fingerprint})
+			}
+		}
+		out.Documents = append(out.Documents, o)
+	}
+	if p.outlaws != nil {
+		p.outlaws(out)
+	}
+	return out, nil
+}
+
+func (p *partner) Edges(_ context.Context, a *concordat.EdgesAsk) (*concordat.Edges, error) {
+	p.mu.Lock()
+	p.edges++
+	p.mu.Unlock()
+	out := &concordat.Edges{}
+	text := align.Prepare(p.docs[a.Handle].Document.Text)
+	for _, s := range a.Spans {
+		o, err := text.Order(p.sketchKey, s)
+		if err != nil {
+			return nil, err
+		}
+		out.Passages = append(out.Passages, concordat.EdgeWords{Spans: o.Spans, Words: o.Words})
+	}
+	return out, nil
+}
+
+func (p *partner) Reveal(_ context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reveals = append(p.reveals, a)
+	out := &concordat.Revealed{State: cmp.Or(p.decide, concordat.DisclosureGranted), Words: "by the librarian"}
+	if out.State != concordat.DisclosureGranted {
+		return out, nil
+	}
+	text := p.docs[a.Handle].Document.Text
+	for _, x := range a.Passages {
+		r := concordat.RevealedPassage{}
+		for _, q := range align.Pair(align.Prepare(x.Text), align.Prepare(x.Span.In(text)), align.Options{}) {
+			for _, w := range q.Words {
+				r.Shared = append(r.Shared, w.Span)
+			}
+		}
+		if a.Level == concordat.ShowPassage {
+			r.Text = x.Span.In(text)
+		}
+		out.Passages = append(out.Passages, r)
+	}
+	return out, nil
+}
+
+// Ship sends two changes at a time; the cursor counts them.
+func (p *partner) Ship(_ context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
+	if p.refuse != nil {
+		return nil, p.refuse
+	}
+	from := 0
+	if len(a.Cursor) > 0 {
+		from = int(a.Cursor[0])
+	}
+	to := min(from+2, len(p.log))
+	out := &concordat.Shipment{Scheme: p.profiler.Scheme(), Cursor: []byte{byte(to)}, More: to < len(p.log)}
+	for _, x := range p.log[from:to] {
+		d := concordat.ShippedDocument{Handle: x.handle, Removed: x.removed || p.docs[x.handle] == nil}
+		if doc := p.docs[x.handle]; doc != nil {
+			d.Title, d.Author = doc.Document.Title, "A. Writer"
+			for i, s := range doc.Indexed {
+				d.Sentences = append(d.Sentences, concordat.ShippedSentence{Fingerprint: s.Fingerprint, Ordinal: i})
+			}
+		}
+		out.Documents = append(out.Documents, d)
+	}
+	return out, nil
+}
+
+func (p *partner) Notify(_ context.Context, n *concordat.Notice) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notices = append(p.notices, n)
+	return nil
+}

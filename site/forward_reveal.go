@@ -1,0 +1,254 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/report"
+)
+
+// RevealRequest asks a partner to open passages of a report.
+type RevealRequest struct {
+	Partner concordat.Partner // whose passages they are
+	// Level is ShowOverlap, the default: which of the submission's words the source has too; or
+	// ShowPassage: the source's words, after a person there agreed.
+	Level   concordat.Show
+	Reason  string // for that person
+	Contact string // to whom that person may turn
+}
+
+// Reveal sends the submission's wording of passages to the partner that holds their sources, and
+// keeps what it opens in the findings. passages are indices of Findings.Passages. A request for
+// whole passages is pending until a person decides; see [Site.RefreshDisclosures]. What was granted is
+// not asked again. It returns the disclosures asked for, a refusal being one of their states. Errors:
+// ErrNotFound, ErrInvalid for passages that are not the partner's or whose place at the source is not
+// known, and the partner's where it does not answer; it may then have read the wording all the same,
+// and the findings say so.
+func (s *Site) Reveal(ctx context.Context, task concordat.TaskID, o RevealRequest, passages ...int) ([]report.Disclosure, error) {
+	if o.Level == "" {
+		o.Level = concordat.ShowOverlap
+	}
+	if o.Partner == nil || o.Level != concordat.ShowOverlap && o.Level != concordat.ShowPassage {
+		return nil, fmt.Errorf("reveal at level %q: %w", o.Level, concordat.ErrInvalid)
+	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	f, err := s.Findings(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	by := map[concordat.Ref][]concordat.SpanPair{}
+	for _, i := range passages {
+		if i < 0 || i >= len(f.Passages) {
+			return nil, fmt.Errorf("passage %d of %d: %w", i, len(f.Passages), concordat.ErrInvalid)
+		}
+		p := &f.Passages[i]
+		if p.Source.Site != o.Partner.Site() || p.SourceSpan.Len() <= 0 {
+			return nil, fmt.Errorf("passage %d: %w: it is not one of %s with a known place", i, concordat.ErrInvalid, o.Partner.Site())
+		}
+		if o.Level == concordat.ShowOverlap && p.Shared != nil || p.Text != "" {
+			continue
+		}
+		by[p.Source] = append(by[p.Source], concordat.SpanPair{Span: p.Span, Source: p.SourceSpan})
+	}
+	var made []int
+	for _, ref := range sortedRefs(by) {
+		for some := range slices.Chunk(by[ref], mostPassages) {
+			now := s.o.Now()
+			f.Disclosures = append(f.Disclosures, report.Disclosure{Source: ref, Level: o.Level, State: concordat.DisclosurePending,
+				Reason: o.Reason, Contact: o.Contact, Asked: now, Changed: now, Passages: some})
+			made = append(made, len(f.Disclosures)-1)
+		}
+	}
+	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
+}
+
+// RefreshDisclosures asks again for what is pending, of the given partners, and returns those
+// disclosures of the task.
+func (s *Site) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) ([]report.Disclosure, error) {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	f, err := s.Findings(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	of := func(site concordat.SiteID) concordat.Partner {
+		i := slices.IndexFunc(partners, func(p concordat.Partner) bool { return p.Site() == site })
+		if i < 0 {
+			return nil
+		}
+		return partners[i]
+	}
+	var again []int
+	for i, d := range f.Disclosures {
+		if d.State == concordat.DisclosurePending && of(d.Source.Site) != nil {
+			again = append(again, i)
+		}
+	}
+	return s.askReveals(ctx, task, f, again, of)
+}
+
+// askReveals asks for disclosures of f and keeps what came.
+func (s *Site) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int, of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
+	var errs []error
+	var out []report.Disclosure
+	for _, i := range which {
+		d := &f.Disclosures[i]
+		first := d.Asked.Equal(d.Changed) && d.Words == ""
+		if err := s.revealOne(ctx, f, d, of(d.Source.Site), first); err != nil {
+			errs = append(errs, fmt.Errorf("reveal of %s: %w", d.Source, err))
+			d.Words = "was not delivered; ask again"
+		}
+		out = append(out, *d)
+	}
+	if len(which) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(f)
+	if err == nil {
+		// What the partner has been shown is kept even where the caller has gone.
+		err = s.o.Store.PutFindings(context.WithoutCancel(ctx), task, data)
+	}
+	return out, errors.Join(append(errs, err)...)
+}
+
+// revealOne asks for one disclosure. first: the wording has not been sent before.
+func (s *Site) revealOne(ctx context.Context, f *report.Findings, d *report.Disclosure, partner concordat.Partner, first bool) error {
+	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
+	if i < 0 || f.Partners[i].Job == "" {
+		return fmt.Errorf("%w: a mirror told of the document, not its owner", concordat.ErrInvalid)
+	}
+	src := f.Partners[i]
+	a := &concordat.RevealAsk{Epoch: src.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}
+	var err error
+	if a.Job, err = jobOf(src.Job); err != nil {
+		return err
+	}
+	if a.Handle, err = handleOf(src.Document); err != nil {
+		return err
+	}
+	line := consultedOf(f, src.Ref)
+	count := report.NewCounter(f.Submission.Text)
+	for _, p := range d.Passages {
+		a.Passages = append(a.Passages, concordat.RevealPassage{Span: p.Source, Text: p.Span.In(f.Submission.Text)})
+		if line != nil && first {
+			line.Exposed.Passages++
+			line.Exposed.Letters += count.Characters(p.Span)
+		}
+	}
+	got, err := partner.Reveal(ctx, a)
+	var no *concordat.Refusal
+	switch {
+	case errors.As(err, &no) && !errors.Is(err, concordat.ErrUnavailable):
+		_, words := failure(no, 0)
+		d.State, d.Words, d.Changed = concordat.DisclosureRefused, words, s.o.Now()
+		return nil
+	case err != nil:
+		return err
+	case got == nil || !knownState(got.State) || got.State == concordat.DisclosureGranted && len(got.Passages) != len(a.Passages):
+		return errGarbage
+	}
+	if len(got.Statement.Payload) > 0 {
+		f.Statements = append(f.Statements, got.Statement)
+	}
+	if d.State != got.State {
+		d.Changed = s.o.Now()
+	}
+	d.State, d.Words, d.Until = got.State, plain(got.Words, mostName), got.Until
+	if d.Level == concordat.ShowPassage {
+		if err := s.Requested(ctx, d.Source.Site, a, got); err != nil {
+			return err
+		}
+	}
+	if got.State != concordat.DisclosureGranted {
+		return nil
+	}
+	for k, p := range d.Passages {
+		if opened(f, d, p, got.Passages[k]) && line != nil {
+			if d.Level == concordat.ShowPassage {
+				line.Shown.Passages++
+			} else {
+				line.Shown.Overlaps++
+			}
+		}
+	}
+	return nil
+}
+
+// opened puts what was shown of one passage into the findings, and reports whether there was any.
+func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got concordat.RevealedPassage) bool {
+	any := false
+	for i := range f.Passages {
+		p := &f.Passages[i]
+		if p.Source != d.Source || p.Span != at.Span || p.SourceSpan != at.Source {
+			continue
+		}
+		if shared := sharedSpans(f.Submission.Text, p.Span, got.Shared); shared != nil {
+			p.Shared, any = shared, true
+		}
+		if d.Level == concordat.ShowPassage && got.Text != "" {
+			p.Text, any = strings.ToValidUTF8(got.Text, "\uFFFD"), true
+		}
+	}
+	return any
+}
+
+// sharedSpans returns the runs of a passage's own words, given as spans of the passage, as spans of
+// the text; nil where they are none.
+func sharedSpans(text string, within concordat.Span, runs []concordat.Span) []concordat.Span {
+	var out []concordat.Span
+	end := 0
+	for _, r := range runs {
+		if r.Start < end || r.End <= r.Start || r.End > within.Len() {
+			return nil
+		}
+		end = r.End
+		s := concordat.Span{Start: within.Start + r.Start, End: within.Start + r.End}
+		if !utf8.ValidString(s.In(text)) {
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// consultedOf returns the line of a document's library.
+func consultedOf(f *report.Findings, ref concordat.Ref) *concordat.Consulted {
+	i := slices.IndexFunc(f.Consulted, func(c concordat.Consulted) bool {
+		return c.Site == ref.Site && c.Library == ref.Library && c.Mirror.IsZero()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &f.Consulted[i]
+}
+
+func knownState(s string) bool {
+	switch s {
+	case concordat.DisclosureGranted, concordat.DisclosurePending, concordat.DisclosureRefused, concordat.DisclosureExpired, concordat.DisclosureWithdrawn:
+		return true
+	}
+	return false
+}
+
+// jobOf reads a job as a PartnerSource has it.
+func jobOf(s string) (concordat.JobID, error) {
+	h, err := handleOf(concordat.DocumentID(s))
+	return concordat.JobID(h), err
+}
+
+func sortedRefs[T any](m map[concordat.Ref]T) []concordat.Ref {
+	out := make([]concordat.Ref, 0, len(m))
+	for r := range m {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b concordat.Ref) int { return cmp.Compare(a.String(), b.String()) })
+	return out
+}

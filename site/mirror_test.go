@@ -1,0 +1,140 @@
+package site_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"concordat"
+	"concordat/internal/indextest"
+	"concordat/site"
+)
+
+func mirrorOf(n *partner, index concordat.Index) site.MirroredLibrary {
+	return site.MirroredLibrary{Site: n.id, Library: "lib", Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: n.profiler, Index: index}
+}
+
+// broken is a partner whose shipments fail after some.
+type broken struct {
+	*partner
+	left int
+}
+
+func (b *broken) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
+	if b.left--; b.left < 0 {
+		return nil, concordat.ErrUnavailable
+	}
+	return b.partner.Ship(ctx, a)
+}
+
+// TestSyncMirror: a mirror is fetched in parts, resumed, kept up to date, checked without asking, and gone
+// when its owner closes it.
+func TestSyncMirror(t *testing.T) {
+	ctx := t.Context()
+	p := here(t, "")
+	north := newPartner(t, "north")
+	for i, text := range []string{glacier, bakery, orchard, foundry, winter} {
+		north.put(t, "lib", concordat.DocumentID('a'+rune(i)), text)
+	}
+	index := &indextest.Oracle{Site: "here", Scheme: north.profiler.Scheme()}
+	m := mirrorOf(north, index)
+	cut := &broken{north, 2}
+	if got, err := p.SyncMirror(ctx, cut, m, nil); !errors.Is(err, concordat.ErrUnavailable) || got.Documents != 4 {
+		t.Fatalf("cut short: %+v, %v", got, err)
+	}
+	cut.left = 99
+	if got, err := p.SyncMirror(ctx, cut, m, nil); err != nil || got.Documents != 1 || !got.Complete || cut.left != 98 {
+		t.Fatalf("resumed: %+v, %v, %d shipments left", got, err, cut.left)
+	}
+	check := func(want ...string) {
+		t.Helper()
+		f := p.check(t, glacier+"\n\n"+bakery+"\n\n"+garden, site.CheckOptions{Mirrors: []site.MirroredLibrary{m}})
+		if got := from(f); !slices.Equal(got, want) {
+			t.Errorf("sources %v, want %v", got, want)
+		}
+		if len(north.asks) > 0 {
+			t.Error("the partner was asked")
+		}
+		if len(want) == 0 {
+			return
+		}
+		if c := line(t, f, "north", "lib"); c.Mirror.IsZero() || c.Asked == 0 || c.Answered != c.Asked || c.Exposed != (concordat.Exposed{}) {
+			t.Errorf("line %+v", c)
+		}
+		if f.Partners[0].Author != "A. Writer" {
+			t.Errorf("partners' sources %+v", f.Partners)
+		}
+		if _, err := p.Reveal(ctx, f.Task, site.RevealRequest{Partner: north}, 0); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("a mirror's passage was revealed: %v", err)
+		}
+	}
+	check("north/Title of a", "north/Title of b")
+	north.remove(t, "lib", "b")
+	north.put(t, "lib", "g", garden)
+	if got, err := p.SyncMirror(ctx, north, m, nil); err != nil || got.Removed != 1 || got.Documents != 1 {
+		t.Errorf("what changed: %+v, %v", got, err)
+	}
+	check("north/Title of a", "north/Title of g")
+	if ms, err := p.Mirrors(ctx); err != nil || len(ms) != 1 || ms[0].Documents != 5 || !ms[0].Complete {
+		t.Errorf("mirrors %+v, %v", ms, err)
+	}
+
+	// Withdrawn: not used from the notice on, gone at the next call.
+	if _, err := p.Noticed(ctx, "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "lib"}); err != nil {
+		t.Fatal(err)
+	}
+	check("north/Title of a", "north/Title of g") // another site's word does not count
+	if _, err := p.Noticed(ctx, "north", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "lib"}); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	north.refuse = &concordat.Refusal{Reason: concordat.ReasonLibrary}
+	if got, err := p.SyncMirror(ctx, north, m, nil); err != nil || !got.Withdrawn {
+		t.Errorf("withdrawn: %+v, %v", got, err)
+	}
+	if a, err := index.Match(ctx, &concordat.Query{Scheme: index.Scheme, MaxDistance: 100, Fingerprints: make([]concordat.Fingerprint, 1)}); err != nil || len(a.Matches) != 0 {
+		t.Errorf("the index still holds %d sentences, %v", len(a.Matches), err)
+	}
+	if ms, err := p.Mirrors(ctx); err != nil || len(ms) != 0 {
+		t.Errorf("mirrors %+v, %v", ms, err)
+	}
+}
+
+// TestSyncMirrorGarbage: nothing of a shipment that cannot be is put.
+func TestSyncMirrorGarbage(t *testing.T) {
+	p := here(t, "")
+	north := newPartner(t, "north")
+	north.put(t, "lib", "a", glacier+bakery)
+	for name, spoil := range map[string]func(*concordat.Shipment){
+		"scheme": func(s *concordat.Shipment) { s.Scheme = "other@0123456789abcdef" },
+		"order": func(s *concordat.Shipment) {
+			s.Documents[0].Sentences[0].Ordinal = 7
+			s.Documents[0].Sentences = append(s.Documents[0].Sentences, concordat.ShippedSentence{})
+		},
+		"negative": func(s *concordat.Shipment) { s.Documents[0].Sentences[0].Ordinal = -1 },
+		"cursor":   func(s *concordat.Shipment) { s.Cursor = make([]byte, 65) },
+		"endless":  func(s *concordat.Shipment) { s.Cursor, s.More = nil, true },
+	} {
+		index := &indextest.Oracle{Site: "here", Scheme: north.profiler.Scheme()}
+		if _, err := p.SyncMirror(t.Context(), &shipper{north, spoil}, mirrorOf(north, index), nil); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+		if a, err := index.Match(t.Context(), &concordat.Query{Scheme: index.Scheme, MaxDistance: 100, Fingerprints: make([]concordat.Fingerprint, 1)}); err != nil || len(a.Matches) != 0 {
+			t.Errorf("%s: %d sentences put, %v", name, len(a.Matches), err)
+		}
+	}
+}
+
+type shipper struct {
+	*partner
+	spoil func(*concordat.Shipment)
+}
+
+func (s *shipper) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
+	out, err := s.partner.Ship(ctx, a)
+	if err == nil {
+		s.spoil(out)
+	}
+	return out, err
+}

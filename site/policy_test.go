@@ -1,0 +1,184 @@
+package site_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// view is what of a Tell a partner can tell, with documents by the names that the test knows.
+type view struct {
+	Level                concordat.Show
+	Exists               bool
+	Documents, Sentences int
+	Named                map[string]int // matches, by title; of unnamed ones by number of them
+	Hits                 [][3]int       // sentence, ordinal, distance of named documents
+}
+
+// TestPolicyProperty compares what is told under random rules with a naive definition: every pair
+// of sentences is looked at, and each condition is applied by itself.
+func TestPolicyProperty(t *testing.T) {
+	o := newOwner(t, "big", "small")
+	rng := rand.New(rand.NewPCG(11, 12))
+	sentences := []string{river, winter, garden, harbour, mill, bridge, school, clocks}
+	texts := map[concordat.LibraryID]map[string]string{"big": {}, "small": {}}
+	authors := map[string]string{}
+	for lib, n := range map[concordat.LibraryID]int{"big": 25, "small": 6} {
+		var in []site.Incoming
+		for i := range n {
+			name, text := fmt.Sprintf("%s-%d", lib, i), ""
+			for _, k := range rng.Perm(len(sentences))[:1+rng.IntN(4)] {
+				text += sentences[k]
+			}
+			texts[lib][name], authors[name] = text, []string{"Jane Doe", "Richard Roe", ""}[rng.IntN(3)]
+			in = append(in, site.Incoming{ID: concordat.DocumentID(name), Title: name, Author: authors[name], Text: text})
+		}
+		o.add(t, lib, in...)
+	}
+	levels := concordat.Levels()
+	rounds := 60
+	if testing.Short() {
+		rounds = 20
+	}
+	for round := range rounds {
+		rule := store.ShareRule{Level: levels[rng.IntN(len(levels))], Matches: 1 + rng.IntN(3), ExcludeAuthors: rng.IntN(2) == 0,
+			Closeness: []int{0, 0, 1, 12}[rng.IntN(4)], Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
+		if rng.IntN(3) == 0 {
+			rule.Purposes = []string{[]string{"thesis", "grant"}[rng.IntN(2)]}
+		}
+		lib := []concordat.LibraryID{"big", "small"}[rng.IntN(2)]
+		o.share(t, lib, "north", rule)
+		asked := ""
+		for _, k := range rng.Perm(len(sentences))[:1+rng.IntN(5)] {
+			asked += edited(rng, sentences[k])
+		}
+		a := o.ask(t, asked, levels[1+rng.IntN(len(levels)-1)], lib)
+		rng.Shuffle(len(a.Sentences), func(i, j int) { a.Sentences[i], a.Sentences[j] = a.Sentences[j], a.Sentences[i] })
+		a.Job[2], a.Job[3] = byte(round), 7
+		for i := range a.Sentences {
+			a.Sentences[i].Gate = min(a.Sentences[i].Gate, []int{0, 10, 100}[rng.IntN(3)])
+		}
+		mine := ""
+		if rng.IntN(2) == 0 {
+			mine = "Jane Doe"
+			a.Authors = site.AuthorHashes(key("sketch of "+testEpoch.String()), mine)
+		}
+		tell := o.answer(t, "north", a)
+		want := o.naive(t, rule, a, texts[lib], authors, mine)
+		if d := cmp.Diff(want, seen(tell)); d != "" {
+			t.Fatalf("round %d, %s, rule %+v, asked at %s: %s", round, lib, rule, a.Level, d)
+		}
+	}
+}
+
+// edited leaves out up to three words of a sentence.
+func edited(rng *rand.Rand, sentence string) string {
+	words := strings.Fields(sentence)
+	for range rng.IntN(4) {
+		i := rng.IntN(len(words) - 1) // the full stop stays
+		words = slices.Delete(words, i, i+1)
+	}
+	return strings.Join(words, " ") + " "
+}
+
+// seen reduces a Tell of one library.
+func seen(t *concordat.Tell) view {
+	l := t.Libraries[0]
+	v := view{Level: l.Level, Exists: l.Exists, Documents: l.Documents, Sentences: l.Sentences, Named: map[string]int{}}
+	for _, d := range t.Documents {
+		if d.Title == "" {
+			v.Named[fmt.Sprint("matches ", d.Matches)]++
+			continue
+		}
+		v.Named[d.Title] = d.Matches
+	}
+	for _, h := range t.Hits {
+		v.Hits = append(v.Hits, [3]int{h.Sentence, h.Ordinal, h.Distance})
+	}
+	slices.SortFunc(v.Hits, compareHits)
+	return v
+}
+
+func compareHits(a, b [3]int) int { return slices.Compare(a[:], b[:]) }
+
+// naive is the definition of what is told.
+func (o *owner) naive(t *testing.T, rule store.ShareRule, a *concordat.Ask, texts, authors map[string]string, mine string) view {
+	t.Helper()
+	v := view{Level: concordat.ShowNothing, Named: map[string]int{}}
+	rank := func(l concordat.Show) int { return slices.Index(concordat.Levels(), l) }
+	allowed := rule.Purposes == nil || slices.Contains(rule.Purposes, a.Purpose)
+	if rule.Level == concordat.ShowNothing || !allowed || len(texts) < 20 && rank(rule.Level) <= rank(concordat.ShowCounts) {
+		return v
+	}
+	v.Level = concordat.Levels()[min(rank(rule.Level), rank(a.Level))]
+	closeness := 26
+	if rule.Closeness > 0 {
+		closeness = rule.Closeness
+	}
+	counted := map[int]bool{}
+	for name, text := range texts {
+		if rule.ExcludeAuthors && mine != "" && authors[name] == mine {
+			continue
+		}
+		p, err := o.keyed.ForIndex(concordat.Document{Text: text})
+		must(t, err)
+		var hits [][3]int
+		asked, ordinals := map[int]bool{}, map[int]bool{}
+		for i, x := range a.Sentences {
+			for ordinal, y := range p.Indexed {
+				if d := x.Fingerprint.Distance(y.Fingerprint); d <= min(x.Gate, closeness) && reached(x.Fingerprint, y.Fingerprint) {
+					hits = append(hits, [3]int{i, ordinal, d})
+					asked[i], ordinals[ordinal] = true, true
+				}
+			}
+		}
+		// In these texts no sentence is near two others, so that pairs can be counted simply.
+		if min(len(asked), len(ordinals)) < rule.Matches {
+			continue
+		}
+		v.Exists = true
+		if rank(v.Level) < rank(concordat.ShowCounts) {
+			continue
+		}
+		v.Documents++
+		for i := range asked {
+			counted[i] = true
+		}
+		v.Sentences = len(counted)
+		if rank(v.Level) == rank(concordat.ShowCounts) {
+			v.Named[fmt.Sprint("matches ", max(2, len(asked)))]++
+			continue
+		}
+		v.Named[name] = len(asked)
+		v.Hits = append(v.Hits, hits...)
+	}
+	if v.Level == concordat.ShowCounts && v.Exists {
+		v.Documents, v.Sentences = max(2, v.Documents), max(2, v.Sentences)
+	}
+	slices.SortFunc(v.Hits, compareHits)
+	return v
+}
+
+// reached is the definition of ProbeOne.
+func reached(f, g concordat.Fingerprint) bool {
+	for band := range concordat.Bands {
+		differing := 0
+		for x := f.Band(band) ^ g.Band(band); x != 0; x >>= 4 {
+			if x&15 != 0 {
+				differing++
+			}
+		}
+		if differing <= 1 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,361 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// Job is what a queued check is to do. It is kept with its task, as JSON.
+type Job struct {
+	Name      string                `json:"name"`            // of the file as it was handed in
+	File      string                `json:"file,omitempty"`  // hash of the original; empty: Text
+	Text      string                `json:"text,omitempty"`  // what was pasted, or a member's text
+	Title     string                `json:"title,omitempty"` // empty: the file's own, or Name
+	Flags     []concordat.Flag      `json:"flags,omitempty"` // of Text
+	Libraries []concordat.LibraryID `json:"libraries,omitempty"`
+	Template  string                `json:"template,omitempty"` // name of a section template
+	Forward   string                `json:"forward,omitempty"`
+}
+
+// Item is one text of a job's file, or why it has none.
+type Item struct {
+	Submission
+	Err error
+}
+
+// Stages of a queued check that Check itself does not have.
+const (
+	StageQueued = "queued"
+	StageRead   = "read"
+	StageEnded  = "ended"
+)
+
+// Event tells how far a task is.
+type Event struct {
+	Task     concordat.TaskID `json:"task"`
+	State    concordat.State  `json:"state"`
+	Progress `json:"progress"`
+}
+
+// QueueStore is what a Queue needs beside a site's Store; *store.DB has it.
+type QueueStore interface {
+	Store
+	CreateTask(ctx context.Context, t store.Task) error
+	ClaimTask(ctx context.Context, worker string, lease time.Duration) (store.Task, error)
+	RenewTask(ctx context.Context, t store.Task, lease time.Duration) error
+	ReleaseTask(ctx context.Context, t store.Task) error
+	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
+	ReclaimTasks(ctx context.Context, worker string) error
+}
+
+// QueueOptions of a Queue. Store, Read and Options are required.
+type QueueOptions struct {
+	Store QueueStore
+	// Worker names this process among those of the site; empty: serve.
+	Worker string
+	// Read returns the texts of the job's file, an Item with Err for each that gives none.
+	Read func(ctx context.Context, j Job) ([]Item, error)
+	// Options returns what the job's check compares with.
+	Options func(ctx context.Context, j Job) (CheckOptions, error)
+	Checks  int          // at a time; 0: one
+	Logger  *slog.Logger // nil: nothing is logged
+}
+
+// Queue runs checks that were handed in, in order, and survives the end of the process: what was
+// begun is begun again. Its methods are safe for concurrent use.
+type Queue struct {
+	site *Site
+	o    QueueOptions
+	wake chan struct{} // holds a token when there may be a new task
+
+	mu       sync.Mutex // guards the rest
+	running  map[concordat.TaskID]context.CancelFunc
+	latest   map[concordat.TaskID]Event // of running tasks
+	watchers map[concordat.TaskID]map[chan Event]bool
+}
+
+const (
+	queueLease = time.Minute
+	queuePoll  = 2 * time.Second // for tasks that another process hands in
+)
+
+// NewQueue returns a queue of checks by s. Run runs it.
+func (s *Site) NewQueue(o QueueOptions) *Queue {
+	o.Worker = cmp.Or(o.Worker, "serve")
+	o.Checks = cmp.Or(o.Checks, 1)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Queue{site: s, o: o, wake: make(chan struct{}, 1), running: map[concordat.TaskID]context.CancelFunc{},
+		latest: map[concordat.TaskID]Event{}, watchers: map[concordat.TaskID]map[chan Event]bool{}}
+}
+
+// Submit puts a check at the end of the queue and returns its task. It is durable on return.
+func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concordat.TaskID, error) {
+	id := concordat.TaskID(strings.ToLower(rand.Text()))
+	return id, q.submit(ctx, id, owner, batch, j)
+}
+
+func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch string, j Job) error {
+	request, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
+	t := store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request}
+	if err := q.o.Store.CreateTask(ctx, t); err != nil {
+		return err
+	}
+	select {
+	case q.wake <- struct{}{}:
+	default: // somebody is about to look anyway
+	}
+	return nil
+}
+
+// Cancel ends a task that is queued or running; one that has ended stays as it is.
+func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause string) error {
+	if err := q.o.Store.CancelTask(ctx, id, cause); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	stop := q.running[id]
+	q.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	q.tell(Event{id, concordat.TaskFailed, Progress{Stage: StageEnded}})
+	return nil
+}
+
+// Watch returns a channel of what happens to a task, beginning with the latest event if it is
+// running; events may be left out where the reader is slow, but never the last one. stop ends it.
+func (q *Queue) Watch(id concordat.TaskID) (events <-chan Event, stop func()) {
+	c := make(chan Event, 1)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.watchers[id] == nil {
+		q.watchers[id] = map[chan Event]bool{}
+	}
+	q.watchers[id][c] = true
+	if e, ok := q.latest[id]; ok {
+		c <- e
+	}
+	return c, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		delete(q.watchers[id], c)
+		if len(q.watchers[id]) == 0 {
+			delete(q.watchers, id)
+		}
+	}
+}
+
+// tell passes an event on: it takes the place of one that has not been read.
+func (q *Queue) tell(e Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e.Stage == StageEnded {
+		delete(q.latest, e.Task)
+	} else {
+		q.latest[e.Task] = e
+	}
+	for c := range q.watchers[e.Task] {
+		select {
+		case <-c:
+		default:
+		}
+		c <- e // q.mu makes this the only sender, and there is room
+	}
+}
+
+// Run runs queued tasks until ctx ends, and then puts back what it had begun. Only one process of a
+// site may run a queue of one Worker name.
+func (q *Queue) Run(ctx context.Context) error {
+	if err := q.o.Store.ReclaimTasks(ctx, q.o.Worker); err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for range q.o.Checks {
+		g.Go(func() error { return q.work(ctx) })
+	}
+	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// work takes one task after the other.
+func (q *Queue) work(ctx context.Context) error {
+	poll := time.NewTicker(queuePoll)
+	defer poll.Stop()
+	for {
+		t, err := q.o.Store.ClaimTask(ctx, q.o.Worker, queueLease)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, concordat.ErrNotFound):
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-q.wake:
+			case <-poll.C:
+			}
+			continue
+		case err != nil:
+			q.o.Logger.Error("claim a task", "error", err)
+			select { // a store that is out of reach for a while must not end the site
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-poll.C:
+			}
+			continue
+		}
+		q.run(ctx, t)
+	}
+}
+
+// run does one task and ends it, or puts it back when ctx ends.
+func (q *Queue) run(ctx context.Context, t store.Task) {
+	own, stop := context.WithCancel(ctx)
+	defer stop()
+	q.mu.Lock()
+	q.running[t.ID] = stop
+	q.mu.Unlock()
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		q.renew(own, stop, t)
+	}()
+	began := time.Now()
+	state, cause, err := q.do(own, t)
+	stop()
+	<-renewed
+	q.mu.Lock()
+	delete(q.running, t.ID)
+	q.mu.Unlock()
+
+	last := context.WithoutCancel(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = q.o.Store.ReleaseTask(last, t)
+	case err != nil:
+		state, cause = concordat.TaskFailed, err.Error()
+		err = q.o.Store.FinishTask(last, t, state, cause)
+	case state != "": // else the findings were kept and the task has ended with them
+		err = q.o.Store.FinishTask(last, t, state, cause)
+	}
+	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted meanwhile
+		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
+	}
+	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
+	if ctx.Err() == nil {
+		q.tell(Event{t.ID, cmp.Or(state, concordat.TaskDone), Progress{Stage: StageEnded}})
+	}
+}
+
+// renew keeps the task ours until ctx ends, and stops its work if it has gone to somebody else.
+func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
+	tick := time.NewTicker(queueLease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := q.o.Store.RenewTask(ctx, t, queueLease)
+		if errors.Is(err, store.ErrLease) || errors.Is(err, concordat.ErrNotFound) {
+			stop()
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			q.o.Logger.Error("renew a task", "task", t.ID, "error", err)
+		}
+	}
+}
+
+// do does the work of a task. With findings it ends the task itself and returns no state.
+func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, error) {
+	var j Job
+	if err := json.Unmarshal(t.Request, &j); err != nil {
+		return "", "", fmt.Errorf("task: %w: %v", concordat.ErrCorrupt, err)
+	}
+	q.tell(Event{t.ID, concordat.TaskRunning, Progress{Stage: StageRead, Total: 1}})
+	items := []Item{{Submission: Submission{ID: concordat.DocumentID(cmp.Or(j.Name, "text")), Title: j.Title, Text: j.Text, Flags: j.Flags}}}
+	if j.File != "" {
+		var err error
+		if items, err = q.o.Read(ctx, j); err != nil {
+			return "", "", err
+		}
+	}
+	switch {
+	case len(items) == 0:
+		return concordat.TaskFailed, "empty: the file holds no document", nil
+	case len(items) > 1:
+		return concordat.TaskDone, fmt.Sprintf("split into %d checks", len(items)), q.split(ctx, t, j, items)
+	case items[0].Err != nil:
+		return concordat.TaskFailed, items[0].Err.Error(), nil
+	}
+	f, err := q.check(ctx, t, j, items[0].Submission)
+	if err != nil {
+		return "", "", err
+	}
+	return "", "", q.site.keep(ctx, t, f)
+}
+
+// check does the check of a task.
+func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) (*report.Findings, error) {
+	if err := CheckName(string(sub.ID)); err != nil {
+		return nil, err
+	}
+	if err := checkText(sub.Text); err != nil {
+		return nil, err
+	}
+	sub.Title = cmp.Or(j.Title, sub.Title)
+	o, err := q.o.Options(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	o.Progress = func(p Progress) { q.tell(Event{t.ID, concordat.TaskRunning, p}) }
+	libraries, err := q.site.libraries(ctx, o.Libraries)
+	if err != nil {
+		return nil, err
+	}
+	f, err := q.site.find(ctx, t.ID, sub, o, libraries)
+	if err != nil {
+		return nil, err
+	}
+	f.Task, f.Made = t.ID, t.Made
+	return f, nil
+}
+
+// split makes a task of each text of an archive. Doing it again makes none twice.
+func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) error {
+	for i, item := range items {
+		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
+		one := j
+		one.File, one.Name, one.Title, one.Text, one.Flags = "", string(item.ID), item.Title, item.Text, item.Flags
+		err := q.submit(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
+		if err == nil && item.Err != nil {
+			err = q.o.Store.CancelTask(ctx, id, item.Err.Error())
+		}
+		if err != nil && !errors.Is(err, concordat.ErrExists) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,358 @@
+package site_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// mirror is what a partner has of a library.
+type mirror struct {
+	cursor []byte
+	docs   map[concordat.Handle]concordat.ShippedDocument
+	got    int // documents that came, removals too
+}
+
+// sync fetches all that there is.
+func (m *mirror) sync(t *testing.T, o *owner, from concordat.SiteID, lib concordat.LibraryID) {
+	t.Helper()
+	for more := true; more; {
+		s, err := o.AnswerShip(t.Context(), from, &concordat.ShipAsk{Epoch: o.epoch, Library: lib, Cursor: m.cursor})
+		must(t, err)
+		if len(s.Cursor) == 0 || len(s.Cursor) > 64 || s.Scheme != o.keyed.Scheme() {
+			t.Fatalf("got cursor %x and scheme %s", s.Cursor, s.Scheme)
+		}
+		for _, d := range s.Documents {
+			if m.got++; d.Removed {
+				delete(m.docs, d.Handle)
+				continue
+			}
+			m.docs[d.Handle] = d
+		}
+		m.cursor, more = s.Cursor, s.More
+	}
+}
+
+// want compares a mirror with the texts that it should hold, by their fingerprints.
+func (m *mirror) want(t *testing.T, o *owner, texts ...string) {
+	t.Helper()
+	if len(m.docs) != len(texts) {
+		t.Errorf("the mirror holds %d documents, want %d", len(m.docs), len(texts))
+	}
+	held := map[string]bool{}
+	for _, d := range m.docs {
+		var prints []string
+		for i, x := range d.Sentences {
+			if x.Ordinal != i {
+				t.Errorf("sentence %d has ordinal %d", i, x.Ordinal)
+			}
+			prints = append(prints, x.Fingerprint.String())
+		}
+		held[strings.Join(prints, " ")] = true
+	}
+	for _, text := range texts {
+		p, err := o.keyed.ForIndex(concordat.Document{Text: text})
+		must(t, err)
+		var prints []string
+		for _, x := range p.Indexed {
+			prints = append(prints, x.Fingerprint.String())
+		}
+		if !held[strings.Join(prints, " ")] {
+			t.Errorf("%.30s is not in the mirror", text)
+		}
+	}
+}
+
+func TestShip(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true, Contact: "desk", Purposes: []string{"thesis"}})
+	o.share(t, "theses", "south", store.ShareRule{Level: concordat.ShowMetadata})
+	o.add(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Author: "Jane Doe", Text: river + winter}, site.Incoming{ID: "b", Text: garden}, site.Incoming{ID: "c", Text: mill})
+	_, err := o.AnswerShip(t.Context(), "south", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
+	refused(t, err, concordat.ReasonLevel)
+	_, err = o.AnswerShip(t.Context(), "east", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
+	refused(t, err, concordat.ReasonLibrary)
+	m := &mirror{docs: map[concordat.Handle]concordat.ShippedDocument{}}
+	m.sync(t, o, "north", "theses")
+	m.want(t, o, river+winter, garden, mill)
+	named := 0
+	for _, d := range m.docs {
+		if d.Title == "Rivers" && d.Author == "Jane Doe" && d.Contact == "desk" {
+			named++
+		}
+	}
+	if named != 1 {
+		t.Errorf("%d documents are named", named)
+	}
+	before := m.got
+	m.sync(t, o, "north", "theses")
+	if m.got != before {
+		t.Errorf("without a change %d documents came", m.got-before)
+	}
+	o.add(t, "theses", site.Incoming{ID: "b", Text: bridge}, site.Incoming{ID: "d", Text: school})
+	must(t, o.DeleteDocuments(t.Context(), "theses", "c"))
+	must(t, o.CatchUp(t.Context()))
+	m.sync(t, o, "north", "theses")
+	m.want(t, o, river+winter, bridge, school)
+	if m.got != before+3 {
+		t.Errorf("for three changes %d documents came", m.got-before)
+	}
+	// A cursor is one partner's, of one set.
+	for name, a := range map[string]*concordat.ShipAsk{
+		"forged": {Epoch: o.epoch, Library: "theses", Cursor: append([]byte{1}, m.cursor[1:]...)},
+		"cut":    {Epoch: o.epoch, Library: "theses", Cursor: m.cursor[:9]},
+	} {
+		if _, err := o.AnswerShip(t.Context(), "north", a); err == nil {
+			t.Errorf("%s cursor is taken", name)
+		} else {
+			refused(t, err, concordat.ReasonUnknown)
+		}
+	}
+	if _, err := o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses", Cursor: make([]byte, 65)}); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a cursor of 65 bytes: %v", err)
+	}
+	// The partner is told when it ends, however it ends, once.
+	must(t, o.Unshare(t.Context(), "theses", "north"))
+	_, err = o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses", Cursor: m.cursor})
+	refused(t, err, concordat.ReasonLibrary)
+	o.withdrawn(t, "north", 1)
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
+	o.withdrawn(t, "north", 2)
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true, Expires: o.clock.now().Add(time.Hour)})
+	o.withdrawn(t, "north", 2)
+	o.clock.move(time.Hour)
+	for range 2 {
+		must(t, o.CatchUp(t.Context()))
+		o.withdrawn(t, "north", 3)
+	}
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	must(t, o.DeleteLibrary(t.Context(), "theses", nil))
+	o.withdrawn(t, "north", 4)
+}
+
+// withdrawn counts the notices of withdrawal in the outbox.
+func (o *owner) withdrawn(t *testing.T, partner concordat.SiteID, want int) {
+	t.Helper()
+	out, err := o.Outbox(t.Context(), 0)
+	must(t, err)
+	got := 0
+	for _, x := range out {
+		if x.Notice.Kind == concordat.NoticeWithdrawn && x.Partner == partner && x.Notice.Library == "theses" {
+			got++
+		}
+	}
+	if got != want {
+		t.Errorf("%d notices of withdrawal, want %d", got, want)
+	}
+}
+
+// A shipment has a bounded number of documents, and pages one after another hold each once.
+func TestShipPages(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	var in []site.Incoming
+	var texts []string
+	for i := range 410 {
+		text := strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)
+		in, texts = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: text}), append(texts, text)
+	}
+	o.add(t, "theses", in...)
+	m := &mirror{docs: map[concordat.Handle]concordat.ShippedDocument{}}
+	m.sync(t, o, "north", "theses")
+	m.want(t, o, texts...)
+	if m.got != 410 {
+		t.Errorf("%d documents came, want 410", m.got)
+	}
+}
+
+// A text that the partner has in word sets is not shipped, and one that is shipped is shown in
+// fingerprints only, with or without a job.
+func TestShipAndOutline(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Text: long(passage, 5)}, site.Incoming{ID: "b", Text: mill + bridge})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true, Outline: concordat.OutlineWords})
+	a, d, ordinals := o.told(t, "north", passage, "theses")
+	if x := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]; x.Form != concordat.OutlineWords {
+		t.Fatalf("got %+v", x)
+	}
+	m := &mirror{docs: map[concordat.Handle]concordat.ShippedDocument{}}
+	m.sync(t, o, "north", "theses")
+	m.want(t, o, mill+bridge)
+	for handle := range m.docs {
+		x := o.outline(t, "north", &concordat.Ask{Job: concordat.JobID{9, 9}, Epoch: o.epoch}, concordat.OutlineOf{Handle: handle, Ordinals: []int{0}})[0]
+		if x.Refusal != nil || x.Form != concordat.OutlineFingerprints || len(x.Units) != 2 || x.Units[0].Chars == 0 || x.Units[0].Features < 5 {
+			t.Errorf("got %+v", x)
+		}
+	}
+	b, e, ordinals := o.told(t, "north", mill+bridge, "theses")
+	if x := o.outline(t, "north", b, concordat.OutlineOf{Handle: e.Handle, Ordinals: ordinals})[0]; x.Refusal == nil {
+		t.Errorf("a shipped text is shown in words: %+v", x)
+	}
+}
+
+// A standing question is answered by later documents, once each, as far as the rule shows.
+func TestStandingAsk(t *testing.T) {
+	o := newOwner(t, "theses", "grants")
+	rule := store.ShareRule{Level: concordat.ShowMetadata, Standing: true}
+	o.share(t, "theses", "north", rule)
+	o.share(t, "grants", "north", store.ShareRule{Level: concordat.ShowMetadata})
+	a := o.ask(t, passage, concordat.ShowMetadata, "theses", "grants")
+	a.Standing = true
+	tell := o.answer(t, "north", a)
+	if !tell.Libraries[0].Standing || tell.Libraries[1].Standing || tell.Libraries[0].Exists {
+		t.Errorf("got %+v", tell.Libraries)
+	}
+	alerts := func(step string, want ...string) {
+		t.Helper()
+		out, err := o.Outbox(t.Context(), 0)
+		must(t, err)
+		if len(out) != len(want) {
+			t.Fatalf("%s: %d notices, want %d: %+v", step, len(out), len(want), out)
+		}
+		for i, x := range out {
+			if x.Partner != "north" || x.Notice.Kind != concordat.NoticeAlert || x.Notice.Job != a.Job || x.Notice.Tell.Documents[0].Title != want[i] {
+				t.Errorf("%s: got %+v, %+v", step, x, x.Notice.Tell)
+			}
+			must(t, o.Delivered(t.Context(), x))
+		}
+	}
+	o.add(t, "theses", site.Incoming{ID: "one", Title: "one sentence", Text: river})
+	o.add(t, "grants", site.Incoming{ID: "g", Title: "not standing", Text: passage})
+	o.add(t, "theses", site.Incoming{ID: "other", Title: "other", Text: mill + bridge})
+	alerts("nothing to tell")
+	o.add(t, "theses", site.Incoming{ID: "two", Title: "later", Text: long(river+winter, 2)})
+	out, err := o.Outbox(t.Context(), 0)
+	must(t, err)
+	if n := out[0].Notice.Tell; len(n.Hits) != 2 || out[0].Notice.Asked != len(a.Sentences) || n.Hits[0].Sentence != 0 || n.Hits[1].Sentence != 1 || n.Documents[0].Matches != 2 || n.Libraries[0].Library != "theses" {
+		t.Errorf("got tell %+v", n)
+	}
+	alerts("a later document", "later")
+	must(t, o.CatchUp(t.Context()))
+	o.add(t, "theses", site.Incoming{ID: "two", Title: "later", Text: long(river+winter, 2)})
+	alerts("nothing new")
+	o.add(t, "theses", site.Incoming{ID: "two", Title: "replaced", Text: long(winter+garden, 3)})
+	alerts("another text", "replaced")
+	// What the alert told can be asked about.
+	handle := out[0].Notice.Tell.Documents[0].Handle
+	if x := o.outline(t, "north", a, concordat.OutlineOf{Handle: handle, Ordinals: []int{0, 1, 2, 3, 4, 5, 6}})[0]; x.Refusal == nil || x.Refusal.Reason != concordat.ReasonLevel {
+		t.Errorf("outline after an alert: %+v, want a refusal of the level", x)
+	}
+	// The pass is repeated after a cut between alert and set: nothing is told twice.
+	working := o.set.Index
+	must(t, o.Ingest(t.Context(), "theses", docs(site.Incoming{ID: "three", Title: "cut", Text: garden + river}), func(site.Ingested) error { return nil }))
+	o.set.Index = &cutIndex{Index: working, left: 0, after: true}
+	if err := o.CatchUp(t.Context()); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	o.set.Index = working
+	must(t, o.CatchUp(t.Context()))
+	alerts("after the cut", "cut")
+	// Left out by its rule, its end or its asker's word.
+	rule.Purposes = []string{"grant"}
+	o.share(t, "theses", "north", rule)
+	o.add(t, "theses", site.Incoming{ID: "four", Text: passage})
+	alerts("not for this purpose")
+	rule.Purposes = nil
+	o.share(t, "theses", "north", rule)
+	must(t, o.Receive(t.Context(), "north", &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job}))
+	o.add(t, "theses", site.Incoming{ID: "five", Text: passage})
+	alerts("ended")
+}
+
+// What is told and what is ended by others is checked before it is kept.
+func TestReceive(t *testing.T) {
+	o := newOwner(t)
+	job := concordat.JobID{1}
+	for name, n := range map[string]*concordat.Notice{
+		"kind":     {Kind: "gossip", Job: job},
+		"nothing":  {Kind: concordat.NoticeAlert, Job: job},
+		"no job":   {Kind: concordat.NoticeAlert, Tell: &concordat.Tell{}},
+		"library":  {Kind: concordat.NoticeWithdrawn},
+		"decision": {Kind: concordat.NoticeDisclosure},
+		"words":    {Kind: concordat.NoticeDisclosure, Job: job, Words: strings.Repeat("x", 5000)},
+	} {
+		if err := o.Receive(t.Context(), "north", n); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	n := &concordat.Notice{Kind: concordat.NoticeAlert, Job: job, Tell: &concordat.Tell{Documents: []concordat.DocumentTell{{Title: "T"}}}}
+	must(t, o.Receive(t.Context(), "north", n))
+	must(t, o.Receive(t.Context(), "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "l"}))
+	in, err := o.Inbox(t.Context(), 0, 0)
+	must(t, err)
+	if len(in) != 2 || in[0].Partner != "north" || in[0].Notice.Tell.Documents[0].Title != "T" || in[1].Notice.Library != "l" {
+		t.Errorf("got %+v", in)
+	}
+}
+
+// A notice that is not delivered waits longer each time, and is given up after 30 days.
+func TestOutbox(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	must(t, o.Unshare(t.Context(), "theses", "north"))
+	attempts := 0
+	for day := 0; day < 32; day++ {
+		out, err := o.Outbox(t.Context(), 0)
+		must(t, err)
+		for _, x := range out {
+			attempts++
+			must(t, o.Undelivered(t.Context(), x, concordat.ErrUnavailable))
+		}
+		o.clock.move(24 * time.Hour)
+	}
+	if out, err := o.Outbox(t.Context(), 0); err != nil || len(out) != 0 || attempts != 32 {
+		t.Errorf("after 32 days and %d attempts %d notices are left, %v", attempts, len(out), err)
+	}
+}
+
+func TestOpenTo(t *testing.T) {
+	o := newOwner(t, "theses", "later", "over", "closed", "small")
+	var in []site.Incoming
+	for i := range 123 {
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
+	}
+	o.add(t, "theses", in...)
+	now := o.clock.now()
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap, Outline: concordat.OutlineWords, Purposes: []string{"thesis"}, Ship: true, Expires: now.Add(time.Hour)})
+	o.share(t, "later", "north", store.ShareRule{Level: concordat.ShowMetadata, Embargo: now.Add(time.Hour)})
+	o.share(t, "over", "north", store.ShareRule{Level: concordat.ShowMetadata, Expires: now})
+	o.share(t, "closed", "south", store.ShareRule{Level: concordat.ShowMetadata})
+	o.share(t, "small", "north", store.ShareRule{Level: concordat.ShowCounts})
+	c, err := o.OpenTo(t.Context(), "north")
+	must(t, err)
+	if len(c.Libraries) != 2 || c.Libraries[0].ID != "later" || !c.Libraries[0].Embargo.Equal(now.Add(time.Hour)) {
+		t.Fatalf("got %+v", c.Libraries)
+	}
+	l := c.Libraries[1]
+	if l.Documents != 130 || l.Level != concordat.ShowOverlap || l.Outline != concordat.OutlineWords || !l.Ship || l.Standing || l.Sentences != 20_000 || l.Disclosures != 500 ||
+		len(l.Ready) != 1 || l.Ready[0].Ready != 1 || l.Ready[0].Scheme != o.keyed.Scheme() || l.Title != "Library theses" {
+		t.Errorf("got %+v", l)
+	}
+}
+
+// Handles of one document differ between askers, and do not tell its name.
+func TestHandles(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Text: passage})
+	for _, p := range []concordat.SiteID{"north", "south"} {
+		o.share(t, "theses", p, store.ShareRule{Level: concordat.ShowMetadata})
+	}
+	_, north, _ := o.told(t, "north", passage, "theses")
+	_, again, _ := o.told(t, "north", river+winter, "theses")
+	job, south, _ := o.told(t, "south", passage, "theses")
+	if north.Handle != again.Handle || north.Handle == south.Handle || bytes.Contains(north.Handle[:], []byte("a\x00")) {
+		t.Errorf("handles %x, %x, %x", north.Handle, again.Handle, south.Handle)
+	}
+	// A handle of one partner is of no use to another.
+	if x := o.outline(t, "south", job, concordat.OutlineOf{Handle: north.Handle, Ordinals: []int{0}})[0]; x.Refusal == nil {
+		t.Errorf("got %+v", x)
+	}
+}

@@ -1,0 +1,112 @@
+package spaced
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ./gen /usr/share/dict/scowl
+
+// englishGz holds English words with the number of their SCOWL size, the smaller the more common, one
+// "size word" a line, made by gen; its notice is in data/SCOWL.txt.
+//
+//go:embed data/english.txt.gz
+var englishGz []byte
+
+// codeVersion counts changes of the code that change what Find returns.
+const codeVersion = 1
+
+// Digest returns a hexadecimal digest of all that Find depends on besides the text.
+func Digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "concordat/spaced/%d\n", codeVersion)
+	h.Write(englishGz)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// functionWords are the commonest words of English; SCOWL does not tell them from the next thousands.
+const functionWords = `the of and to in a is that for it as was with be by on not he i this are or his from at which but have
+	an had they you were there one all we their has would when if so no will him her more what out up she about into been who its them can
+	some only could then other do my than me your these any may now our such must also two how did most after over where being through
+	between before us under should because those each`
+
+// Costs of a word: negative logarithms of about how often a word of the kind stands in English text.
+// A word the dictionary lacks costs much, and more for each letter.
+const (
+	functionCost   = 6.0
+	unknownCost    = 15.0
+	unknownLetter  = 2.5
+	longestEnglish = 20
+)
+
+var sizeCosts = map[string]float32{"10": 9.5, "20": 11, "35": 12.4, "40": 13.2, "50": 13.6}
+
+// english maps words to their costs.
+var english = sync.OnceValue(func() map[string]float32 {
+	z, err := gzip.NewReader(bytes.NewReader(englishGz))
+	if err != nil {
+		panic(fmt.Sprintf("spaced: embedded dictionary: %v", err))
+	}
+	m := make(map[string]float32, 60000)
+	sc := bufio.NewScanner(z)
+	for sc.Scan() {
+		size, word, _ := strings.Cut(sc.Text(), " ")
+		m[word] = sizeCosts[size]
+	}
+	if err := sc.Err(); err != nil {
+		panic(fmt.Sprintf("spaced: embedded dictionary: %v", err))
+	}
+	for _, w := range strings.Fields(functionWords) {
+		m[w] = functionCost
+	}
+	return m
+})
+
+// IsWord reports whether the English dictionary has a word, given in small letters.
+func IsWord(word string) bool { return english()[word] > 0 }
+
+// isKnown reports whether the letters are one word of the dictionary.
+func isKnown(letters []byte) bool { return english()[string(letters)] > 0 }
+
+// divide cuts letters into the likeliest words, by the cheapest path (Viterbi 1967), and returns where
+// words after the first begin, and how many letters are of words the dictionary has.
+func divide(letters []byte) (cuts []int, known int) {
+	n := len(letters)
+	if n == 0 {
+		return nil, 0
+	}
+	words := english()
+	cost := make([]float32, n+1)
+	back := make([]int, n+1)
+	for end := 1; end <= n; end++ {
+		cost[end] = -1
+		for start := max(0, end-longestEnglish); start < end; start++ {
+			c, ok := words[string(letters[start:end])]
+			if !ok {
+				c = unknownCost + unknownLetter*float32(end-start)
+			}
+			if c += cost[start]; cost[end] < 0 || c < cost[end] {
+				cost[end], back[end] = c, start
+			}
+		}
+	}
+	for end := n; end > 0; end = back[end] {
+		if isKnown(letters[back[end]:end]) {
+			known += end - back[end]
+		}
+		if back[end] > 0 {
+			cuts = append(cuts, back[end])
+		}
+	}
+	for i, k := 0, len(cuts)-1; i < k; i, k = i+1, k-1 {
+		cuts[i], cuts[k] = cuts[k], cuts[i]
+	}
+	return cuts, known
+}

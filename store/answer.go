@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// AnswerJob is a partner's check of one document, as far as it asked us.
+type AnswerJob struct {
+	Partner    concordat.SiteID
+	Job        concordat.JobID
+	Epoch      concordat.Epoch
+	Purpose    string
+	Commitment [32]byte
+	Made, Used time.Time
+	Asks       int
+	Sentences  int // asked, padded
+}
+
+// AnswerDocument is a document of ours that matched in a job.
+type AnswerDocument struct {
+	Handle   concordat.Handle
+	Library  concordat.LibraryID
+	Document concordat.DocumentID
+	Hash     string         // of the text that matched
+	Told     concordat.Show // the most that was told of it
+}
+
+// AnswerHit is a sentence of such a document near one that was asked.
+type AnswerHit struct {
+	Handle   concordat.Handle
+	Sentence [8]byte // keyed hash of the sentence that was asked
+	Ordinal  int
+	Span     concordat.Span // in our text
+	Distance int
+	Told     bool // at level metadata or above
+}
+
+func fixedHex(dst []byte, s string) error {
+	if n, err := hex.Decode(dst, []byte(s)); err != nil || n != len(dst) {
+		return fmt.Errorf("%w: %q is not %d bytes", concordat.ErrCorrupt, s, len(dst))
+	}
+	return nil
+}
+
+func scanJob(s scanner) (AnswerJob, error) {
+	var j AnswerJob
+	var job, commitment string
+	var made, used int64
+	err := s.Scan(&j.Partner, &job, &j.Epoch.Federation, &j.Epoch.Number, &j.Purpose, &commitment, &made, &used, &j.Asks, &j.Sentences)
+	j.Made, j.Used = instant(made), instant(used)
+	if err == nil {
+		err = fixedHex(j.Job[:], job)
+	}
+	if err == nil {
+		err = fixedHex(j.Commitment[:], commitment)
+	}
+	return j, err
+}
+
+const jobColumns = `partner, job, federation, number, purpose, commitment, made, used, asks, sentences`
+
+// UseAnswerJob notes another ask of a job and returns the job. Of j everything but Made, Used and
+// Asks is read. It fails with concordat.ErrInvalid where the partner's job had another epoch, purpose
+// or commitment.
+func (db *DB) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
+	var out AnswerJob
+	err := checkName("partner", j.Partner)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			now := stamp(db.now())
+			var err error
+			out, err = scanJob(c.row(ctx, `INSERT INTO answer_job (`+jobColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+				ON CONFLICT (partner, job) DO UPDATE SET used = excluded.used, asks = answer_job.asks + 1,
+					sentences = answer_job.sentences + excluded.sentences RETURNING `+jobColumns,
+				j.Partner, hex.EncodeToString(j.Job[:]), j.Epoch.Federation, j.Epoch.Number, prose(j.Purpose),
+				hex.EncodeToString(j.Commitment[:]), now, now, j.Sentences))
+			if err == nil && (out.Epoch != j.Epoch || out.Purpose != prose(j.Purpose) || out.Commitment != j.Commitment) {
+				return fmt.Errorf("%w: the job is of another submission", concordat.ErrInvalid)
+			}
+			return err
+		})
+	}
+	return out, db.fail(err, "job of %s", j.Partner)
+}
+
+// AnswerJob returns a partner's job, or concordat.ErrNotFound.
+func (db *DB) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
+	j, err := scanJob(db.read().row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner, hex.EncodeToString(job[:])))
+	return j, db.fail(err, "job of %s", partner)
+}
+
+// ForgetAnswerJobs forgets the jobs not used since the given time, but for those with a standing ask.
+func (db *DB) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM answer_job WHERE used < ?
+			AND NOT EXISTS (SELECT 1 FROM standing_ask s WHERE s.partner = answer_job.partner AND s.job = answer_job.job)`, stamp(before))
+		return err
+	})
+	return db.fail(err, "forget jobs")
+}
+
+// AddAnswerHits adds what matched to a job. A document that is there with another text starts anew;
+// hits and levels that were told stay told.
+func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument, hits []AnswerHit) error {
+	if len(ds) == 0 && len(hits) == 0 {
+		return nil
+	}
+	id := hex.EncodeToString(job[:])
+	err := db.write(ctx, func(c conn) error {
+		if err := c.putAnswerDocuments(ctx, partner, id, ds); err != nil {
+			return err
+		}
+		put, err := c.prepare(ctx, `INSERT INTO answer_hit (partner, job, handle, sentence, ordinal, span_start, span_end, distance, told)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET told = max(answer_hit.told, excluded.told)`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		for _, h := range hits {
+			if _, err := put.ExecContext(ctx, partner, id, hex.EncodeToString(h.Handle[:]), hex.EncodeToString(h.Sentence[:]),
+				h.Ordinal, h.Span.Start, h.Span.End, h.Distance, h.Told); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "hits of a job of %s", partner)
+}
+
+// putAnswerDocuments adds documents to a job and forgets the hits of texts that changed.
+func (c conn) putAnswerDocuments(ctx context.Context, partner concordat.SiteID, job string, ds []AnswerDocument) error {
+	forget, err := c.prepare(ctx, `DELETE FROM answer_hit WHERE partner = ? AND job = ? AND handle = ? AND EXISTS
+		(SELECT 1 FROM answer_document WHERE partner = ? AND job = ? AND handle = ? AND hash <> ?)`)
+	if err != nil {
+		return err
+	}
+	defer forget.Close()
+	put, err := c.prepare(ctx, `INSERT INTO answer_document (partner, job, handle, library, document, hash, told) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (partner, job, handle) DO UPDATE SET
+			told = CASE WHEN answer_document.hash = excluded.hash AND excluded.told = '' THEN answer_document.told ELSE excluded.told END,
+			hash = excluded.hash`)
+	if err != nil {
+		return err
+	}
+	defer put.Close()
+	for _, d := range ds {
+		handle := hex.EncodeToString(d.Handle[:])
+		if _, err := forget.ExecContext(ctx, partner, job, handle, partner, job, handle, d.Hash); err != nil {
+			return err
+		}
+		if _, err := put.ExecContext(ctx, partner, job, handle, d.Library, d.Document, d.Hash, d.Told); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AnswerDocuments returns what matched in a job, in order of handle.
+func (db *DB) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job concordat.JobID) ([]AnswerDocument, error) {
+	ds, err := collect(ctx, db.read(), func(s scanner) (AnswerDocument, error) {
+		var d AnswerDocument
+		var handle string
+		err := s.Scan(&handle, &d.Library, &d.Document, &d.Hash, &d.Told)
+		if err == nil {
+			err = fixedHex(d.Handle[:], handle)
+		}
+		return d, err
+	}, `SELECT handle, library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? ORDER BY handle`,
+		partner, hex.EncodeToString(job[:]))
+	return ds, db.fail(err, "documents of a job of %s", partner)
+}
+
+// AnswerDocument returns one document that matched in a job, or concordat.ErrNotFound.
+func (db *DB) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) (AnswerDocument, error) {
+	d := AnswerDocument{Handle: h}
+	err := db.read().row(ctx, `SELECT library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? AND handle = ?`,
+		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash, &d.Told)
+	return d, db.fail(err, "document of a job of %s", partner)
+}
+
+// AnswerHits returns the hits of one document in a job, in order of ordinal and sentence.
+func (db *DB) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
+	hits, err := collect(ctx, db.read(), func(s scanner) (AnswerHit, error) {
+		x := AnswerHit{Handle: h}
+		var sentence string
+		err := s.Scan(&sentence, &x.Ordinal, &x.Span.Start, &x.Span.End, &x.Distance, &x.Told)
+		if err == nil {
+			err = fixedHex(x.Sentence[:], sentence)
+		}
+		return x, err
+	}, `SELECT sentence, ordinal, span_start, span_end, distance, told FROM answer_hit
+		WHERE partner = ? AND job = ? AND handle = ? ORDER BY ordinal, sentence`,
+		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))
+	return hits, db.fail(err, "hits of a job of %s", partner)
+}
+
+// Shipped is a document that is in a partner's mirror.
+type Shipped struct {
+	Handle   concordat.Handle
+	Library  concordat.LibraryID
+	Document concordat.DocumentID
+	Hash     string
+}
+
+// AddShipped notes documents that go into a partner's mirror, each replacing the row of its handle.
+func (db *DB) AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []Shipped) error {
+	if len(ds) == 0 {
+		return nil
+	}
+	err := db.write(ctx, func(c conn) error {
+		for _, d := range ds {
+			if _, err := c.exec(ctx, `INSERT INTO shipped (partner, federation, number, handle, library, document, hash) VALUES (?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (partner, federation, number, handle) DO UPDATE SET hash = excluded.hash`,
+				partner, e.Federation, e.Number, hex.EncodeToString(d.Handle[:]), d.Library, d.Document, d.Hash); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "ship to %s", partner)
+}
+
+// ShippedDocument returns a document of a partner's mirror, or concordat.ErrNotFound.
+func (db *DB) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (Shipped, error) {
+	d := Shipped{Handle: h}
+	err := db.read().row(ctx, `SELECT library, document, hash FROM shipped WHERE partner = ? AND federation = ? AND number = ? AND handle = ?`,
+		partner, e.Federation, e.Number, hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash)
+	return d, db.fail(err, "document shipped to %s", partner)
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// Ask is one question that went to a partner: what is needed to read what the partner says later.
+type Ask struct {
+	Job      concordat.JobID
+	Task     concordat.TaskID
+	Site     concordat.SiteID // the partner
+	Epoch    concordat.Epoch
+	Made     time.Time
+	Standing bool             // the partner keeps it
+	Salt     []byte           // of the commitment to the submission
+	Spans    []concordat.Span // of the sentences in the submission, in the order asked
+}
+
+const askColumns = `job, task, site, federation, epoch, made, standing, salt, spans`
+
+func scanAsk(s scanner) (Ask, error) {
+	var a Ask
+	var job, spans []byte
+	var made int64
+	if err := s.Scan(&job, &a.Task, &a.Site, &a.Epoch.Federation, &a.Epoch.Number, &made, &a.Standing, &a.Salt, &spans); err != nil {
+		return a, err
+	}
+	a.Made = instant(made)
+	var err error
+	if a.Spans, err = unpackSpans(spans); err != nil || len(job) != len(a.Job) {
+		return a, fmt.Errorf("%w: ask", concordat.ErrCorrupt)
+	}
+	copy(a.Job[:], job)
+	return a, nil
+}
+
+// PutAsk keeps a question before it is sent. It fails with concordat.ErrNotFound where there is no
+// such task.
+func (db *DB) PutAsk(ctx context.Context, a Ask) error {
+	err := db.write(ctx, func(c conn) error {
+		salt := a.Salt
+		if salt == nil {
+			salt = []byte{}
+		}
+		_, err := c.exec(ctx, `INSERT INTO ask (`+askColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			a.Job[:], a.Task, a.Site, a.Epoch.Federation, a.Epoch.Number, stamp(a.Made), a.Standing, salt, packSpans(a.Spans))
+		return err
+	})
+	return db.fail(err, "put ask of task %s", a.Task)
+}
+
+// SetAskStanding says whether the partner keeps the question, or fails with concordat.ErrNotFound.
+func (db *DB) SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE ask SET standing = ? WHERE job = ?`, standing, job[:])
+		return oneOf(n, err)
+	})
+	return db.fail(err, "set ask %x standing", job)
+}
+
+// Ask returns a question, or concordat.ErrNotFound.
+func (db *DB) Ask(ctx context.Context, job concordat.JobID) (Ask, error) {
+	a, err := scanAsk(db.read().row(ctx, `SELECT `+askColumns+` FROM ask WHERE job = ?`, job[:]))
+	return a, db.fail(err, "ask %x", job)
+}
+
+// Asks returns the questions of a task, in order of partner and job.
+func (db *DB) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) {
+	as, err := collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE task = ? ORDER BY site, job`, task)
+	return as, db.fail(err, "asks of task %s", task)
+}
+
+// Digest names a sentence without telling it.
+type Digest [16]byte
+
+// Expose records that a partner is shown sentences in a form, such as fingerprints of an epoch, and
+// returns for each whether it must not be: the partner has it in another form already. The record
+// is made before anything is sent, and stays.
+func (db *DB) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {
+	withheld = make([]bool, len(digests))
+	if err := checkName("site", site); err != nil {
+		return nil, db.fail(err, "expose")
+	}
+	if err := checkName("form", form); err != nil {
+		return nil, db.fail(err, "expose to %s", site)
+	}
+	err = db.write(ctx, func(c conn) error {
+		known := make(map[Digest]string, len(digests))
+		for some := range slices.Chunk(digests, exposeRows) {
+			if err := c.exposed(ctx, site, some, known); err != nil {
+				return err
+			}
+		}
+		var fresh []Digest
+		for i, d := range digests {
+			was, ok := known[d]
+			if withheld[i] = ok && was != form; !ok {
+				known[d] = form
+				fresh = append(fresh, d)
+			}
+		}
+		for some := range slices.Chunk(fresh, exposeRows) {
+			args := make([]any, 0, 4*len(some))
+			for _, d := range some {
+				args = append(args, site, d[:], form, stamp(db.now()))
+			}
+			_, err := c.exec(ctx, `INSERT INTO exposure (site, digest, form, at) VALUES (?, ?, ?, ?)`+strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1), args...)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, db.fail(err, "expose to %s", site)
+	}
+	return withheld, nil
+}
+
+// exposeRows is how many sentences one statement of Expose names.
+const exposeRows = 200
+
+// exposed adds the forms in which a partner was shown sentences.
+func (c conn) exposed(ctx context.Context, site concordat.SiteID, digests []Digest, known map[Digest]string) error {
+	type row struct {
+		digest []byte
+		form   string
+	}
+	args := []any{site}
+	for _, d := range digests {
+		args = append(args, d[:])
+	}
+	rows, err := collect(ctx, c, func(s scanner) (r row, err error) { return r, s.Scan(&r.digest, &r.form) },
+		`SELECT digest, form FROM exposure WHERE site = ? AND digest IN (?`+strings.Repeat(`, ?`, len(digests)-1)+`)`, args...)
+	for _, r := range rows {
+		if len(r.digest) != len(Digest{}) {
+			return fmt.Errorf("%w: digest of %d bytes", concordat.ErrCorrupt, len(r.digest))
+		}
+		known[Digest(r.digest)] = r.form
+	}
+	return err
+}
+
+// Exposures returns the number of sentences that each partner was shown, whatever their form.
+func (db *DB) Exposures(ctx context.Context) (map[concordat.SiteID]int, error) {
+	type row struct {
+		site concordat.SiteID
+		n    int
+	}
+	rows, err := collect(ctx, db.read(), func(s scanner) (r row, err error) { return r, s.Scan(&r.site, &r.n) },
+		`SELECT site, count(*) FROM exposure GROUP BY site`)
+	if err != nil {
+		return nil, db.fail(err, "exposures")
+	}
+	out := make(map[concordat.SiteID]int, len(rows))
+	for _, r := range rows {
+		out[r.site] = r.n
+	}
+	return out, nil
+}
+
+// packSpans and unpackSpans are inverse: start and length of each span as variable-length integers.
+func packSpans(spans []concordat.Span) []byte {
+	b := make([]byte, 0, 4*len(spans))
+	for _, s := range spans {
+		b = binary.AppendUvarint(b, uint64(s.Start))
+		b = binary.AppendUvarint(b, uint64(s.Len()))
+	}
+	return b
+}
+
+// mostOffset bounds a span, in bytes of a text.
+const mostOffset = 1 << 40
+
+func unpackSpans(b []byte) ([]concordat.Span, error) {
+	var out []concordat.Span
+	for len(b) > 0 {
+		start, n := binary.Uvarint(b)
+		if n <= 0 || start > mostOffset {
+			return nil, concordat.ErrCorrupt
+		}
+		length, m := binary.Uvarint(b[n:])
+		if m <= 0 || length > mostOffset {
+			return nil, concordat.ErrCorrupt
+		}
+		b = b[n+m:]
+		out = append(out, concordat.Span{Start: int(start), End: int(start + length)})
+	}
+	return out, nil
+}

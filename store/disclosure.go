@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Directions of a disclosure.
+const (
+	DisclosureIn  = "in"  // a partner asks us
+	DisclosureOut = "out" // we asked a partner
+)
+
+// Disclosure is a request for full passages of one document.
+type Disclosure struct {
+	ID        string               `json:"id"`
+	Direction string               `json:"direction"`
+	Partner   concordat.SiteID     `json:"partner"`
+	Job       concordat.JobID      `json:"-"`
+	Handle    concordat.Handle     `json:"-"`
+	Library   concordat.LibraryID  `json:"library,omitempty"` // of a request to us
+	Document  concordat.DocumentID `json:"document,omitempty"`
+	Hash      string               `json:"-"` // of the text that was asked for
+	Spans     []concordat.Span     `json:"spans"`
+	Reason    string               `json:"reason,omitempty"`
+	Contact   string               `json:"contact,omitempty"`
+	State     string               `json:"state"`
+	Words     string               `json:"words,omitempty"` // of who decided
+	Actor     string               `json:"actor,omitempty"` // who decided
+	Asked     time.Time            `json:"asked"`
+	Decided   time.Time            `json:"decided,omitzero"`
+	// Until is when a pending request expires, or the grant ends.
+	Until time.Time `json:"until,omitzero"`
+}
+
+const disclosureColumns = `id, direction, partner, job, handle, library, document, hash, spans, reason, contact, state, words, actor, asked, decided, until`
+
+func scanDisclosure(s scanner) (Disclosure, error) {
+	var d Disclosure
+	var job, handle, spans string
+	var asked, decided, until int64
+	err := s.Scan(&d.ID, &d.Direction, &d.Partner, &job, &handle, &d.Library, &d.Document, &d.Hash, &spans, &d.Reason, &d.Contact,
+		&d.State, &d.Words, &d.Actor, &asked, &decided, &until)
+	d.Asked, d.Decided, d.Until = instant(asked), instant(decided), instant(until)
+	if err == nil {
+		err = fixedHex(d.Job[:], job)
+	}
+	if err == nil {
+		err = fixedHex(d.Handle[:], handle)
+	}
+	if err == nil {
+		if e := json.Unmarshal([]byte(spans), &d.Spans); e != nil {
+			err = fmt.Errorf("%w: spans of disclosure %s: %w", concordat.ErrCorrupt, d.ID, e)
+		}
+	}
+	return d, err
+}
+
+// PutDisclosure keeps a request; Asked is set by the store. It fails with concordat.ErrExists where
+// the ID is taken.
+func (db *DB) PutDisclosure(ctx context.Context, d Disclosure) error {
+	err := checkName("disclosure", d.ID)
+	if err == nil {
+		err = checkName("partner", d.Partner)
+	}
+	if err != nil {
+		return db.fail(err, "put disclosure %s", d.ID)
+	}
+	spans, err := json.Marshal(d.Spans)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			_, err := c.exec(ctx, `INSERT INTO disclosure (`+disclosureColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				d.ID, d.Direction, d.Partner, hex.EncodeToString(d.Job[:]), hex.EncodeToString(d.Handle[:]), d.Library, d.Document, d.Hash,
+				string(spans), prose(d.Reason), prose(d.Contact), d.State, prose(d.Words), prose(d.Actor), stamp(db.now()), stamp(d.Decided), stamp(d.Until))
+			return err
+		})
+	}
+	return db.fail(err, "put disclosure %s", d.ID)
+}
+
+// Disclosure returns a request, or concordat.ErrNotFound.
+func (db *DB) Disclosure(ctx context.Context, id string) (Disclosure, error) {
+	d, err := scanDisclosure(db.read().row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
+	return d, db.fail(err, "disclosure %s", id)
+}
+
+// DisclosuresOf returns the requests for one document of a job, the oldest first.
+func (db *DB) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]Disclosure, error) {
+	ds, err := collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
+		WHERE direction = ? AND partner = ? AND job = ? AND handle = ? ORDER BY asked, id`,
+		direction, partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))
+	return ds, db.fail(err, "disclosures of %s", partner)
+}
+
+// PendingDisclosures counts the requests of a partner that wait for a person here.
+func (db *DB) PendingDisclosures(ctx context.Context, partner concordat.SiteID) (n int, err error) {
+	err = db.read().row(ctx, `SELECT count(*) FROM disclosure WHERE direction = ? AND partner = ? AND state = ? AND until > ?`,
+		DisclosureIn, partner, concordat.DisclosurePending, stamp(db.now())).Scan(&n)
+	return n, db.fail(err, "pending disclosures of %s", partner)
+}
+
+// Disclosures returns all requests, with one state where that is not empty, the latest first: at
+// most limit.
+func (db *DB) Disclosures(ctx context.Context, state string, limit int) ([]Disclosure, error) {
+	ds, err := collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
+		WHERE (? = '' OR state = ?) ORDER BY asked DESC, id LIMIT ?`, state, state, page(limit))
+	return ds, db.fail(err, "list disclosures")
+}
+
+// SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound where
+// there is no request with the ID in that state: of two decisions the first counts.
+func (db *DB) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
+	err := db.write(ctx, func(c conn) error {
+		return oneOf(c.exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
+			to, prose(actor), prose(words), stamp(db.now()), stamp(until), id, from))
+	})
+	return db.fail(err, "%s disclosure %s", to, id)
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package store
+
+// diskFull cannot tell here.
+func diskFull(error) bool { return false }

@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// EpochRow is what the store knows of the fingerprint set of an epoch.
+type EpochRow struct {
+	Epoch    concordat.Epoch
+	Scheme   concordat.Scheme
+	Seen     time.Time // first
+	Replaced time.Time // when a later epoch of the federation was first seen; zero: not yet
+}
+
+// EpochDocument is a document of a fingerprint set.
+type EpochDocument struct {
+	Library   concordat.LibraryID
+	ID        concordat.DocumentID
+	Hash      string // of the text that is held
+	Sentences int
+	Seq       int64 // of the latest change, ascending within a library of an epoch
+	Removed   bool  // it was held once
+}
+
+const (
+	epochChanging = 0
+	epochHeld     = 1
+	epochRemoved  = 2
+)
+
+func scanEpoch(s scanner) (EpochRow, error) {
+	var e EpochRow
+	var seen, replaced int64
+	err := s.Scan(&e.Epoch.Federation, &e.Epoch.Number, &e.Scheme, &seen, &replaced)
+	e.Seen, e.Replaced = instant(seen), instant(replaced)
+	return e, err
+}
+
+// SeeEpoch notes that there is a set for the epoch, at the time of the store's clock the first time,
+// and that the earlier epochs of its federation are replaced. It fails with concordat.ErrScheme
+// where the epoch was seen with another scheme.
+func (db *DB) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
+	err := checkName("federation", e.Federation)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			now := stamp(db.now())
+			if _, err := c.exec(ctx, `INSERT INTO epoch (federation, number, scheme, seen, replaced) VALUES (?, ?, ?, ?, 0)
+				ON CONFLICT DO NOTHING`, e.Federation, e.Number, scheme, now); err != nil {
+				return err
+			}
+			var known concordat.Scheme
+			if err := c.row(ctx, `SELECT scheme FROM epoch WHERE federation = ? AND number = ?`, e.Federation, e.Number).Scan(&known); err != nil {
+				return err
+			}
+			if known != scheme {
+				return fmt.Errorf("%w: its set was made with %s, not %s", concordat.ErrScheme, known, scheme)
+			}
+			_, err := c.exec(ctx, `UPDATE epoch SET replaced = ? WHERE federation = ? AND replaced = 0
+				AND number < (SELECT max(number) FROM epoch WHERE federation = ?)`, now, e.Federation, e.Federation)
+			return err
+		})
+	}
+	return db.fail(err, "epoch %s", e)
+}
+
+// Epochs returns all epochs in order of federation and number.
+func (db *DB) Epochs(ctx context.Context) ([]EpochRow, error) {
+	es, err := collect(ctx, db.read(), scanEpoch, `SELECT federation, number, scheme, seen, replaced FROM epoch ORDER BY federation, number`)
+	return es, db.fail(err, "list epochs")
+}
+
+// DropEpoch forgets the epoch, what its set held, and the standing asks of it.
+func (db *DB) DropEpoch(ctx context.Context, e concordat.Epoch) error {
+	err := db.write(ctx, func(c conn) error {
+		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
+			if _, err := c.exec(ctx, `DELETE FROM `+table+` WHERE federation = ? AND number = ?`, e.Federation, e.Number); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "drop epoch %s", e)
+}
+
+// Unset returns documents of the library whose present text the epoch's set does not hold, in order
+// of id, those after the given one: at most limit.
+func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
+	ds, err := collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
+		WHERE library = ? AND id > ? AND NOT EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
+			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
+		ORDER BY id LIMIT ?`, lib, after, e.Federation, e.Number, epochHeld, page(limit))
+	return ds, db.fail(err, "documents of %s without epoch %s", lib, e)
+}
+
+// Leftover returns documents of the library that the epoch's set may hold and the catalogue does not
+// have, in order of id; with all, every document that the set may hold.
+func (db *DB) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool, limit int) ([]concordat.DocumentID, error) {
+	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.DocumentID, error) {
+		var id concordat.DocumentID
+		return id, s.Scan(&id)
+	}, `SELECT document FROM epoch_document e WHERE federation = ? AND number = ? AND library = ? AND state <> ?
+		AND (? OR NOT EXISTS (SELECT 1 FROM document d WHERE d.library = e.library AND d.id = e.document))
+		ORDER BY document LIMIT ?`, e.Federation, e.Number, lib, epochRemoved, all, page(limit))
+	return ids, db.fail(err, "leftovers of %s in epoch %s", lib, e)
+}
+
+// EpochLibraries returns the libraries of which the epoch's set may hold documents, in order.
+func (db *DB) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
+	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.LibraryID, error) {
+		var id concordat.LibraryID
+		return id, s.Scan(&id)
+	}, `SELECT DISTINCT library FROM epoch_document WHERE federation = ? AND number = ? AND state <> ? ORDER BY library`,
+		e.Federation, e.Number, epochRemoved)
+	return ids, db.fail(err, "libraries of epoch %s", e)
+}
+
+// BeginEpochDocuments notes that the set is about to change for the documents: until
+// EndEpochDocuments or RemoveEpochDocuments the set counts as not holding them, and as perhaps
+// holding anything of them.
+func (db *DB) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+	err := db.write(ctx, func(c conn) error {
+		put, err := c.prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)
+			VALUES (?, ?, ?, ?, ?, '', 0, 0) ON CONFLICT (federation, number, library, document) DO UPDATE SET state = excluded.state`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		for _, id := range ids {
+			if _, err := put.ExecContext(ctx, e.Federation, e.Number, lib, id, epochChanging); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "begin %d documents of epoch %s", len(ids), e)
+}
+
+// EndEpochDocuments notes that the set holds the documents, with the next numbers.
+func (db *DB) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
+	err := db.write(ctx, func(c conn) error {
+		seq, err := c.epochSeq(ctx, e, lib)
+		if err != nil {
+			return err
+		}
+		put, err := c.prepare(ctx, `UPDATE epoch_document SET state = ?, hash = ?, sentences = ?, seq = ?
+			WHERE federation = ? AND number = ? AND library = ? AND document = ?`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		for i, d := range ds {
+			if _, err := put.ExecContext(ctx, epochHeld, d.Hash, d.Sentences, seq+int64(i)+1, e.Federation, e.Number, lib, d.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "end %d documents of epoch %s", len(ds), e)
+}
+
+func (c conn) epochSeq(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (seq int64, err error) {
+	err = c.row(ctx, `SELECT COALESCE(max(seq), 0) FROM epoch_document WHERE federation = ? AND number = ? AND library = ?`,
+		e.Federation, e.Number, lib).Scan(&seq)
+	return seq, err
+}
+
+// RemoveEpochDocuments notes that the set holds the documents no longer, with the next numbers.
+func (db *DB) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+	err := db.write(ctx, func(c conn) error {
+		seq, err := c.epochSeq(ctx, e, lib)
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			if _, err := c.exec(ctx, `UPDATE epoch_document SET state = ?, hash = '', sentences = 0, seq = ?
+				WHERE federation = ? AND number = ? AND library = ? AND document = ?`,
+				epochRemoved, seq+int64(i)+1, e.Federation, e.Number, lib, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "remove %d documents of epoch %s", len(ids), e)
+}
+
+// HeldDocument returns the document with the text that the epoch's set holds, if that is the present
+// one, or concordat.ErrNotFound.
+func (db *DB) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
+	d, err := scanDocument(db.read().row(ctx, `SELECT `+documentColumns+` FROM document d WHERE library = ? AND id = ?
+		AND EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
+			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)`,
+		lib, id, e.Federation, e.Number, epochHeld))
+	return d, db.fail(err, "document %s/%s of epoch %s", lib, id, e)
+}
+
+// EpochReady counts the documents of the library and those whose present text the set holds.
+func (db *DB) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
+	err = db.read().row(ctx, `SELECT count(*), COALESCE(sum(EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
+			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)), 0)
+		FROM document d WHERE d.library = ?`, e.Federation, e.Number, epochHeld, lib).Scan(&all, &held)
+	return held, all, db.fail(err, "readiness of %s in epoch %s", lib, e)
+}
+
+// EpochChanges returns the documents of the library whose numbers come after the given one, in order
+// of number, those that were removed too: at most limit.
+func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64, limit int) ([]EpochDocument, error) {
+	ds, err := collect(ctx, db.read(), func(s scanner) (EpochDocument, error) {
+		d := EpochDocument{Library: lib}
+		var state int
+		err := s.Scan(&d.ID, &d.Hash, &d.Sentences, &d.Seq, &state)
+		d.Removed = state == epochRemoved
+		return d, err
+	}, `SELECT document, hash, sentences, seq, state FROM epoch_document
+		WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state <> ? ORDER BY seq LIMIT ?`,
+		e.Federation, e.Number, lib, after, epochChanging, page(limit))
+	return ds, db.fail(err, "changes of %s in epoch %s", lib, e)
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Invitation is one that this site made. The token itself is not kept.
+type Invitation struct {
+	Hash    [32]byte // of the token
+	Digest  [32]byte // of the invitation, for the words
+	Note    string   // whom it is for
+	Grants  []Grant
+	Made    time.Time // set by the store
+	Expires time.Time
+	Used    time.Time        // zero: not yet
+	Site    concordat.SiteID // that used it
+	Request [32]byte         // digest of its enrolment
+}
+
+const invitationColumns = `hash, digest, note, grants, made, expires, used, site, request`
+
+func scanInvitation(s scanner) (Invitation, error) {
+	var i Invitation
+	var hash, digest, grants, request string
+	var made, expires, used int64
+	if err := s.Scan(&hash, &digest, &i.Note, &grants, &made, &expires, &used, &i.Site, &request); err != nil {
+		return i, err
+	}
+	i.Made, i.Expires, i.Used = instant(made), instant(expires), instant(used)
+	for _, x := range []struct {
+		to   *[32]byte
+		from string
+	}{{&i.Hash, hash}, {&i.Digest, digest}, {&i.Request, request}} {
+		b, err := hex.DecodeString(x.from)
+		if err != nil || len(b) != len(x.to) && len(b) != 0 {
+			return i, fmt.Errorf("%w: invitation %s", concordat.ErrCorrupt, hash)
+		}
+		copy(x.to[:], b)
+	}
+	if err := json.Unmarshal([]byte(grants), &i.Grants); err != nil {
+		return i, fmt.Errorf("%w: grants: %w", concordat.ErrCorrupt, err)
+	}
+	return i, nil
+}
+
+// AddInvitation keeps an invitation that was made.
+func (db *DB) AddInvitation(ctx context.Context, i Invitation) error {
+	if i.Grants == nil {
+		i.Grants = []Grant{}
+	}
+	grants, err := json.Marshal(i.Grants)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			_, err := c.exec(ctx, `INSERT INTO invitation (`+invitationColumns+`) VALUES (?, ?, ?, ?, ?, ?, 0, '', '')`,
+				hex.EncodeToString(i.Hash[:]), hex.EncodeToString(i.Digest[:]), prose(i.Note), string(grants), stamp(db.now()), stamp(i.Expires))
+			return err
+		})
+	}
+	return db.fail(err, "add invitation")
+}
+
+// Invitation returns the one whose token has the hash, or concordat.ErrNotFound.
+func (db *DB) Invitation(ctx context.Context, hash [32]byte) (Invitation, error) {
+	i, err := scanInvitation(db.read().row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
+	return i, db.fail(err, "invitation")
+}
+
+// Invitations returns all invitations, newest first.
+func (db *DB) Invitations(ctx context.Context) ([]Invitation, error) {
+	is, err := collect(ctx, db.read(), scanInvitation, `SELECT `+invitationColumns+` FROM invitation ORDER BY made DESC, hash`)
+	return is, db.fail(err, "invitations")
+}
+
+// Redeem uses the invitation up and keeps p, with the invitation's grants, as a pending partner that this
+// site invited: both happen or neither. request is the digest of the enrolment: the same one again is no
+// error and changes nothing, as its receipt may have been lost. It fails with concordat.ErrNotFound,
+// with concordat.ErrRefused for an invitation that is used or has ended, and as AddPartner does.
+func (db *DB) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
+	err := db.write(ctx, func(c conn) error {
+		i, err := scanInvitation(c.row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
+		if err != nil {
+			return err
+		}
+		now := db.now()
+		switch {
+		case !i.Used.IsZero() && i.Request == request && i.Site == p.Site:
+			return nil
+		case !i.Used.IsZero():
+			return fmt.Errorf("%w: it was used by %s", concordat.ErrRefused, i.Site)
+		case now.After(i.Expires):
+			return fmt.Errorf("%w: it ended at %s", concordat.ErrRefused, i.Expires.Format(time.RFC3339))
+		}
+		p.Invited, p.Grants = true, i.Grants
+		if err := c.insertPartner(ctx, p, now); err != nil {
+			return err
+		}
+		_, err = c.exec(ctx, `UPDATE invitation SET used = ?, site = ?, request = ? WHERE hash = ?`,
+			stamp(now), p.Site, hex.EncodeToString(request[:]), hex.EncodeToString(hash[:]))
+		return err
+	})
+	return db.fail(err, "redeem invitation")
+}
+
+// OpenInvitations counts the invitations that can still be redeemed.
+func (db *DB) OpenInvitations(ctx context.Context) (int, error) {
+	var n int
+	err := db.read().row(ctx, `SELECT count(*) FROM invitation WHERE used = 0 AND expires >= ?`, stamp(db.now())).Scan(&n)
+	return n, db.fail(err, "open invitations")
+}
+
+// DeleteInvitation withdraws an invitation that was not used. It fails with concordat.ErrNotFound.
+func (db *DB) DeleteInvitation(ctx context.Context, hash [32]byte) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `DELETE FROM invitation WHERE hash = ? AND used = 0`, hex.EncodeToString(hash[:]))
+		if err == nil && n == 0 {
+			err = concordat.ErrNotFound
+		}
+		return err
+	})
+	return db.fail(err, "delete invitation")
+}

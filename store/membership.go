@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"concordat"
+)
+
+// Membership is a federation that the site is in. Its secrets are in the keystore.
+type Membership struct {
+	Federation concordat.FederationID `json:"federation"`
+	Leader     concordat.SiteID       `json:"leader"` // who hands out the secrets
+	Joined     time.Time              `json:"joined"` // set by the store
+	Members    []Member               `json:"members"`
+}
+
+// Member is a site in a federation, this one included.
+type Member struct {
+	Site    concordat.SiteID `json:"site"`
+	Since   time.Time        `json:"since"`
+	Removed time.Time        `json:"removed,omitzero"`
+}
+
+// Join keeps a federation and who is in it: sites that are not in members count as removed from then on.
+func (db *DB) Join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members ...concordat.SiteID) error {
+	err := checkName("federation", f)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error { return c.join(ctx, f, leader, members, stamp(db.now())) })
+	}
+	return db.fail(err, "join federation %s", f)
+}
+
+func (c conn) join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members []concordat.SiteID, now int64) error {
+	if _, err := c.exec(ctx, `INSERT INTO federation (name, leader, joined) VALUES (?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET leader = excluded.leader`, f, leader, now); err != nil {
+		return err
+	}
+	in := map[concordat.SiteID]bool{}
+	for _, m := range members {
+		if err := checkName("site", m); err != nil {
+			return err
+		}
+		in[m] = true
+		if _, err := c.exec(ctx, `INSERT INTO federation_member (federation, site, since, removed) VALUES (?, ?, ?, 0)
+			ON CONFLICT (federation, site) DO UPDATE SET since = CASE removed WHEN 0 THEN since ELSE excluded.since END, removed = 0`, f, m, now); err != nil {
+			return err
+		}
+	}
+	held, err := c.members(ctx, f)
+	if err != nil {
+		return err
+	}
+	for _, m := range held {
+		if in[m.Site] || !m.Removed.IsZero() {
+			continue
+		}
+		if _, err := c.exec(ctx, `UPDATE federation_member SET removed = ? WHERE federation = ? AND site = ?`, now, f, m.Site); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c conn) members(ctx context.Context, f concordat.FederationID) ([]Member, error) {
+	return collect(ctx, c, func(s scanner) (Member, error) {
+		var m Member
+		var since, removed int64
+		err := s.Scan(&m.Site, &since, &removed)
+		m.Since, m.Removed = instant(since), instant(removed)
+		return m, err
+	}, `SELECT site, since, removed FROM federation_member WHERE federation = ? ORDER BY site`, f)
+}
+
+// Memberships returns the federations that the site is in, by name.
+func (db *DB) Memberships(ctx context.Context) ([]Membership, error) {
+	ms, err := collect(ctx, db.read(), func(s scanner) (Membership, error) {
+		var m Membership
+		var joined int64
+		err := s.Scan(&m.Federation, &m.Leader, &joined)
+		m.Joined = instant(joined)
+		return m, err
+	}, `SELECT name, leader, joined FROM federation ORDER BY name`)
+	for i := range ms {
+		if err == nil {
+			ms[i].Members, err = db.read().members(ctx, ms[i].Federation)
+		}
+	}
+	return ms, db.fail(err, "federations")
+}
+
+// Leave forgets a federation. It fails with concordat.ErrNotFound.
+func (db *DB) Leave(ctx context.Context, f concordat.FederationID) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `DELETE FROM federation WHERE name = ?`, f)
+		if err == nil && n == 0 {
+			err = sql.ErrNoRows
+		}
+		return err
+	})
+	return db.fail(err, "leave federation %s", f)
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"concordat"
+)
+
+// MirrorKey names a mirror: a partner's library as fingerprints of one epoch.
+type MirrorKey struct {
+	Site    concordat.SiteID
+	Library concordat.LibraryID
+	Epoch   concordat.Epoch
+}
+
+// Mirror is how far a mirror has come.
+type Mirror struct {
+	MirrorKey
+	Scheme    concordat.Scheme
+	Cursor    []byte    // to go on from
+	Synced    time.Time // when the last shipment came; zero: none did
+	Complete  bool      // nothing was left to fetch then
+	Withdrawn time.Time // when its owner closed it; zero: open
+	Documents int       // counted by the store; not read from a caller
+	Sentences int       // likewise
+}
+
+// MirrorDocument is what a mirror tells of a document; its fingerprints are in an index.
+type MirrorDocument struct {
+	ID        concordat.DocumentID // the owner's pseudonym
+	Title     string
+	Author    string
+	Contact   string
+	Date      time.Time
+	Sentences int
+}
+
+const mirrorColumns = `m.site, m.library, m.federation, m.epoch, m.scheme, m.cursor, m.synced, m.complete, m.withdrawn, count(d.id), COALESCE(sum(d.sentences), 0)`
+
+const mirrorFrom = ` FROM mirror m LEFT JOIN mirror_document d
+	ON d.site = m.site AND d.library = m.library AND d.federation = m.federation AND d.epoch = m.epoch`
+
+const ofMirror = ` site = ? AND library = ? AND federation = ? AND epoch = ?`
+
+func (k MirrorKey) args(more ...any) []any {
+	return append([]any{k.Site, k.Library, k.Epoch.Federation, k.Epoch.Number}, more...)
+}
+
+func scanMirror(s scanner) (Mirror, error) {
+	var m Mirror
+	var synced, withdrawn int64
+	err := s.Scan(&m.Site, &m.Library, &m.Epoch.Federation, &m.Epoch.Number, &m.Scheme, &m.Cursor, &synced, &m.Complete, &withdrawn,
+		&m.Documents, &m.Sentences)
+	m.Synced, m.Withdrawn = instant(synced), instant(withdrawn)
+	return m, err
+}
+
+// PutMirror sets how far a mirror has come, makes it where there is none, keeps the given documents
+// and forgets the removed ones, all at once.
+func (db *DB) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, removed []concordat.DocumentID) error {
+	for _, name := range []string{string(m.Site), string(m.Library), string(m.Epoch.Federation)} {
+		if err := checkName("name", name); err != nil {
+			return db.fail(err, "put mirror")
+		}
+	}
+	cursor := m.Cursor
+	if cursor == nil {
+		cursor = []byte{}
+	}
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `INSERT INTO mirror (site, library, federation, epoch, scheme, cursor, synced, complete, withdrawn)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (site, library, federation, epoch) DO UPDATE SET
+			scheme = excluded.scheme, cursor = excluded.cursor, synced = excluded.synced, complete = excluded.complete,
+			withdrawn = excluded.withdrawn`,
+			m.args(m.Scheme, cursor, stamp(m.Synced), m.Complete, stamp(m.Withdrawn))...)
+		if err != nil {
+			return err
+		}
+		for _, id := range removed {
+			if _, err := c.exec(ctx, `DELETE FROM mirror_document WHERE`+ofMirror+` AND id = ?`, m.args(id)...); err != nil {
+				return err
+			}
+		}
+		for _, d := range docs {
+			_, err := c.exec(ctx, `INSERT INTO mirror_document (site, library, federation, epoch, id, title, author, contact, date, sentences)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (site, library, federation, epoch, id) DO UPDATE SET
+				title = excluded.title, author = excluded.author, contact = excluded.contact, date = excluded.date, sentences = excluded.sentences`,
+				m.args(d.ID, prose(d.Title), prose(d.Author), prose(d.Contact), stamp(d.Date), d.Sentences)...)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "put mirror of %s/%s", m.Site, m.Library)
+}
+
+// Mirror returns a mirror, or concordat.ErrNotFound.
+func (db *DB) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
+	m, err := scanMirror(db.read().row(ctx, `SELECT `+mirrorColumns+mirrorFrom+
+		` WHERE m.site = ? AND m.library = ? AND m.federation = ? AND m.epoch = ? GROUP BY m.site, m.library, m.federation, m.epoch`, k.args()...))
+	return m, db.fail(err, "mirror of %s/%s", k.Site, k.Library)
+}
+
+// Mirrors returns all mirrors, in order of site, library and epoch.
+func (db *DB) Mirrors(ctx context.Context) ([]Mirror, error) {
+	ms, err := collect(ctx, db.read(), scanMirror, `SELECT `+mirrorColumns+mirrorFrom+
+		` GROUP BY m.site, m.library, m.federation, m.epoch ORDER BY m.site, m.library, m.federation, m.epoch`)
+	return ms, db.fail(err, "mirrors")
+}
+
+// WithdrawMirrors marks the mirrors of a partner's library, of all epochs, as closed by their owner.
+func (db *DB) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, at time.Time) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE mirror SET withdrawn = ? WHERE site = ? AND library = ? AND withdrawn = 0`, stamp(at), site, lib)
+		return err
+	})
+	return db.fail(err, "withdraw mirrors of %s/%s", site, lib)
+}
+
+// DeleteMirror forgets a mirror and its documents; one that is not there is no error.
+func (db *DB) DeleteMirror(ctx context.Context, k MirrorKey) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM mirror WHERE`+ofMirror, k.args()...)
+		return err
+	})
+	return db.fail(err, "delete mirror of %s/%s", k.Site, k.Library)
+}
+
+func scanMirrorDocument(s scanner) (MirrorDocument, error) {
+	var d MirrorDocument
+	var date int64
+	err := s.Scan(&d.ID, &d.Title, &d.Author, &d.Contact, &date, &d.Sentences)
+	d.Date = instant(date)
+	return d, err
+}
+
+const mirrorDocumentColumns = `id, title, author, contact, date, sentences`
+
+// MirrorDocument returns a document of a mirror, or concordat.ErrNotFound.
+func (db *DB) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.DocumentID) (MirrorDocument, error) {
+	d, err := scanMirrorDocument(db.read().row(ctx, `SELECT `+mirrorDocumentColumns+` FROM mirror_document WHERE`+ofMirror+` AND id = ?`, k.args(id)...))
+	return d, db.fail(err, "document %s of the mirror of %s/%s", id, k.Site, k.Library)
+}
+
+// MirrorDocuments returns the documents of a mirror after the given one, in order of id: at most
+// limit, or MaxPage where limit is 0 or larger.
+func (db *DB) MirrorDocuments(ctx context.Context, k MirrorKey, after concordat.DocumentID, limit int) ([]MirrorDocument, error) {
+	ds, err := collect(ctx, db.read(), scanMirrorDocument, `SELECT `+mirrorDocumentColumns+
+		` FROM mirror_document WHERE`+ofMirror+` AND id > ? ORDER BY id LIMIT ?`, k.args(after, page(limit))...)
+	return ds, db.fail(err, "documents of the mirror of %s/%s", k.Site, k.Library)
+}

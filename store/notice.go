@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Outgoing is a notice on its way to a partner.
+type Outgoing struct {
+	Seq      int64
+	Partner  concordat.SiteID
+	Notice   concordat.Notice
+	Made     time.Time
+	Attempts int
+	Next     time.Time // not before
+	Cause    string    // why the latest attempt failed
+}
+
+// Received is a notice that a partner sent.
+type Received struct {
+	Seq     int64
+	Partner concordat.SiteID
+	Notice  concordat.Notice
+	At      time.Time // of its coming
+}
+
+// Queue puts notices for a partner into the outbox.
+func (db *DB) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
+	err := checkName("partner", partner)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			for _, n := range ns {
+				b, err := json.Marshal(n)
+				if err != nil {
+					return err
+				}
+				now := stamp(db.now())
+				if _, err := c.exec(ctx, `INSERT INTO outbox (partner, kind, notice, made, attempts, next, cause) VALUES (?, ?, ?, ?, 0, ?, '')`,
+					partner, n.Kind, b, now, now); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return db.fail(err, "queue %d notices for %s", len(ns), partner)
+}
+
+// Outbox returns the notices whose time has come, those that wait longest first: at most limit.
+func (db *DB) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
+	out, err := collect(ctx, db.read(), func(s scanner) (Outgoing, error) {
+		var o Outgoing
+		var b []byte
+		var made, next int64
+		if err := s.Scan(&o.Seq, &o.Partner, &b, &made, &o.Attempts, &next, &o.Cause); err != nil {
+			return o, err
+		}
+		o.Made, o.Next = instant(made), instant(next)
+		if err := json.Unmarshal(b, &o.Notice); err != nil {
+			return o, fmt.Errorf("%w: notice %d: %w", concordat.ErrCorrupt, o.Seq, err)
+		}
+		return o, nil
+	}, `SELECT seq, partner, notice, made, attempts, next, cause FROM outbox WHERE next <= ? ORDER BY next, seq LIMIT ?`, stamp(db.now()), page(limit))
+	return out, db.fail(err, "outbox")
+}
+
+// Delivered takes a notice out of the outbox.
+func (db *DB) Delivered(ctx context.Context, seq int64) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM outbox WHERE seq = ?`, seq)
+		return err
+	})
+	return db.fail(err, "delivered notice %d", seq)
+}
+
+// Undelivered notes a failed attempt and when to try again.
+func (db *DB) Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE outbox SET attempts = attempts + 1, next = ?, cause = ? WHERE seq = ?`, stamp(next), prose(cause), seq)
+		return err
+	})
+	return db.fail(err, "undelivered notice %d", seq)
+}
+
+// MostReceived is the most notices of one partner that are kept.
+const MostReceived = 10_000
+
+// PutReceived keeps a notice of a partner. Beyond MostReceived it fails with concordat.ErrUnavailable.
+func (db *DB) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
+	err := checkName("partner", partner)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			var held int
+			if err := c.row(ctx, `SELECT count(*) FROM inbox WHERE partner = ?`, partner).Scan(&held); err != nil {
+				return err
+			}
+			if held >= MostReceived {
+				return fmt.Errorf("%w: %d notices are unread", concordat.ErrUnavailable, held)
+			}
+			b, err := json.Marshal(n)
+			if err != nil {
+				return err
+			}
+			_, err = c.exec(ctx, `INSERT INTO inbox (partner, kind, notice, at) VALUES (?, ?, ?, ?)`, partner, n.Kind, b, stamp(db.now()))
+			return err
+		})
+	}
+	return db.fail(err, "notice of %s", partner)
+}
+
+// Inbox returns the notices of partners after the given number, oldest first: at most limit.
+func (db *DB) Inbox(ctx context.Context, after int64, limit int) ([]Received, error) {
+	in, err := collect(ctx, db.read(), func(s scanner) (Received, error) {
+		var x Received
+		var b []byte
+		var at int64
+		if err := s.Scan(&x.Seq, &x.Partner, &b, &at); err != nil {
+			return x, err
+		}
+		x.At = instant(at)
+		if err := json.Unmarshal(b, &x.Notice); err != nil {
+			return x, fmt.Errorf("%w: notice %d: %w", concordat.ErrCorrupt, x.Seq, err)
+		}
+		return x, nil
+	}, `SELECT seq, partner, notice, at FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
+	return in, db.fail(err, "inbox")
+}
+
+// ForgetReceived takes read notices, those up to the given number, out of the inbox.
+func (db *DB) ForgetReceived(ctx context.Context, upTo int64) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, upTo)
+		return err
+	})
+	return db.fail(err, "forget notices")
+}
+
+// StandingAsk is a question that stays for later documents.
+type StandingAsk struct {
+	Seq     int64
+	Partner concordat.SiteID
+	Made    time.Time
+	Expires time.Time
+	Ask     concordat.Ask
+}
+
+// AddStandingAsk keeps a question until it expires; the same one twice counts once. It fails with concordat.ErrRefused where the
+// partner would have more than most sentences standing in the epoch.
+func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
+	err := checkName("partner", x.Partner)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			a := &x.Ask
+			b, err := json.Marshal(a)
+			if err != nil {
+				return err
+			}
+			sum := sha256.Sum256(b)
+			digest := hex.EncodeToString(sum[:])
+			var held int
+			if err := c.row(ctx, `SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND federation = ? AND number = ? AND digest <> ?`,
+				x.Partner, a.Epoch.Federation, a.Epoch.Number, digest).Scan(&held); err != nil {
+				return err
+			}
+			if held+len(a.Sentences) > most {
+				return fmt.Errorf("%w: %d sentences stand", concordat.ErrRefused, held)
+			}
+			_, err = c.exec(ctx, `INSERT INTO standing_ask (partner, job, digest, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (partner, digest) DO UPDATE SET expires = excluded.expires`,
+				x.Partner, hex.EncodeToString(a.Job[:]), digest, a.Epoch.Federation, a.Epoch.Number, len(a.Sentences), stamp(db.now()), stamp(x.Expires), b)
+			return err
+		})
+	}
+	return db.fail(err, "standing question of %s", x.Partner)
+}
+
+// StandingAsks returns the questions of an epoch that have not expired, oldest first.
+func (db *DB) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAsk, error) {
+	xs, err := collect(ctx, db.read(), func(s scanner) (StandingAsk, error) {
+		var x StandingAsk
+		var b []byte
+		var made, expires int64
+		if err := s.Scan(&x.Seq, &x.Partner, &made, &expires, &b); err != nil {
+			return x, err
+		}
+		x.Made, x.Expires = instant(made), instant(expires)
+		if err := json.Unmarshal(b, &x.Ask); err != nil {
+			return x, fmt.Errorf("%w: standing question %d: %w", concordat.ErrCorrupt, x.Seq, err)
+		}
+		return x, nil
+	}, `SELECT seq, partner, made, expires, ask FROM standing_ask WHERE federation = ? AND number = ? AND expires > ? ORDER BY seq`,
+		e.Federation, e.Number, stamp(db.now()))
+	return xs, db.fail(err, "standing questions of %s", e)
+}
+
+// DropStandingAsks forgets the questions of a partner's job, and with the zero job all that expired.
+func (db *DB) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,
+			partner, hex.EncodeToString(job[:]), stamp(db.now()))
+		return err
+	})
+	return db.fail(err, "drop standing questions of %s", partner)
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"concordat"
+)
+
+// PartnerState is what a partner is to this site.
+type PartnerState string
+
+// The states of a partner. Only an active one is asked and answered.
+const (
+	PartnerPending PartnerState = "pending" // enrolled; the administrators have not compared the words
+	PartnerActive  PartnerState = "active"
+	PartnerRevoked PartnerState = "revoked"
+)
+
+// Partner is another site. The store keeps cards as bytes and checks no signature: callers do, before.
+type Partner struct {
+	Site    concordat.SiteID `json:"site"` // text form of the identity
+	State   PartnerState     `json:"state"`
+	Name    string           `json:"name,omitempty"` // given here, unique; empty: none
+	Invited bool             `json:"invited"`        // by this site; else it invited this one
+	Words   string           `json:"words,omitempty"`
+	Grants  []Grant          `json:"grants,omitempty"`
+	Policy  json.RawMessage  `json:"policy,omitempty"` // pinned; null: what this version has
+
+	// The rest is set by the store.
+
+	Serial    uint64    `json:"serial"` // of Card
+	Card      []byte    `json:"-"`      // the newest
+	Made      time.Time `json:"made"`
+	Confirmed time.Time `json:"confirmed,omitzero"`
+	Revoked   time.Time `json:"revoked,omitzero"`
+}
+
+// Grant is what an invitation opens of one library, once the partner is active.
+type Grant struct {
+	Library concordat.LibraryID `json:"library"`
+	Rule    ShareRule           `json:"rule"`
+}
+
+// SignedCard is a site card as it was signed.
+type SignedCard struct {
+	Site     concordat.SiteID
+	Serial   uint64
+	Card     []byte
+	Accepted time.Time
+}
+
+// maxCard bounds a card, in bytes.
+const maxCard = 64 << 10
+
+const cardColumns = `site, serial, card, accepted`
+
+func scanCard(s scanner) (SignedCard, error) {
+	var c SignedCard
+	var at int64
+	err := s.Scan(&c.Site, &c.Serial, &c.Card, &at)
+	c.Accepted = instant(at)
+	return c, err
+}
+
+func (c conn) putCard(ctx context.Context, x SignedCard) error {
+	if err := checkName("site", x.Site); err != nil {
+		return err
+	}
+	if len(x.Card) == 0 || len(x.Card) > maxCard || x.Serial > math.MaxInt64 {
+		return fmt.Errorf("%w: card of %d bytes, serial %d", concordat.ErrInvalid, len(x.Card), x.Serial)
+	}
+	last, err := scanCard(c.row(ctx, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC LIMIT 1`, x.Site))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	case last.Serial == x.Serial && string(last.Card) == string(x.Card):
+		return nil
+	case last.Serial >= x.Serial:
+		// A rollback, which callers have refused before; two of them may have raced.
+		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
+	}
+	_, err = c.exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
+	return err
+}
+
+// PutCard keeps a card beside the older ones of its site. The same card again is no error; a serial that
+// is not above the last one's is concordat.ErrExists.
+func (db *DB) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
+	err := db.write(ctx, func(c conn) error {
+		return c.putCard(ctx, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
+	})
+	return db.fail(err, "put card %d of %s", serial, site)
+}
+
+// Cards returns all cards of a site, newest first.
+func (db *DB) Cards(ctx context.Context, site concordat.SiteID) ([]SignedCard, error) {
+	cs, err := collect(ctx, db.read(), scanCard, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC`, site)
+	return cs, db.fail(err, "cards of %s", site)
+}
+
+// CardSites returns the sites of which there are cards, this one included.
+func (db *DB) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
+	ss, err := collect(ctx, db.read(), func(s scanner) (concordat.SiteID, error) {
+		var site concordat.SiteID
+		return site, s.Scan(&site)
+	}, `SELECT DISTINCT site FROM card ORDER BY site`)
+	return ss, db.fail(err, "sites of cards")
+}
+
+const partnerColumns = `partner.site, state, name, invited, words, grants, policy, made, confirmed, revoked, card.serial, card.card`
+
+const partnerFrom = ` FROM partner JOIN card ON card.site = partner.site
+	AND card.serial = (SELECT max(serial) FROM card WHERE site = partner.site) `
+
+func scanPartner(s scanner) (Partner, error) {
+	var p Partner
+	var grants, policy string
+	var made, confirmed, revoked int64
+	err := s.Scan(&p.Site, &p.State, &p.Name, &p.Invited, &p.Words, &grants, &policy, &made, &confirmed, &revoked, &p.Serial, &p.Card)
+	if err != nil {
+		return p, err
+	}
+	p.Made, p.Confirmed, p.Revoked = instant(made), instant(confirmed), instant(revoked)
+	if policy != "null" {
+		p.Policy = json.RawMessage(policy)
+	}
+	if err := json.Unmarshal([]byte(grants), &p.Grants); err != nil {
+		return p, fmt.Errorf("%w: grants: %w", concordat.ErrCorrupt, err)
+	}
+	return p, nil
+}
+
+// insertPartner makes p pending, in the place of one that was revoked.
+func (c conn) insertPartner(ctx context.Context, p Partner, now time.Time) error {
+	if p.Grants == nil {
+		p.Grants = []Grant{}
+	}
+	grants, err := json.Marshal(p.Grants)
+	if err != nil {
+		return fmt.Errorf("%w: grants: %w", concordat.ErrInvalid, err)
+	}
+	policy := p.Policy
+	if policy == nil {
+		policy = json.RawMessage("null")
+	}
+	if !json.Valid(policy) {
+		return fmt.Errorf("%w: policy is not JSON", concordat.ErrInvalid)
+	}
+	if err := c.putCard(ctx, SignedCard{Site: p.Site, Serial: p.Serial, Card: p.Card, Accepted: now}); err != nil {
+		return err
+	}
+	// Who is pending already may try again: its invitation was lost, or its request's answer.
+	if _, err := c.exec(ctx, `DELETE FROM partner WHERE site = ? AND state <> ?`, p.Site, PartnerActive); err != nil {
+		return err
+	}
+	_, err = c.exec(ctx, `INSERT INTO partner (site, state, name, invited, words, grants, policy, made, confirmed, revoked)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`,
+		p.Site, PartnerPending, prose(p.Name), p.Invited, prose(p.Words), string(grants), string(policy), stamp(now))
+	return err
+}
+
+// AddPartner keeps p, with its card, as pending. One that is pending or revoked is replaced; an active
+// one is concordat.ErrExists, and so is a name that another one has.
+func (db *DB) AddPartner(ctx context.Context, p Partner) error {
+	err := db.write(ctx, func(c conn) error { return c.insertPartner(ctx, p, db.now()) })
+	return db.fail(err, "add partner %s", p.Site)
+}
+
+// Partner returns the one with the identity or the name, or concordat.ErrNotFound.
+func (db *DB) Partner(ctx context.Context, site concordat.SiteID) (Partner, error) {
+	p, err := scanPartner(db.read().row(ctx, `SELECT `+partnerColumns+partnerFrom+`WHERE partner.site = ? OR name = ? AND name <> '' ORDER BY partner.site = ? DESC LIMIT 1`, site, site, site))
+	return p, db.fail(err, "partner %s", site)
+}
+
+// Partners returns all partners, by identity.
+func (db *DB) Partners(ctx context.Context) ([]Partner, error) {
+	ps, err := collect(ctx, db.read(), scanPartner, `SELECT `+partnerColumns+partnerFrom+`ORDER BY partner.site`)
+	return ps, db.fail(err, "partners")
+}
+
+// SetPartnerState moves a partner from one state to another and forgets its words. It fails with
+// concordat.ErrInvalid where it is in another state, and with concordat.ErrNotFound.
+func (db *DB) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
+	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
+	if column == "" {
+		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, to), "partner %s", site)
+	}
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE partner SET state = ?, words = '', `+column+` = ? WHERE site = ? AND state = ?`, to, stamp(db.now()), site, from)
+		if err != nil || n == 1 {
+			return err
+		}
+		var is PartnerState
+		if err := c.row(ctx, `SELECT state FROM partner WHERE site = ?`, site).Scan(&is); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: it is %s, not %s", concordat.ErrInvalid, is, from)
+	})
+	return db.fail(err, "partner %s", site)
+}
+
+// NamePartner gives a partner a name for commands; empty takes it away. It fails with
+// concordat.ErrExists where another partner has it.
+func (db *DB) NamePartner(ctx context.Context, site concordat.SiteID, name string) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE partner SET name = ? WHERE site = ?`, prose(name), site)
+		if err == nil && n == 0 {
+			err = sql.ErrNoRows
+		}
+		return err
+	})
+	return db.fail(err, "name partner %s", site)
+}

@@ -1,0 +1,323 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// Role says what a person may do at a site.
+type Role string
+
+// The roles.
+const (
+	RoleAdministrator Role = "administrator" // everything
+	RoleOfficer       Role = "officer"       // checks, and reads all reports
+	RoleSubmitter     Role = "submitter"     // checks own work, and reads own reports
+	RoleAuditor       Role = "auditor"       // reads reports and the audit, and changes nothing
+)
+
+// Account is a person who may sign in.
+type Account struct {
+	Name     string
+	Title    string // the person's name
+	Role     Role
+	Password string // argon2id in PHC form; empty: no password
+	Created  time.Time
+	Disabled bool
+}
+
+const accountColumns = `name, title, role, password, created, disabled`
+
+func scanAccount(s scanner) (Account, error) {
+	var a Account
+	var created int64
+	err := s.Scan(&a.Name, &a.Title, &a.Role, &a.Password, &created, &a.Disabled)
+	a.Created = instant(created)
+	return a, err
+}
+
+func (a Account) validate() error {
+	switch a.Role {
+	case RoleAdministrator, RoleOfficer, RoleSubmitter, RoleAuditor:
+	default:
+		return fmt.Errorf("%w: role %q", concordat.ErrInvalid, a.Role)
+	}
+	return checkName("account", a.Name)
+}
+
+// CreateAccount makes a. It fails with concordat.ErrExists where its name is taken.
+func (db *DB) CreateAccount(ctx context.Context, a Account) error {
+	err := a.validate()
+	if err == nil {
+		err = db.write(ctx, func(c conn) error { return insertAccount(ctx, c, a) })
+	}
+	return db.fail(err, "create account %s", a.Name)
+}
+
+func insertAccount(ctx context.Context, c conn, a Account) error {
+	_, err := c.exec(ctx, `INSERT INTO account (`+accountColumns+`) VALUES (?, ?, ?, ?, ?, ?)`,
+		a.Name, prose(a.Title), a.Role, a.Password, stamp(a.Created), flag(a.Disabled))
+	return err
+}
+
+// flag returns b as the store keeps it.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// UpdateAccount sets title, role, password and Disabled of the account with a's name, or fails with
+// concordat.ErrNotFound. An account that is disabled, or whose password or role changes, is signed
+// out everywhere.
+func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
+	err := a.validate()
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			old, err := scanAccount(c.row(ctx, `SELECT `+accountColumns+` FROM account WHERE name = ?`, a.Name))
+			if err != nil {
+				return err
+			}
+			if a.Disabled || a.Password != old.Password || a.Role != old.Role {
+				if _, err := c.exec(ctx, `DELETE FROM token WHERE account = ?`, a.Name); err != nil {
+					return err
+				}
+			}
+			_, err = c.exec(ctx, `UPDATE account SET title = ?, role = ?, password = ?, disabled = ? WHERE name = ?`,
+				prose(a.Title), a.Role, a.Password, flag(a.Disabled), a.Name)
+			return err
+		})
+	}
+	return db.fail(err, "update account %s", a.Name)
+}
+
+// Account returns an account, or concordat.ErrNotFound.
+func (db *DB) Account(ctx context.Context, name string) (Account, error) {
+	a, err := scanAccount(db.read().row(ctx, `SELECT `+accountColumns+` FROM account WHERE name = ?`, name))
+	return a, db.fail(err, "account %s", name)
+}
+
+// Accounts returns all accounts in order of name.
+func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
+	as, err := collect(ctx, db.read(), scanAccount, `SELECT `+accountColumns+` FROM account ORDER BY name`)
+	return as, db.fail(err, "list accounts")
+}
+
+// Purpose says what a token is good for.
+type Purpose string
+
+// The purposes.
+const (
+	PurposeSession Purpose = "session" // a browser that is signed in
+	PurposeFirst   Purpose = "first"   // makes the first administrator, once
+	PurposeJoin    Purpose = "join"    // lets somebody choose the password of an account, once
+	PurposeAPI     Purpose = "api"     // a program that acts for an account
+)
+
+// Token is what proves who somebody is. The store keeps its hash only.
+type Token struct {
+	Purpose Purpose
+	Account string // empty for PurposeFirst
+	Made    time.Time
+	Expires time.Time
+	Name    string    // of PurposeAPI: what it is for
+	Scopes  []string  // of PurposeAPI: what it may do
+	Used    time.Time // of PurposeAPI: when last, to the hour; zero: never
+}
+
+// TokenID names a token without being one: the first half of its hash.
+type TokenID string
+
+const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used`
+
+func scanToken(s scanner) (TokenID, Token, error) {
+	var t Token
+	var hash, scopes string
+	var made, expires, used int64
+	err := s.Scan(&hash, &t.Purpose, &t.Account, &made, &expires, &t.Name, &scopes, &used)
+	t.Made, t.Expires, t.Used = instant(made), instant(expires), instant(used)
+	if scopes != "" {
+		t.Scopes = strings.Fields(scopes)
+	}
+	return TokenID(hash[:min(len(hash), 32)]), t, err
+}
+
+func tokenHash(secret string) string {
+	h := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(h[:])
+}
+
+// PutToken keeps the token whose secret this is. A secret is at least 128 random bits.
+func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
+	err := db.write(ctx, func(c conn) error {
+		if _, err := c.exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
+			return err
+		}
+		_, err := c.exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
+			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires), prose(t.Name), strings.Join(t.Scopes, " "))
+		return err
+	})
+	return db.fail(err, "keep a token")
+}
+
+// Token returns the token of that secret and purpose while it has not expired, or
+// concordat.ErrNotFound.
+func (db *DB) Token(ctx context.Context, secret string, p Purpose) (Token, error) {
+	_, t, err := scanToken(db.read().row(ctx, `SELECT `+tokenColumns+` FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
+		tokenHash(secret), p, stamp(db.now())))
+	return t, db.fail(err, "token")
+}
+
+// UseToken is Token, and notes that it was used.
+func (db *DB) UseToken(ctx context.Context, secret string, p Purpose) (Token, error) {
+	t, err := db.Token(ctx, secret, p)
+	now := db.now().UTC().Truncate(time.Hour)
+	if err != nil || t.Used.Equal(now) {
+		return t, err
+	}
+	t.Used = now
+	err = db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE token SET used = ? WHERE hash = ?`, stamp(now), tokenHash(secret))
+		return err
+	})
+	return t, db.fail(err, "token")
+}
+
+// Tokens returns the tokens of an account and a purpose that have not expired, newest first, by
+// TokenID.
+func (db *DB) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID, []Token, error) {
+	var ids []TokenID
+	ts, err := collect(ctx, db.read(), func(s scanner) (Token, error) {
+		id, t, err := scanToken(s)
+		ids = append(ids, id)
+		return t, err
+	}, `SELECT `+tokenColumns+` FROM token WHERE account = ? AND purpose = ? AND expires > ? ORDER BY made DESC, hash`, account, p, stamp(db.now()))
+	return ids, ts, db.fail(err, "tokens of %s", account)
+}
+
+// RevokeToken forgets the token of an account that has the TokenID; one that is not there is no error.
+func (db *DB) RevokeToken(ctx context.Context, account string, id TokenID) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
+		return err
+	})
+	return db.fail(err, "revoke a token of %s", account)
+}
+
+const (
+	// repeatTime is how long an answer is given again.
+	repeatTime = 24 * time.Hour
+	// workTime is how long work may take before it counts as broken off.
+	workTime = time.Hour
+)
+
+// BeginOnce begins work that an account asked for under a key, such as an Idempotency-Key, or returns
+// the answer of the one before. It fails with concordat.ErrInvalid where the key was used for
+// another request, and with concordat.ErrUnavailable while the first is still at work. request is a
+// hash of what is asked.
+func (db *DB) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
+	err = db.write(ctx, func(c conn) error {
+		now := db.now()
+		if _, err := c.exec(ctx, `DELETE FROM repeatable WHERE expires <= ?`, stamp(now)); err != nil {
+			return err
+		}
+		var before string
+		err := c.row(ctx, `SELECT request, answer FROM repeatable WHERE account = ? AND key = ?`, account, key).Scan(&before, &answer)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			_, err = c.exec(ctx, `INSERT INTO repeatable (account, key, request, answer, expires) VALUES (?, ?, ?, '', ?)`,
+				account, key, request, stamp(now.Add(workTime)))
+			return err
+		case err != nil:
+			return err
+		case before != request:
+			return fmt.Errorf("%w: the key was used for another request", concordat.ErrInvalid)
+		case answer == "":
+			return fmt.Errorf("%w: the first request of this key is still at work", concordat.ErrUnavailable)
+		}
+		return nil
+	})
+	if err != nil {
+		answer = ""
+	}
+	return answer, db.fail(err, "key %s", key)
+}
+
+// EndOnce keeps the answer of what BeginOnce began; an empty one lets the key be used anew.
+func (db *DB) EndOnce(ctx context.Context, account, key, answer string) error {
+	err := db.write(ctx, func(c conn) error {
+		var err error
+		if answer == "" {
+			_, err = c.exec(ctx, `DELETE FROM repeatable WHERE account = ? AND key = ?`, account, key)
+		} else {
+			_, err = c.exec(ctx, `UPDATE repeatable SET answer = ?, expires = ? WHERE account = ? AND key = ?`, answer, stamp(db.now().Add(repeatTime)), account, key)
+		}
+		return err
+	})
+	return db.fail(err, "key %s", key)
+}
+
+// DeleteToken forgets a token; one that is not there is no error.
+func (db *DB) DeleteToken(ctx context.Context, secret string) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
+		return err
+	})
+	return db.fail(err, "forget a token")
+}
+
+// JoinAccount uses up the token of PurposeJoin and sets the password of its account, both or
+// neither; the account is signed out everywhere and other links to it stop working. It returns the
+// account, and fails with concordat.ErrNotFound where the token is unknown, used or expired.
+func (db *DB) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
+	var a Account
+	err := db.write(ctx, func(c conn) error {
+		var name string
+		err := c.row(ctx, `SELECT account FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeJoin, stamp(db.now())).Scan(&name)
+		if err != nil {
+			return err
+		}
+		if _, err := c.exec(ctx, `DELETE FROM token WHERE account = ?`, name); err != nil {
+			return err
+		}
+		a, err = scanAccount(c.row(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0 RETURNING `+accountColumns, password, name))
+		return err
+	})
+	return a, db.fail(err, "set a password")
+}
+
+// FirstAccount uses up the token of PurposeFirst and makes an administrator, both or neither. It
+// fails with concordat.ErrNotFound where the token is unknown, used or expired, and with
+// concordat.ErrExists where there is an account already.
+func (db *DB) FirstAccount(ctx context.Context, secret string, a Account) error {
+	a.Role = RoleAdministrator
+	err := a.validate()
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			n, err := c.exec(ctx, `DELETE FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeFirst, stamp(db.now()))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return fmt.Errorf("%w: the link was used or has expired", concordat.ErrNotFound)
+			}
+			if err := c.row(ctx, `SELECT COUNT(*) FROM account`).Scan(&n); err != nil {
+				return err
+			}
+			if n > 0 {
+				return fmt.Errorf("%w: there is an account already", concordat.ErrExists)
+			}
+			return insertAccount(ctx, c, a)
+		})
+	}
+	return db.fail(err, "first account %s", a.Name)
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// ReviewKind says what a Review decides.
+type ReviewKind string
+
+// The kinds of reviews.
+const (
+	ReviewRules   ReviewKind = "rules"   // Data holds the rules from then on
+	ReviewComment ReviewKind = "comment" // Text
+	ReviewVerdict ReviewKind = "verdict" // Data is the verdict, Text the reason
+	ReviewSignOff ReviewKind = "signoff" // somebody else agrees with the latest verdict
+)
+
+// Review is one thing that somebody decided about a check.
+type Review struct {
+	Seq  int // from 1, set by the store
+	At   time.Time
+	By   string
+	Kind ReviewKind
+	Text string
+	Data json.RawMessage // one JSON value; nil: null
+}
+
+func scanReview(s scanner) (Review, error) {
+	var r Review
+	var at int64
+	var data string
+	err := s.Scan(&r.Seq, &at, &r.By, &r.Kind, &r.Text, &data)
+	r.At, r.Data = instant(at), json.RawMessage(data)
+	return r, err
+}
+
+// AppendReview adds a review of a task; nothing that is there changes. It fails with
+// concordat.ErrNotFound where there is no such task.
+func (db *DB) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (Review, error) {
+	switch r.Kind {
+	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff:
+	default:
+		return r, db.fail(fmt.Errorf("%w: review of kind %q", concordat.ErrInvalid, r.Kind), "review %s", id)
+	}
+	if r.Data == nil {
+		r.Data = json.RawMessage("null")
+	}
+	if !json.Valid(r.Data) {
+		return r, db.fail(fmt.Errorf("%w: the data is not JSON", concordat.ErrInvalid), "review %s", id)
+	}
+	r.Text, r.At = prose(r.Text), instant(stamp(r.At))
+	err := db.write(ctx, func(c conn) error {
+		var found string
+		if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found); err != nil {
+			return err
+		}
+		if err := c.row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
+			return err
+		}
+		_, err := c.exec(ctx, `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			id, r.Seq, stamp(r.At), prose(r.By), r.Kind, r.Text, prose(string(r.Data)))
+		return err
+	})
+	return r, db.fail(err, "review %s", id)
+}
+
+// Reviews returns the reviews of a task, oldest first; none for a task that is not there.
+func (db *DB) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
+	rs, err := collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
+	return rs, db.fail(err, "reviews of %s", id)
+}

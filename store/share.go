@@ -1,0 +1,199 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Share opens a library to one partner. Without one a partner gets no answer.
+type Share struct {
+	Library concordat.LibraryID `json:"library"`
+	Partner concordat.SiteID    `json:"partner"`
+	Rule    ShareRule           `json:"rule"`
+
+	// The rest is set by the store.
+
+	Version int       `json:"version"` // of the rule, from 1
+	Made    time.Time `json:"made"`
+	Changed time.Time `json:"changed"`
+}
+
+// ShareRule says what a partner may ask of a library and what it is shown.
+type ShareRule struct {
+	// Level is the most that is shown. Passages also need a person's approval each time.
+	Level concordat.Show `json:"level"`
+	// Outline is the form in which a matching document is shown for alignment: OutlineWords,
+	// OutlineFingerprints, or empty for none.
+	Outline string `json:"outline,omitempty"`
+	// NoEdges refuses the edge round, which shows the order of words around a literal copy.
+	NoEdges bool `json:"no_edges,omitempty"`
+	// Purposes are those for which the library may be asked; empty: any.
+	Purposes []string `json:"purposes,omitempty"`
+	// Closeness is the largest distance in bits that counts as a match, 1 to 100; 0: the gate of
+	// the scheme.
+	Closeness int `json:"closeness,omitempty"`
+	// Matches is how many sentences of one job must match sentences of one document before the
+	// document is told at all; 0: 2.
+	Matches int `json:"matches,omitempty"`
+	// Limits bound what the partner asks and is shown.
+	Limits Limits `json:"limits,omitzero"`
+	// Embargo is the instant before which nothing is answered; zero: none.
+	Embargo time.Time `json:"embargo,omitzero"`
+	// Expires is the instant from which nothing is answered; zero: never.
+	Expires time.Time `json:"expires,omitzero"`
+	// Ship lets the partner keep a mirror of the library's fingerprints.
+	Ship bool `json:"ship,omitempty"`
+	// Standing lets the partner leave questions that later documents answer.
+	Standing bool `json:"standing,omitempty"`
+	// ExcludeAuthors leaves out documents of the authors whom the asker names.
+	ExcludeAuthors bool `json:"exclude_authors,omitempty"`
+	// Approval is how long a request for a passage waits for a person, and for how long a granted
+	// one can be read; 0: 14 days.
+	Approval time.Duration `json:"approval,omitempty"`
+	// Contact is whom the partner's people turn to.
+	Contact string `json:"contact,omitempty"`
+}
+
+// Limits of one partner at one library. Of each: 0 is the default, negative is no limit. Days and
+// hours slide in steps of SpendSlot.
+type Limits struct {
+	Sentences   int `json:"sentences,omitempty"`   // asked in a day, padded; 20,000
+	Burst       int `json:"burst,omitempty"`       // asked in an hour, padded; 2,000
+	Disclosures int `json:"disclosures,omitempty"` // matching sentences told in a day; 500
+	Documents   int `json:"documents,omitempty"`   // documents told in a day; 50
+	Characters  int `json:"characters,omitempty"`  // of text shown in a day; 20,000
+	// Opened is how many sentences of one document are opened in a year at level overlap or above,
+	// where 5 % of the document are not more; 25.
+	Opened int `json:"opened,omitempty"`
+}
+
+// Defaults of a ShareRule (doc/security.md).
+const (
+	DefaultMatches  = 2
+	DefaultApproval = 14 * 24 * time.Hour
+)
+
+// Filled returns r with the defaults in the place of zeros.
+func (r ShareRule) Filled() ShareRule {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&r.Matches, DefaultMatches)
+	def(&r.Limits.Sentences, 20_000)
+	def(&r.Limits.Burst, 2_000)
+	def(&r.Limits.Disclosures, 500)
+	def(&r.Limits.Documents, 50)
+	def(&r.Limits.Characters, 20_000)
+	def(&r.Limits.Opened, 25)
+	if r.Approval == 0 {
+		r.Approval = DefaultApproval
+	}
+	return r
+}
+
+// Validate returns nil or an error that wraps concordat.ErrInvalid.
+func (r ShareRule) Validate() error {
+	known := false
+	for _, l := range concordat.Levels() {
+		known = known || l == r.Level
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("%w: level %q", concordat.ErrInvalid, r.Level)
+	case r.Outline != "" && r.Outline != concordat.OutlineWords && r.Outline != concordat.OutlineFingerprints:
+		return fmt.Errorf("%w: outline %q", concordat.ErrInvalid, r.Outline)
+	case r.Closeness < 0 || r.Closeness > concordat.Bits:
+		return fmt.Errorf("%w: closeness of %d bits, want 0 to %d", concordat.ErrInvalid, r.Closeness, concordat.Bits)
+	case r.Matches < 0:
+		return fmt.Errorf("%w: %d matches", concordat.ErrInvalid, r.Matches)
+	case r.Approval < 0:
+		return fmt.Errorf("%w: approval within %s", concordat.ErrInvalid, r.Approval)
+	case !r.Embargo.IsZero() && !r.Expires.IsZero() && !r.Embargo.Before(r.Expires):
+		return fmt.Errorf("%w: the embargo ends after the share expires", concordat.ErrInvalid)
+	}
+	for _, p := range r.Purposes {
+		if err := checkName("purpose", p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const shareColumns = `library, partner, rule, version, made, changed`
+
+func scanShare(s scanner) (Share, error) {
+	var x Share
+	var rule string
+	var made, changed int64
+	if err := s.Scan(&x.Library, &x.Partner, &rule, &x.Version, &made, &changed); err != nil {
+		return Share{}, err
+	}
+	x.Made, x.Changed = instant(made), instant(changed)
+	// A rule that this program does not know must not be dropped without a word.
+	dec := json.NewDecoder(bytes.NewReader([]byte(rule)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&x.Rule); err != nil {
+		return Share{}, fmt.Errorf("%w: rule of %s for %s: %w", concordat.ErrCorrupt, x.Library, x.Partner, err)
+	}
+	return x, nil
+}
+
+// PutShare opens the library to the partner under the rule, or exchanges the rule, and returns what
+// is stored. It fails with concordat.ErrNotFound where the library does not exist.
+func (db *DB) PutShare(ctx context.Context, x Share) (Share, error) {
+	rule, err := encodeShare(x)
+	if err != nil {
+		return Share{}, db.fail(err, "share %s with %s", x.Library, x.Partner)
+	}
+	now := stamp(db.now())
+	err = db.write(ctx, func(c conn) error {
+		x, err = scanShare(c.row(ctx, `INSERT INTO share (`+shareColumns+`) VALUES (?, ?, ?, 1, ?, ?)
+			ON CONFLICT (library, partner) DO UPDATE SET rule = excluded.rule, changed = excluded.changed, version = share.version + 1
+			RETURNING `+shareColumns, x.Library, x.Partner, rule, now, now))
+		return err
+	})
+	return x, db.fail(err, "share %s with %s", x.Library, x.Partner)
+}
+
+func encodeShare(x Share) (string, error) {
+	if err := checkName("library", x.Library); err != nil {
+		return "", err
+	}
+	if err := checkName("partner", x.Partner); err != nil {
+		return "", err
+	}
+	if err := x.Rule.Validate(); err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(x.Rule)
+	return string(b), err
+}
+
+// Share returns how the library is open to the partner, or concordat.ErrNotFound.
+func (db *DB) Share(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) (Share, error) {
+	x, err := scanShare(db.read().row(ctx, `SELECT `+shareColumns+` FROM share WHERE library = ? AND partner = ?`, lib, partner))
+	return x, db.fail(err, "share of %s with %s", lib, partner)
+}
+
+// Shares returns all shares, of one library and with one partner where these are not empty, in order
+// of library and partner.
+func (db *DB) Shares(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) ([]Share, error) {
+	xs, err := collect(ctx, db.read(), scanShare, `SELECT `+shareColumns+` FROM share
+		WHERE (? = '' OR library = ?) AND (? = '' OR partner = ?) ORDER BY library, partner`, lib, lib, partner, partner)
+	return xs, db.fail(err, "list shares")
+}
+
+// DeleteShare closes the library to the partner, or fails with concordat.ErrNotFound.
+func (db *DB) DeleteShare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) error {
+	err := db.write(ctx, func(c conn) error {
+		return oneOf(c.exec(ctx, `DELETE FROM share WHERE library = ? AND partner = ?`, lib, partner))
+	})
+	return db.fail(err, "unshare %s with %s", lib, partner)
+}

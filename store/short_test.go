@@ -1,0 +1,128 @@
+package store_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"concordat"
+	"concordat/store"
+)
+
+func withPieces(id string, pieces ...store.ShortPiece) store.DocumentRow {
+	r := documentRow(id)
+	r.Short = append([]store.ShortPiece{}, pieces...)
+	return r
+}
+
+func documentRow(id string) store.DocumentRow {
+	return store.DocumentRow{Library: "a", ID: concordat.DocumentID(id), Title: "T" + id, Hash: "h" + id, Scheme: "natural@0"}
+}
+
+func piece(letters string, start int, grams ...uint32) store.ShortPiece {
+	return store.ShortPiece{ShortPiece: concordat.ShortPiece{Span: concordat.Span{Start: start, End: start + len(letters)}, Letters: letters, Text: letters}, Grams: grams}
+}
+
+// Short pieces follow their documents: added, replaced, deleted, and over a restart. What no document
+// holds any more leaves nothing behind.
+func TestShortPiecesFollowDocuments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	db := open(t, path, store.Options{})
+	ctx := t.Context()
+	found := func(db *store.DB, grams []uint32, least int) []string {
+		t.Helper()
+		var out []string
+		must(t, db.ShortCandidates(ctx, grams, least, 1, 100, func(s store.ShortText) bool {
+			places, n, err := db.ShortPlaces(ctx, s.ID, []concordat.LibraryID{"a"}, 10)
+			must(t, err)
+			for _, p := range places {
+				out = append(out, s.Letters+" in "+string(p.Document))
+			}
+			if len(places) != n {
+				t.Errorf("%d places in %d documents", len(places), n)
+			}
+			return true
+		}))
+		slices.Sort(out)
+		return out
+	}
+	expect := func(got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("found %q, want %q", got, want)
+		}
+	}
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3), piece("xyz", 10, 7, 8, 0xffffffff)), withPieces("2", piece("abc", 5, 1, 2, 3)), documentRow("3")}))
+	expect(found(db, []uint32{1, 2, 9}, 2), "abc in 1", "abc in 2")
+	expect(found(db, []uint32{0xffffffff}, 1), "xyz in 1")
+	if n, err := db.ShortUnknown(ctx, []concordat.LibraryID{"a"}); err != nil || n != 1 {
+		t.Errorf("%d documents unknown, %v, want 1", n, err)
+	}
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("new", 0, 4, 5))}))
+	must(t, db.Close())
+	db = open(t, path, store.Options{})
+	expect(found(db, []uint32{1, 2, 3}, 1), "abc in 2")
+	expect(found(db, []uint32{7, 8}, 1))
+	expect(found(db, []uint32{4}, 1), "new in 1")
+	must(t, db.DeleteDocuments(ctx, "a", "1", "2", "3"))
+	expect(found(db, []uint32{1, 2, 3, 4, 5}, 1))
+	must(t, db.Check(ctx))
+	must(t, db.Close())
+	for _, table := range []string{"short_text", "short_place", "short_gram"} {
+		if n := rows(t, path, table); n != 0 {
+			t.Errorf("%d rows of %s stay", n, table)
+		}
+	}
+}
+
+func TestShortPiecesAreBounded(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
+	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{withPieces("1", piece(string(make([]byte, 5000)), 0, 1))}), concordat.ErrInvalid)
+	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{withPieces("1", piece("abc", 0))}), concordat.ErrInvalid)
+	wantErr(t, db.ShortCandidates(t.Context(), []uint32{1}, 2, 1, 9, func(store.ShortText) bool { return true }), concordat.ErrInvalid)
+}
+
+func TestTemplates(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
+	ctx := t.Context()
+	must(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "x"}))
+	must(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "y"}))
+	wantErr(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "empty"}), concordat.ErrInvalid)
+	wantErr(t, db.PutTemplate(ctx, store.Template{Library: "nowhere", Name: "form", Text: "x"}), concordat.ErrNotFound)
+	wantErr(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "long", Text: string(make([]byte, store.MaxTemplate+1))}), concordat.ErrInvalid)
+	ts, err := db.Templates(ctx, "a")
+	must(t, err)
+	if len(ts) != 1 || ts[0].Text != "y" {
+		t.Errorf("templates %+v", ts)
+	}
+	must(t, db.DeleteTemplate(ctx, "a", "form"))
+	wantErr(t, db.DeleteTemplate(ctx, "a", "form"), concordat.ErrNotFound)
+	must(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "x"}))
+	must(t, db.DeleteLibrary(ctx, "a")) // its templates go with it
+}
+
+func TestDatesOfDocuments(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
+	r := documentRow("1")
+	r.Dated, r.DatedBy = "2019-03", concordat.DateOfFile
+	must(t, db.PutDocuments(t.Context(), []store.DocumentRow{r}))
+	got, err := db.DocumentRow(t.Context(), "a", "1")
+	must(t, err)
+	if got.Dated != r.Dated || got.DatedBy != r.DatedBy {
+		t.Errorf("dated %q by %q", got.Dated, got.DatedBy)
+	}
+	r.Dated = "yesterday"
+	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{r}), concordat.ErrInvalid)
+}
+
+// rows counts the rows of a table behind the store's back.
+func rows(t *testing.T, path, table string) int {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	must(t, err)
+	defer db.Close()
+	n := 0
+	must(t, db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
+	return n
+}

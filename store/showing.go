@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Forms of a showing: what of a text of ours went to a partner. Of FormFingerprints and FormWords, the two
+// sketches, a partner gets one of one text at most: together they tell most of its words
+// (doc/security.md).
+const (
+	FormMatches      = "matches"      // which sentences match, and titles
+	FormFingerprints = "fingerprints" // of its sentences
+	FormWords        = "words"        // keyed word sets
+	FormEdges        = "edges"        // the order of words of a passage
+	FormOverlap      = "overlap"      // words that both sides have
+	FormPassage      = "passage"      // text
+)
+
+// sketchForms maps each sketch to the other one.
+var sketchForms = map[string]string{FormFingerprints: FormWords, FormWords: FormFingerprints}
+
+// Showing says what of one text went to a partner.
+type Showing struct {
+	Partner  concordat.SiteID     `json:"partner"`
+	Hash     string               `json:"hash"` // SHA-256 of the text, hexadecimal
+	Form     string               `json:"form"`
+	Library  concordat.LibraryID  `json:"library"`
+	Document concordat.DocumentID `json:"document"`
+	Epoch    concordat.Epoch      `json:"epoch"` // of the latest time
+
+	// Sentences and Characters are those of this time when noted, and add up when listed.
+	Sentences  int `json:"sentences"`
+	Characters int `json:"characters"`
+
+	// The rest is set by the store.
+
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Times int       `json:"times"`
+}
+
+const showingColumns = `partner, hash, form, library, document, federation, number, first, last, times, sentences, characters`
+
+func scanShowing(s scanner) (Showing, error) {
+	var x Showing
+	var first, last int64
+	err := s.Scan(&x.Partner, &x.Hash, &x.Form, &x.Library, &x.Document, &x.Epoch.Federation, &x.Epoch.Number,
+		&first, &last, &x.Times, &x.Sentences, &x.Characters)
+	x.First, x.Last = instant(first), instant(last)
+	return x, err
+}
+
+// Show notes the showings, all or none. It fails with concordat.ErrRefused where one is a sketch
+// of a text, or of a document under whatever text, of which the partner has the other sketch. Concurrent
+// calls never show both.
+func (db *DB) Show(ctx context.Context, xs ...Showing) error {
+	if len(xs) == 0 {
+		return nil
+	}
+	err := db.write(ctx, func(c conn) error {
+		for _, x := range xs {
+			if err := c.show(ctx, stamp(db.now()), x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "show to %s", xs[0].Partner)
+}
+
+func (c conn) show(ctx context.Context, now int64, x Showing) error {
+	for _, name := range []string{string(x.Partner), x.Hash, x.Form} {
+		if err := checkName("part of a showing", name); err != nil {
+			return err
+		}
+	}
+	if other := sketchForms[x.Form]; other != "" {
+		var hash string
+		err := c.row(ctx, `SELECT hash FROM showing WHERE partner = ? AND form = ?
+			AND (hash = ? OR (library = ? AND document = ?)) LIMIT 1`,
+			x.Partner, other, x.Hash, x.Library, x.Document).Scan(&hash)
+		if err == nil {
+			return fmt.Errorf("%w: %s has %s of this text", concordat.ErrRefused, x.Partner, other)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	_, err := c.exec(ctx, `INSERT INTO showing (`+showingColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
+		ON CONFLICT (partner, hash, form, library, document) DO UPDATE SET
+			federation = excluded.federation, number = excluded.number, last = excluded.last, times = showing.times + 1,
+			sentences = showing.sentences + excluded.sentences, characters = showing.characters + excluded.characters`,
+		x.Partner, x.Hash, x.Form, x.Library, prose(string(x.Document)), x.Epoch.Federation, x.Epoch.Number,
+		now, now, x.Sentences, x.Characters)
+	return err
+}
+
+// Showings returns what a partner was shown, the latest first: at most limit.
+func (db *DB) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
+	xs, err := collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
+		ORDER BY last DESC, library, document, form, hash LIMIT ?`, partner, page(limit))
+	return xs, db.fail(err, "showings to %s", partner)
+}
+
+// ShowingSum adds up showings of one form and library.
+type ShowingSum struct {
+	Form       string              `json:"form"`
+	Library    concordat.LibraryID `json:"library,omitempty"`
+	Documents  int                 `json:"documents"` // texts
+	Times      int                 `json:"times"`
+	Sentences  int                 `json:"sentences"`
+	Characters int                 `json:"characters"`
+	First      time.Time           `json:"first"`
+	Last       time.Time           `json:"last"`
+}
+
+// ShowingSums returns the sums of all that a partner was shown, in order of direction,
+// library and form.
+func (db *DB) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
+	xs, err := collect(ctx, db.read(), func(s scanner) (ShowingSum, error) {
+		var x ShowingSum
+		var first, last int64
+		err := s.Scan(&x.Form, &x.Library, &x.Documents, &x.Times, &x.Sentences, &x.Characters, &first, &last)
+		x.First, x.Last = instant(first), instant(last)
+		return x, err
+	}, `SELECT form, library, count(DISTINCT hash), sum(times), sum(sentences), sum(characters), min(first), max(last)
+		FROM showing WHERE partner = ? GROUP BY library, form ORDER BY library, form`, partner)
+	return xs, db.fail(err, "showings to %s", partner)
+}

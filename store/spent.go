@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// SpendSlot is the grain of time of what is spent: an amount counts until its slot has wholly left
+// the window, so up to one slot longer than the window, never shorter.
+const SpendSlot = 10 * time.Minute
+
+// Spending is one charge against limits. All charges of one Partner, Library, Kind and Document add up.
+type Spending struct {
+	Partner  concordat.SiteID
+	Library  concordat.LibraryID
+	Kind     string               // of what is spent
+	Document concordat.DocumentID // empty: of the library
+	Amount   int                  // 0 or more
+	Windows  []Window
+}
+
+// Window is a limit of what may be spent within a time up to the moment.
+type Window struct {
+	Within time.Duration
+	Most   int // negative: no limit
+}
+
+// Overspent is the error of Spend where a limit would be passed. It wraps concordat.ErrRefused.
+type Overspent struct {
+	Kind string
+	Left int // of the limit
+	// Retry is when the amount will fit, if nothing else is spent; zero: never.
+	Retry time.Time
+}
+
+func (o *Overspent) Error() string {
+	return fmt.Sprintf("limit of %s: %d left", o.Kind, o.Left)
+}
+
+func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
+
+// Spend charges all of the spendings, or none and fails with an *Overspent of the first that does not
+// fit. It returns, for each, the least that is left of its windows that have a limit, negative where
+// there is none. Concurrent calls never spend more than a limit together. An Amount of 0 only asks.
+func (db *DB) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
+	left := make([]int, len(xs))
+	now := db.now()
+	err := db.write(ctx, func(c conn) error {
+		for i, x := range xs {
+			if x.Amount < 0 {
+				return fmt.Errorf("%w: an amount of %d", concordat.ErrInvalid, x.Amount)
+			}
+			var err error
+			if left[i], err = c.spend(ctx, now, x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return left, db.fail(err, "spend")
+}
+
+func (c conn) spend(ctx context.Context, now time.Time, x Spending) (int, error) {
+	least := -1
+	for _, w := range x.Windows {
+		if w.Most < 0 {
+			continue
+		}
+		left, err := c.leftOf(ctx, now, x, w)
+		if err != nil {
+			return 0, err
+		}
+		if left = max(0, left); left < x.Amount { // a limit that was lowered may be passed already
+			retry, err := c.retry(ctx, now, x, w)
+			if err != nil {
+				return 0, err
+			}
+			return 0, &Overspent{Kind: x.Kind, Left: left, Retry: retry}
+		}
+		if left -= x.Amount; least < 0 || left < least {
+			least = left
+		}
+	}
+	if x.Amount == 0 {
+		return least, nil
+	}
+	_, err := c.exec(ctx, `INSERT INTO spent (partner, library, kind, document, slot, amount) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (partner, library, kind, document, slot) DO UPDATE SET amount = spent.amount + excluded.amount`,
+		x.Partner, x.Library, x.Kind, x.Document, stamp(now.Truncate(SpendSlot)), x.Amount)
+	return least, err
+}
+
+func (c conn) leftOf(ctx context.Context, now time.Time, x Spending, w Window) (int, error) {
+	spent := 0
+	err := c.row(ctx, `SELECT COALESCE(sum(amount), 0) FROM spent
+		WHERE partner = ? AND library = ? AND kind = ? AND document = ? AND slot > ?`,
+		x.Partner, x.Library, x.Kind, x.Document, stamp(now.Add(-w.Within-SpendSlot))).Scan(&spent)
+	return w.Most - spent, err
+}
+
+// retry returns when enough of what was spent will have left the window.
+func (c conn) retry(ctx context.Context, now time.Time, x Spending, w Window) (time.Time, error) {
+	if x.Amount > w.Most {
+		return time.Time{}, nil
+	}
+	type slot struct {
+		at     time.Time
+		amount int
+	}
+	slots, err := collect(ctx, c, func(s scanner) (slot, error) {
+		var at int64
+		var x slot
+		err := s.Scan(&at, &x.amount)
+		x.at = instant(at)
+		return x, err
+	}, `SELECT slot, amount FROM spent WHERE partner = ? AND library = ? AND kind = ? AND document = ? AND slot > ? ORDER BY slot`,
+		x.Partner, x.Library, x.Kind, x.Document, stamp(now.Add(-w.Within-SpendSlot)))
+	spent := 0
+	for _, s := range slots {
+		spent += s.amount
+	}
+	for _, s := range slots {
+		if spent -= s.amount; spent+x.Amount <= w.Most {
+			return s.at.Add(w.Within + SpendSlot), err
+		}
+	}
+	return time.Time{}, err
+}
+
+// ForgetSpent forgets what was spent before the given time.
+func (db *DB) ForgetSpent(ctx context.Context, before time.Time) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM spent WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
+		return err
+	})
+	return db.fail(err, "forget what was spent")
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Template is wording that a library hands out itself: a form, a cover page, a declaration. What a
+// submission holds of it shows no reuse.
+type Template struct {
+	Library concordat.LibraryID
+	Name    string // within the library, such as the file it came from
+	Text    string
+	Added   time.Time
+}
+
+// Bounds of the templates of a library.
+const (
+	MaxTemplate  = 1 << 20 // bytes of one
+	MaxTemplates = 100
+)
+
+// PutTemplate notes a template, replacing that of its library and name. It fails with
+// concordat.ErrNotFound where the library does not exist, with concordat.ErrInvalid for an empty or
+// overlong one and for more than MaxTemplates.
+func (db *DB) PutTemplate(ctx context.Context, t Template) error {
+	err := checkName("template", t.Name)
+	if err == nil && (t.Text == "" || len(t.Text) > MaxTemplate) {
+		err = fmt.Errorf("%w: %d bytes, want 1 to %d", concordat.ErrInvalid, len(t.Text), MaxTemplate)
+	}
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			n, err := c.exec(ctx, `INSERT INTO template (library, name, text, added) SELECT ?, ?, ?, ?
+				WHERE (SELECT count(*) FROM template WHERE library = ? AND name <> ?) < ?
+				ON CONFLICT (library, name) DO UPDATE SET text = excluded.text, added = excluded.added`,
+				t.Library, t.Name, prose(t.Text), stamp(t.Added), t.Library, t.Name, MaxTemplates)
+			if err == nil && n == 0 {
+				err = fmt.Errorf("%w: at most %d templates for a library", concordat.ErrInvalid, MaxTemplates)
+			}
+			return err
+		})
+	}
+	return db.fail(err, "put template %s of %s", t.Name, t.Library)
+}
+
+// Templates returns the templates of a library in order of name.
+func (db *DB) Templates(ctx context.Context, lib concordat.LibraryID) ([]Template, error) {
+	ts, err := collect(ctx, db.read(), func(s scanner) (Template, error) {
+		var t Template
+		var added int64
+		err := s.Scan(&t.Library, &t.Name, &t.Text, &added)
+		t.Added = instant(added)
+		return t, err
+	}, `SELECT library, name, text, added FROM template WHERE library = ? ORDER BY name`, lib)
+	return ts, db.fail(err, "templates of %s", lib)
+}
+
+// DeleteTemplate forgets a template, or fails with concordat.ErrNotFound.
+func (db *DB) DeleteTemplate(ctx context.Context, lib concordat.LibraryID, name string) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `DELETE FROM template WHERE library = ? AND name = ?`, lib, name)
+		return oneOf(n, err)
+	})
+	return db.fail(err, "delete template %s of %s", name, lib)
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"time"
+
+	"concordat"
+)
+
+// Witness is the end of a partner's audit as it told it, signed.
+type Witness struct {
+	Site  concordat.SiteID
+	Seq   uint64
+	Hash  [32]byte
+	At    time.Time // as the partner says
+	Heard time.Time // set by the store
+	Head  []byte    // as signed
+	Fork  bool      // set by the store: it contradicts another one
+}
+
+func scanWitness(s scanner) (Witness, error) {
+	var w Witness
+	var hash string
+	var at, heard int64
+	if err := s.Scan(&w.Site, &w.Seq, &hash, &at, &heard, &w.Head, &w.Fork); err != nil {
+		return w, err
+	}
+	b, err := hex.DecodeString(hash)
+	if err != nil || len(b) != len(w.Hash) {
+		return w, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, hash)
+	}
+	copy(w.Hash[:], b)
+	w.At, w.Heard = instant(at), instant(heard)
+	return w, nil
+}
+
+const witnessColumns = `site, seq, hash, at, heard, head, fork`
+
+// witnessSkew is how far the times of two heads may run against their numbers: they are signed side by
+// side, and clocks are set.
+const witnessSkew = 2 * time.Minute
+
+// AddWitness keeps the end of a partner's audit, whose signature the caller has checked. It is kept
+// whatever it says. The result is one kept before that cannot be of the same audit: with the same
+// number and another hash, or behind it by number and ahead of it in time or the reverse; nil: none.
+//
+// Of ends that contradict no other, the first and the newest of an hour stay.
+func (db *DB) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
+	var fork *Witness
+	err := checkName("site", w.Site)
+	if err == nil && w.Seq > math.MaxInt64 {
+		err = fmt.Errorf("%w: entry %d", concordat.ErrInvalid, w.Seq)
+	}
+	if err == nil {
+		err = db.write(ctx, func(c conn) (err error) {
+			fork, err = c.addWitness(ctx, w, db.now())
+			return err
+		})
+	}
+	return fork, db.fail(err, "witness of %s", w.Site)
+}
+
+func (c conn) addWitness(ctx context.Context, w Witness, now time.Time) (*Witness, error) {
+	fork, err := c.contradicts(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if fork != nil {
+		if _, err := c.exec(ctx, `UPDATE witness SET fork = 1 WHERE site = ? AND seq = ? AND hash = ?`, w.Site, int64(fork.Seq), hex.EncodeToString(fork.Hash[:])); err != nil {
+			return nil, err
+		}
+	}
+	hour := stamp(w.At.Truncate(time.Hour))
+	if _, err := c.exec(ctx, `DELETE FROM witness WHERE site = ? AND fork = 0 AND seq < ? AND at <= ?
+		AND at > (SELECT min(at) FROM witness WHERE site = ? AND at >= ?)`, w.Site, int64(w.Seq), stamp(w.At), w.Site, hour); err != nil {
+		return nil, err
+	}
+	_, err = c.exec(ctx, `INSERT INTO witness (`+witnessColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		w.Site, int64(w.Seq), hex.EncodeToString(w.Hash[:]), stamp(w.At), stamp(now), w.Head, fork != nil)
+	return fork, err
+}
+
+// contradicts returns a kept end that w contradicts, or nil. Those with the next lower and higher numbers
+// stand for all: among themselves they agree, or are marked.
+func (c conn) contradicts(ctx context.Context, w Witness) (*Witness, error) {
+	near, err := collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
+		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1)
+		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq > ? ORDER BY seq LIMIT 1)`,
+		w.Site, int64(w.Seq), w.Site, int64(w.Seq), w.Site, int64(w.Seq))
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range near {
+		switch {
+		case k.Seq == w.Seq && k.Hash != w.Hash,
+			k.Seq < w.Seq && k.At.After(w.At.Add(witnessSkew)),
+			k.Seq > w.Seq && w.At.After(k.At.Add(witnessSkew)):
+			return &near[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// Witnesses returns what was kept of a partner's audit, by its numbers.
+func (db *DB) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
+	ws, err := collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
+	return ws, db.fail(err, "witnesses of %s", site)
+}

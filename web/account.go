@@ -1,0 +1,84 @@
+package web
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// apiTokenTime is how long a program's token lasts.
+const apiTokenTime = 365 * 24 * time.Hour
+
+// tokenPrefix tells what a string is that somebody finds somewhere.
+const tokenPrefix = "concordat_"
+
+type accountPage struct {
+	Tokens []tokenRow
+	Scopes []string
+	Secret string // shown once
+}
+
+type tokenRow struct {
+	ID store.TokenID
+	store.Token
+}
+
+func (w *Web) accountPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showAccount(rw, r, v, "")
+}
+
+func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, secret string) {
+	ids, tokens, err := w.o.Store.Tokens(r.Context(), v.Name, store.PurposeAPI)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := accountPage{Scopes: scopes, Secret: secret}
+	for i := range tokens {
+		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
+	}
+	w.show(rw, r, v, http.StatusOK, "account", "title.account", p)
+}
+
+// changeTokens makes a token for a program, or revokes one.
+func (w *Web) changeTokens(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	f := r.PostForm
+	if id := f.Get("revoke"); id != "" {
+		if err := w.o.Store.RevokeToken(r.Context(), v.Name, store.TokenID(id)); err != nil {
+			w.fail(rw, r, v, err)
+			return
+		}
+		w.audit(r.Context(), v.Name, "token_revoked", map[string]any{"token": id})
+		http.Redirect(rw, r, "/account", http.StatusSeeOther)
+		return
+	}
+	name := strings.TrimSpace(f.Get("name"))
+	for _, s := range f["scope"] {
+		if !slices.Contains(scopes, s) {
+			w.fail(rw, r, v, fmt.Errorf("scope %q: %w", s, concordat.ErrInvalid))
+			return
+		}
+	}
+	if name == "" || len(name) > 200 || len(f["scope"]) == 0 {
+		w.fail(rw, r, v, fmt.Errorf("%w: a token needs a name and something that it may do", concordat.ErrInvalid))
+		return
+	}
+	secret, now := tokenPrefix+rand.Text()+rand.Text(), w.o.Now()
+	t := store.Token{Purpose: store.PurposeAPI, Account: v.Name, Made: now, Expires: now.Add(apiTokenTime), Name: name, Scopes: f["scope"]}
+	if err := w.o.Store.PutToken(r.Context(), secret, t); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "token_made", map[string]any{"name": name, "scopes": f["scope"]})
+	w.showAccount(rw, r, v, secret)
+}

@@ -1,0 +1,139 @@
+package web_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// browser starts Chromium with a window of the given width and collects what it complains about. It
+// skips the test where there is no Chromium.
+func browser(t *testing.T, base string, width int) (context.Context, func() []string) {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no chromium in PATH: the pages are not tried in a browser")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.WindowSize(width, 900))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf)) // events newer than the client are no fault of the page
+	t.Cleanup(cancel)
+	var complaints []string
+	chromedp.ListenTarget(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			complaints = append(complaints, "exception: "+ev.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			complaints = append(complaints, "console: "+string(ev.Type))
+		case *log.EventEntryAdded:
+			if !strings.HasSuffix(ev.Entry.URL, "/favicon.ico") {
+				complaints = append(complaints, ev.Entry.Text+" "+ev.Entry.URL)
+			}
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(ev.Request.URL, base) {
+				complaints = append(complaints, "request for "+ev.Request.URL)
+			}
+		}
+	})
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable()); err != nil {
+		t.Fatal(err)
+	}
+	return ctx, func() []string { return complaints }
+}
+
+// TestInBrowser goes from the first link to a report, with the keyboard alone, on a wide and on a
+// narrow screen.
+func TestInBrowser(t *testing.T) {
+	for _, width := range []int{1200, 390} {
+		d := newDesk(t, false)
+		ctx, complaints := browser(t, d.URL, width)
+		run := func(actions ...chromedp.Action) {
+			t.Helper()
+			if err := chromedp.Run(ctx, actions...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		link, err := d.web.FirstLink(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		essay := filepath.Join(t.TempDir(), "essay.txt")
+		if err := os.WriteFile(essay, []byte(folios), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var headline, path string
+		var overflow bool
+		run(
+			chromedp.Navigate(d.URL+link),
+			chromedp.Focus("#name", chromedp.ByQuery),
+			chromedp.KeyEvent("ada"+kb.Tab+"Ada Lovelace"+kb.Tab+"a good long secret"+kb.Tab+"a good long secret"+kb.Enter),
+			chromedp.WaitVisible(`a[href="/checks/new"]`, chromedp.ByQuery),
+			shot(t, "checks", width),
+			chromedp.Focus(`a[href="/checks/new"]`, chromedp.ByQuery),
+			chromedp.KeyEvent(kb.Enter),
+			chromedp.WaitVisible("#file", chromedp.ByQuery),
+			chromedp.SetUploadFiles("#file", []string{essay}, chromedp.ByQuery),
+			chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &overflow),
+			shot(t, "new", width),
+			chromedp.Focus("main form button", chromedp.ByQuery),
+			chromedp.KeyEvent(kb.Enter),
+			chromedp.WaitVisible(".headline", chromedp.ByQuery), // the page reads itself again when the check is done
+			chromedp.Text(".headline", &headline, chromedp.ByQuery),
+			shot(t, "check", width),
+			chromedp.Click(`button[value="exclude-source"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`button[value="include-source"]`, chromedp.ByQuery),
+			shot(t, "excluded", width),
+			chromedp.Click(`button[value="include-source"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`button[value="exclude-source"]`, chromedp.ByQuery),
+			chromedp.Focus("a.button", chromedp.ByQuery),
+			chromedp.KeyEvent(kb.Enter),
+			chromedp.WaitVisible("mark", chromedp.ByQuery),
+			chromedp.Location(&path),
+			shot(t, "report", width),
+		)
+		if !strings.Contains(headline, "100 %") || !strings.HasSuffix(path, "/report") {
+			t.Errorf("headline %q at %s", headline, path)
+		}
+		if overflow {
+			t.Errorf("%d pixels are too narrow for the form", width)
+		}
+		for _, c := range complaints() {
+			t.Errorf("%d: %s", width, c)
+		}
+	}
+}
+
+// shot keeps a picture of the page in the folder CONCORDAT_SHOTS, if there is one.
+func shot(t *testing.T, name string, width int) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		dir := os.Getenv("CONCORDAT_SHOTS")
+		if dir == "" {
+			return nil
+		}
+		var b []byte
+		if err := chromedp.FullScreenshot(&b, 100).Do(ctx); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name+"-"+map[bool]string{true: "wide", false: "narrow"}[width > 500]+".png"), b, 0o600)
+	})
+}

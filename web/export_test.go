@@ -1,0 +1,28 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+)
+
+// CleanName is cleanName, for tests.
+var CleanName = cleanName
+
+// HasMessage reports whether there is a message of that key.
+func HasMessage(key string) bool { _, ok := messages[key]; return ok }
+
+// MessageFaults returns what is wrong with the table: an empty text, or other arguments in the other
+// language.
+func MessageFaults() (out []string) {
+	for key, m := range messages {
+		for _, verb := range []string{"%s", "%d"} {
+			if strings.Count(m[0], verb) != strings.Count(m[1], verb) {
+				out = append(out, fmt.Sprintf("%s: %q and %q take other arguments", key, m[0], m[1]))
+			}
+		}
+		if m[0] == "" || m[1] == "" {
+			out = append(out, key+" is empty")
+		}
+	}
+	return out
+}

@@ -1,0 +1,239 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// language is one in which the pages speak.
+type language string
+
+// The languages.
+const (
+	english language = "en"
+	chinese language = "zh-Hans"
+)
+
+const languageCookie = "language"
+
+// languageOf returns the language that the visitor chose, or the first that the browser asks for.
+func languageOf(r *http.Request) language {
+	if c, err := r.Cookie(languageCookie); err == nil {
+		return languageNamed(c.Value)
+	}
+	for _, one := range strings.Split(r.Header.Get("Accept-Language"), ",") {
+		tag, _, _ := strings.Cut(strings.TrimSpace(strings.ToLower(one)), ";")
+		switch {
+		case strings.HasPrefix(tag, "zh"):
+			return chinese
+		case strings.HasPrefix(tag, "en"):
+			return english
+		}
+	}
+	return english
+}
+
+func languageNamed(name string) language {
+	if language(name) == chinese {
+		return chinese
+	}
+	return english
+}
+
+// language keeps the language that somebody chose.
+func (w *Web) language(rw http.ResponseWriter, r *http.Request) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	http.SetCookie(rw, &http.Cookie{Name: languageCookie, Value: string(languageNamed(r.PostForm.Get("language"))), Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.Redirect(rw, r, local(r.PostForm.Get("next")), http.StatusSeeOther)
+}
+
+// say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
+func (l language) say(key string, args ...any) string {
+	m, ok := messages[key]
+	if !ok {
+		return key
+	}
+	text := m[0]
+	if l == chinese {
+		text = m[1]
+	}
+	if len(args) == 0 {
+		return text
+	}
+	return fmt.Sprintf(text, args...)
+}
+
+// messages are the words of the pages, in English and in Simplified Chinese.
+var messages = map[string][2]string{
+	"title.checks":    {"Checks", "检测"},
+	"title.new":       {"New check", "新建检测"},
+	"title.check":     {"Check", "检测"},
+	"title.libraries": {"Libraries", "文库"},
+	"title.login":     {"Sign in", "登录"},
+	"title.first":     {"First administrator", "首位管理员"},
+	"title.join":      {"Choose a password", "设置密码"},
+	"title.account":   {"Account", "账号"},
+	"title.people":    {"People", "人员"},
+	"title.error":     {"This did not work", "操作未完成"},
+
+	"nav.main":     {"Main", "主导航"},
+	"nav.skip":     {"Skip to the content", "跳到正文"},
+	"nav.logout":   {"Sign out", "退出"},
+	"nav.language": {"中文", "English"},
+	"nav.as":       {"%s (%s)", "%s（%s）"},
+
+	"role.administrator": {"administrator", "管理员"},
+	"role.officer":       {"officer", "审查员"},
+	"role.submitter":     {"submitter", "提交者"},
+	"role.auditor":       {"auditor", "审计员"},
+
+	"login.name":     {"Account", "账号"},
+	"login.password": {"Password", "密码"},
+	"login.submit":   {"Sign in", "登录"},
+	"login.wrong":    {"The account or the password is not right.", "账号或密码不正确。"},
+	"login.wait":     {"Too many attempts. Try again in ten minutes.", "尝试次数过多，请十分钟后再试。"},
+
+	"first.explain": {"This link works once. It makes the account that administers the site.", "此链接只能使用一次，用于创建管理本站点的账号。"},
+	"first.title":   {"Your name", "姓名"},
+	"first.again":   {"The password again", "再次输入密码"},
+	"first.submit":  {"Create the account", "创建账号"},
+	"first.hint":    {"At least 10 characters.", "至少 10 个字符。"},
+	"first.name":    {"Give the account a name.", "请填写账号名。"},
+	"first.short":   {"The password needs at least 10 characters.", "密码至少需要 10 个字符。"},
+	"first.differ":  {"The two passwords differ.", "两次输入的密码不一致。"},
+
+	"join.submit": {"Keep the password and sign in", "保存密码并登录"},
+
+	"account.tokens":  {"Programs that act for this account", "代表本账号的程序"},
+	"account.explain": {"A token lets a learning platform or a portal hand in documents and read reports by the HTTP interface.", "令牌允许教学平台或申报系统通过 HTTP 接口提交文档、读取报告。"},
+	"account.secret":  {"This is the token. It is not shown again.", "令牌如下，不再显示。"},
+	"account.add":     {"New token", "新建令牌"},
+	"account.name":    {"What it is for", "用途"},
+	"account.may":     {"It may", "权限"},
+	"account.used":    {"Last used", "最近使用"},
+	"account.expires": {"Expires", "有效期至"},
+	"account.revoke":  {"Revoke", "吊销"},
+
+	"scope.read":  {"read checks and reports", "读取检测与报告"},
+	"scope.check": {"hand in and cancel", "提交与取消检测"},
+
+	"people.caption":  {"People who may sign in", "可登录的人员"},
+	"people.title":    {"Name", "姓名"},
+	"people.role":     {"Role", "角色"},
+	"people.do":       {"Change", "操作"},
+	"people.add":      {"Add a person", "添加人员"},
+	"people.submit":   {"Add", "添加"},
+	"people.taken":    {"There is an account of that name already.", "该账号名已被使用。"},
+	"people.link":     {"Give this link to %s. It works once, within three days, and is not shown again.", "请将此链接交给 %s。链接三天内有效，只能使用一次，不再显示。"},
+	"people.disabled": {"disabled", "已停用"},
+	"people.disable":  {"Disable", "停用"},
+	"people.enable":   {"Enable", "启用"},
+	"people.relink":   {"New link", "新链接"},
+
+	"checks.none":    {"Nothing has been checked yet.", "尚无检测记录。"},
+	"checks.title":   {"Document", "文档"},
+	"checks.state":   {"State", "状态"},
+	"checks.made":    {"Handed in", "提交时间"},
+	"checks.by":      {"By", "提交人"},
+	"checks.older":   {"Older checks", "更早的检测"},
+	"checks.caption": {"Checks, newest first", "检测列表，最新在前"},
+
+	"state.queued":   {"waiting", "等待中"},
+	"state.running":  {"running", "进行中"},
+	"state.done":     {"done", "已完成"},
+	"state.partial":  {"done in part: something asked did not answer", "部分完成：有被查询方未答复"},
+	"state.failed":   {"not done", "未完成"},
+	"state.position": {"Number %d in the queue; %d being checked now.", "队列中第 %d 位；当前有 %d 份正在检测。"},
+
+	"stage.read":        {"Reading the document", "正在读取文档"},
+	"stage.fingerprint": {"Making fingerprints", "正在生成指纹"},
+	"stage.match":       {"Looking for like sentences", "正在查找相似句子"},
+	"stage.search":      {"Looking for like wording", "正在查找相似措辞"},
+	"stage.align":       {"Comparing with sources", "正在与来源逐词比对"},
+	"stage.ask":         {"Asking partner sites", "正在查询合作站点"},
+
+	"check.cancel":    {"Cancel", "取消"},
+	"check.report":    {"Open the report", "打开报告"},
+	"check.json":      {"JSON", "JSON"},
+	"check.csv":       {"CSV", "CSV"},
+	"check.why":       {"Why: %s", "原因：%s"},
+	"check.summary":   {"Result", "结果"},
+	"check.statement": {"What was compared, and what was not", "比对范围说明"},
+	"check.sources":   {"Largest sources", "主要来源"},
+	"check.progress":  {"Progress", "进度"},
+	"check.reload":    {"This page shows the result when the check is done; reload it to see how far it is.", "检测完成后本页将显示结果；可刷新页面查看进度。"},
+	"check.batch":     {"The checks of its documents are in the list.", "其中各文档的检测见列表。"},
+
+	"check.passages": {"Passages", "相似段落"},
+
+	"source.title":   {"Source", "来源"},
+	"source.library": {"Library", "文库"},
+	"source.share":   {"Share", "占比"},
+
+	"passage.here":   {"This document", "本文"},
+	"passage.hidden": {"The wording of this source is not shown.", "该来源的原文不予显示。"},
+	"passage.first":  {"First passages", "返回开头"},
+	"passage.next":   {"More passages", "更多段落"},
+
+	"rules.title":        {"What counts", "计分规则"},
+	"rules.explain":      {"The scores follow at once. Nothing is lost: every change is kept with its time and author, and can be undone.", "分数立即更新。每次更改都会连同时间与操作人一起保存，且可撤销。"},
+	"rules.quotes":       {"Quotations do not count", "引文不计分"},
+	"rules.bibliography": {"The list of references does not count", "参考文献不计分"},
+	"rules.kinds":        {"Kinds that do not count", "不计分的类型"},
+	"rules.min":          {"Shortest match that counts, in letters", "计分的最短匹配（字符数）"},
+	"rules.share":        {"Least share of a source that counts, in percent", "计分来源的最小占比（%）"},
+	"rules.set":          {"Apply", "应用"},
+	"rules.undo":         {"Undo the last change", "撤销上次更改"},
+	"rules.exclude":      {"Leave out", "排除"},
+	"rules.include":      {"Count again", "恢复计分"},
+	"rules.reason":       {"Reason", "理由"},
+
+	"notes.title":   {"Assessment", "评定"},
+	"notes.comment": {"Comment, or the reason of a verdict", "意见或评定理由"},
+	"notes.add":     {"Add the comment", "添加意见"},
+	"notes.verdict": {"Verdict", "评定结论"},
+	"notes.give":    {"Give the verdict", "提交结论"},
+	"notes.sign":    {"Agree with the verdict", "复核同意"},
+	"notes.signed":  {"agreed: %s", "复核：%s"},
+
+	"review.comment": {"comment", "意见"},
+	"review.verdict": {"verdict", "结论"},
+	"review.signoff": {"agrees with the verdict", "同意结论"},
+
+	"verdict.none":      {"No verdict yet", "尚无结论"},
+	"verdict.clear":     {"No concern", "无问题"},
+	"verdict.discuss":   {"To be discussed with the author", "需与作者沟通"},
+	"verdict.suspected": {"Misconduct suspected", "涉嫌学术不端"},
+
+	"new.files":     {"Documents", "文档"},
+	"new.files.how": {"Drop files here or choose them: PDF, Word, OpenDocument, PowerPoint, RTF, EPUB, HTML, LaTeX, text, or a ZIP file of these. At most %d files of %d MiB.", "将文件拖放到此处或选择文件：PDF、Word、OpenDocument、PowerPoint、RTF、EPUB、HTML、LaTeX、纯文本，或其 ZIP 压缩包。最多 %d 个文件，每个不超过 %d MiB。"},
+	"new.or":        {"or paste a text", "或粘贴文本"},
+	"new.text":      {"Text", "文本"},
+	"new.title":     {"Title of the text", "文本标题"},
+	"new.libraries": {"Libraries", "文库"},
+	"new.all":       {"None chosen means all of them.", "不选即为全部。"},
+	"new.template":  {"Section template", "章节模板"},
+	"new.plain":     {"none", "无"},
+	"new.submit":    {"Check", "开始检测"},
+	"new.nothing":   {"Choose a file or paste a text first.", "请先选择文件或粘贴文本。"},
+	"new.documents": {"%d documents", "%d 份文档"},
+
+	"libraries.none":      {"There is no library yet: concordat library create NAME makes one.", "尚无文库：可用 concordat library create NAME 创建。"},
+	"libraries.name":      {"Name", "名称"},
+	"libraries.title":     {"Title", "标题"},
+	"libraries.documents": {"Documents", "文档数"},
+	"libraries.caption":   {"Libraries of this site", "本站点的文库"},
+
+	"error.absent":  {"There is no such page, or it is not for you.", "页面不存在，或您无权查看。"},
+	"error.refused": {"Your role does not allow this.", "您的角色无权执行此操作。"},
+	"error.large":   {"This is larger than the site accepts.", "超出站点允许的大小。"},
+	"error.full":    {"The disk of the site is full. Nothing that was accepted before is lost; tell the administrator.", "站点磁盘已满。此前已接收的内容不会丢失，请通知管理员。"},
+	"error.invalid": {"This cannot be used as it is.", "提交的内容无法使用。"},
+	"error.busy":    {"Something does not answer for now. Try again in a minute.", "服务暂时无响应，请稍后再试。"},
+	"error.fault":   {"Something failed here. It has been noted; tell the administrator the time.", "站点内部出错，已记录。请将时间告知管理员。"},
+	"error.back":    {"Back to the checks", "返回检测列表"},
+}

@@ -1,0 +1,114 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// joinLinkTime is how long a link to choose a password works.
+const joinLinkTime = 72 * time.Hour
+
+type peoplePage struct {
+	Accounts []store.Account
+	Roles    []store.Role
+	Link     string // to be given to the person; shown once
+	For      string
+	Problem  string
+}
+
+func (w *Web) peoplePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showPeople(rw, r, v, http.StatusOK, peoplePage{})
+}
+
+func (w *Web) showPeople(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p peoplePage) {
+	var err error
+	if p.Accounts, err = w.o.Store.Accounts(r.Context()); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p.Roles = []store.Role{store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor, store.RoleAdministrator}
+	w.show(rw, r, v, code, "people", "title.people", p)
+}
+
+// addPerson makes an account without a password and shows the link by which the person chooses one.
+func (w *Web) addPerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	f := r.PostForm
+	a := store.Account{Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title"), Role: store.Role(f.Get("role")), Created: w.o.Now()}
+	if a.Name == "" || len(a.Name) > 100 {
+		w.showPeople(rw, r, v, http.StatusBadRequest, peoplePage{Problem: "first.name"})
+		return
+	}
+	err := w.o.Store.CreateAccount(r.Context(), a)
+	if errors.Is(err, concordat.ErrExists) {
+		w.showPeople(rw, r, v, http.StatusConflict, peoplePage{Problem: "people.taken"})
+		return
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "account_made", map[string]any{"account": a.Name, "role": a.Role})
+	w.showLink(rw, r, v, a.Name)
+}
+
+// showLink shows a new link by which somebody chooses a password.
+func (w *Web) showLink(rw http.ResponseWriter, r *http.Request, v *visitor, name string) {
+	path, err := w.joinLink(r.Context(), name)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	scheme := "http"
+	if w.o.Secure {
+		scheme = "https"
+	}
+	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: scheme + "://" + r.Host + path, For: name})
+}
+
+func (w *Web) joinLink(ctx context.Context, name string) (string, error) {
+	secret, now := rand.Text(), w.o.Now()
+	err := w.o.Store.PutToken(ctx, secret, store.Token{Purpose: store.PurposeJoin, Account: name, Made: now, Expires: now.Add(joinLinkTime)})
+	return "/join?key=" + secret, err
+}
+
+// changePerson disables or enables an account, or gives a new link to choose a password.
+func (w *Web) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	a, err := w.o.Store.Account(r.Context(), r.PathValue("name"))
+	action := r.PostForm.Get("action")
+	switch {
+	case err != nil:
+	case a.Name == v.Name && action == "disable":
+		err = fmt.Errorf("nobody disables the own account: %w", concordat.ErrInvalid)
+	case action == "disable", action == "enable":
+		a.Disabled = action == "disable"
+		err = w.o.Store.UpdateAccount(r.Context(), a)
+	case action == "link":
+		w.audit(r.Context(), v.Name, "account_link", map[string]any{"account": a.Name})
+		w.showLink(rw, r, v, a.Name)
+		return
+	default:
+		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "account_"+action, map[string]any{"account": a.Name})
+	http.Redirect(rw, r, "/people", http.StatusSeeOther)
+}

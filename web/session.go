@@ -1,0 +1,312 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// visitor is somebody who has signed in.
+type visitor struct {
+	store.Account
+}
+
+// seesAll reports whether the visitor may read other people's reports.
+func (v *visitor) seesAll() bool { return v.Role != store.RoleSubmitter }
+
+const (
+	// sessionTime is how long a browser stays signed in.
+	sessionTime = 12 * time.Hour
+	leastSecret = 10 // characters of a password
+	mostSecret  = 1024
+)
+
+// cookie returns the session cookie's name: a browser takes one that begins with __Host- by https
+// and for this very host only.
+func (w *Web) cookie() string {
+	if w.o.Secure {
+		return "__Host-session"
+	}
+	return "session"
+}
+
+// as wraps a page that wants somebody with one of the roles.
+func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *visitor)) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		v, err := w.visitor(r)
+		switch {
+		case errors.Is(err, concordat.ErrNotFound):
+			if r.Method != http.MethodGet {
+				w.fail(rw, r, nil, fmt.Errorf("nobody has signed in: %w", concordat.ErrRefused))
+				return
+			}
+			http.Redirect(rw, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		case err != nil:
+			w.fail(rw, r, nil, err)
+		case !slices.Contains(roles, v.Role):
+			w.fail(rw, r, v, fmt.Errorf("%s as %s: %w", r.URL.Path, v.Role, concordat.ErrRefused))
+		default:
+			page(rw, r, v)
+		}
+	}
+}
+
+// visitor returns who is signed in, or concordat.ErrNotFound.
+func (w *Web) visitor(r *http.Request) (*visitor, error) {
+	c, err := r.Cookie(w.cookie())
+	if err != nil {
+		return nil, fmt.Errorf("session: %w", concordat.ErrNotFound)
+	}
+	t, err := w.o.Store.Token(r.Context(), c.Value, store.PurposeSession)
+	if err != nil {
+		return nil, err
+	}
+	a, err := w.o.Store.Account(r.Context(), t.Account)
+	if err != nil {
+		return nil, err
+	}
+	if a.Disabled {
+		return nil, fmt.Errorf("account %s is disabled: %w", a.Name, concordat.ErrNotFound)
+	}
+	return &visitor{a}, nil
+}
+
+// signIn begins a session: always a new one, so that nobody can have prepared it.
+func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) error {
+	secret, now := rand.Text(), w.o.Now()
+	if err := w.o.Store.PutToken(r.Context(), secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now, Expires: now.Add(sessionTime)}); err != nil {
+		return err
+	}
+	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	return nil
+}
+
+// form reads a small form.
+func form(rw http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(rw, r.Body, mostForm)
+	if err := r.ParseForm(); err != nil {
+		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+	}
+	return nil
+}
+
+type signPage struct{ Next, Key, Name, Title, Problem string }
+
+func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
+	w.show(rw, r, nil, http.StatusOK, "login", "title.login", signPage{Next: r.URL.Query().Get("next")})
+}
+
+func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	name, next := r.PostForm.Get("name"), r.PostForm.Get("next")
+	refuse := func(code int, problem string) {
+		w.show(rw, r, nil, code, "login", "title.login", signPage{Next: next, Name: name, Problem: problem})
+	}
+	if !w.throttle.allow(name) {
+		refuse(http.StatusTooManyRequests, "login.wait")
+		return
+	}
+	ok, err := w.authentic(r.Context(), name, r.PostForm.Get("password"))
+	if err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	w.audit(r.Context(), name, "login", map[string]any{"ok": ok})
+	if !ok {
+		w.throttle.failed(name)
+		refuse(http.StatusForbidden, "login.wrong")
+		return
+	}
+	w.throttle.forget(name)
+	if err := w.signIn(rw, r, name); err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	http.Redirect(rw, r, local(next), http.StatusSeeOther)
+}
+
+// authentic reports whether the password is that of the account. It takes as long for a name that
+// nobody has.
+func (w *Web) authentic(ctx context.Context, name, password string) (bool, error) {
+	a, err := w.o.Store.Account(ctx, name)
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return false, err
+	}
+	if len(password) > mostSecret {
+		return false, nil
+	}
+	ok, err2 := verifyPassword(ctx, cmp.Or(a.Password, nobody()), password)
+	return ok && err == nil && !a.Disabled && a.Password != "", err2
+}
+
+// local returns the path that follows signing in: one of this site, whatever the link said.
+func local(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.Contains(next, `\`) {
+		return "/checks"
+	}
+	return u.RequestURI()
+}
+
+func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
+	if c, err := r.Cookie(w.cookie()); err == nil {
+		if err := w.o.Store.DeleteToken(r.Context(), c.Value); err != nil {
+			w.fail(rw, r, nil, err)
+			return
+		}
+	}
+	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.Redirect(rw, r, "/login", http.StatusSeeOther)
+}
+
+func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
+	key := r.URL.Query().Get("key")
+	if _, err := w.o.Store.Token(r.Context(), key, store.PurposeFirst); err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	w.show(rw, r, nil, http.StatusOK, "first", "title.first", signPage{Key: key})
+}
+
+func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
+	p, password, ok := w.choose(rw, r, "first", true)
+	if !ok {
+		return
+	}
+	hash, err := hashPassword(r.Context(), password)
+	if err == nil {
+		err = w.o.Store.FirstAccount(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash, Created: w.o.Now()})
+	}
+	w.joined(rw, r, p.Name, "first_administrator", err)
+}
+
+func (w *Web) joinPage(rw http.ResponseWriter, r *http.Request) {
+	key := r.URL.Query().Get("key")
+	t, err := w.o.Store.Token(r.Context(), key, store.PurposeJoin)
+	if err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	w.show(rw, r, nil, http.StatusOK, "join", "title.join", signPage{Key: key, Name: t.Account})
+}
+
+func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
+	p, password, ok := w.choose(rw, r, "join", false)
+	if !ok {
+		return
+	}
+	hash, err := hashPassword(r.Context(), password)
+	var a store.Account
+	if err == nil {
+		a, err = w.o.Store.JoinAccount(r.Context(), p.Key, hash)
+	}
+	w.joined(rw, r, a.Name, "password_chosen", err)
+}
+
+// choose reads the form in which somebody chooses a password, and shows it again where something is
+// wrong with it.
+func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named bool) (p signPage, password string, ok bool) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, nil, err)
+		return p, "", false
+	}
+	f := r.PostForm
+	p = signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
+	password = f.Get("password")
+	switch n := len([]rune(password)); {
+	case named && p.Name == "":
+		p.Problem = "first.name"
+	case n < leastSecret || len(password) > mostSecret:
+		p.Problem = "first.short"
+	case password != f.Get("again"):
+		p.Problem = "first.differ"
+	}
+	if p.Problem != "" {
+		w.show(rw, r, nil, http.StatusBadRequest, page, "title."+page, p)
+	}
+	return p, password, p.Problem == ""
+}
+
+// joined signs somebody in whose password was set, unless err says that it was not.
+func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name, action string, err error) {
+	if err == nil {
+		err = w.signIn(rw, r, name)
+	}
+	if err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	w.audit(r.Context(), name, action, nil)
+	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
+}
+
+// throttle slows down guessing: after a few failures an account takes no password for a while.
+type throttle struct {
+	now func() time.Time
+
+	mu   sync.Mutex // guards fail
+	fail map[string]failures
+}
+
+type failures struct {
+	n    int
+	last time.Time
+}
+
+const (
+	freeFailures = 5
+	throttleTime = 10 * time.Minute
+	// mostThrottled bounds the names that are remembered; beyond it all wait.
+	mostThrottled = 10_000
+)
+
+func (t *throttle) allow(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if len(t.fail) > mostThrottled {
+		for n, f := range t.fail {
+			if now.Sub(f.last) > throttleTime {
+				delete(t.fail, n)
+			}
+		}
+		if len(t.fail) > mostThrottled {
+			return false
+		}
+	}
+	f, ok := t.fail[name]
+	if ok && now.Sub(f.last) > throttleTime {
+		delete(t.fail, name)
+		return true
+	}
+	return f.n < freeFailures
+}
+
+func (t *throttle) failed(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fail == nil {
+		t.fail = map[string]failures{}
+	}
+	t.fail[name] = failures{t.fail[name].n + 1, t.now()}
+}
+
+func (t *throttle) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.fail, name)
+}

@@ -1,0 +1,253 @@
+// Package web is the site as people see it in a browser: they sign in, hand in documents, watch the
+// checks, and read reports.
+//
+// Start from New, which returns a handler. Pages are made by the server and work without JavaScript;
+// a little of it shows progress as it happens. Nothing is loaded from anywhere else, which a
+// Content-Security-Policy enforces. Every page but signing in wants an account; a submitter sees own
+// checks only.
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+//go:embed static
+var static embed.FS
+
+//go:embed templates
+var templates embed.FS
+
+// Options of the pages. All but MaxUpload, Logger and Now are required.
+type Options struct {
+	Site      *site.Site
+	Title     string // of the site, for people
+	Store     *store.DB
+	Queue     *site.Queue
+	Files     *store.Files
+	Rules     func() report.Rules // of new reports
+	Templates func() []string     // names of section templates
+	MaxUpload int64               // bytes of one file; 0: 256 MiB
+	Secure    bool                // people reach the site by https: cookies are bound to that
+	Logger    *slog.Logger        // nil: nothing is logged
+	Now       func() time.Time    // nil: time.Now
+}
+
+// Web makes the pages. It is safe for concurrent use.
+type Web struct {
+	o        Options
+	pages    map[language]map[string]*template.Template
+	mux      *http.ServeMux
+	handler  http.Handler
+	throttle throttle
+}
+
+const (
+	defaultUpload = 256 << 20
+	// mostForm bounds what is not a file in a request.
+	mostForm = 4 << 20
+	// mostFiles bounds the files of one request.
+	mostFiles = 1000
+	// firstLinkTime is how long the link of the first administrator works.
+	firstLinkTime = 24 * time.Hour
+)
+
+// New returns the pages of a site.
+func New(o Options) (*Web, error) {
+	if o.MaxUpload == 0 {
+		o.MaxUpload = defaultUpload
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}}
+	if err := w.parse(); err != nil {
+		return nil, err
+	}
+	w.routes()
+	// Requests of other pages that would change something here are refused by where they come from.
+	w.handler = headers(http.NewCrossOriginProtection().Handler(w.mux))
+	return w, nil
+}
+
+// ServeHTTP answers one request.
+func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
+
+// FirstLink returns the path of a page that makes the first administrator, which works once and for
+// a day; empty if there is an account already.
+func (w *Web) FirstLink(ctx context.Context) (string, error) {
+	accounts, err := w.o.Store.Accounts(ctx)
+	if err != nil || len(accounts) > 0 {
+		return "", err
+	}
+	secret := rand.Text()
+	now := w.o.Now()
+	err = w.o.Store.PutToken(ctx, secret, store.Token{Purpose: store.PurposeFirst, Made: now, Expires: now.Add(firstLinkTime)})
+	return "/first?key=" + secret, err
+}
+
+// parse reads the page templates, each with the frame around it, once for each language.
+func (w *Web) parse() error {
+	names, err := fs.Glob(templates, "templates/*.html")
+	if err != nil {
+		return err
+	}
+	for _, l := range []language{english, chinese} {
+		functions := template.FuncMap{
+			"t":       l.say,
+			"percent": report.Percent,
+			"add":     func(a, b int) int { return a + b },
+			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
+			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
+			"kind":    report.KindWords,
+			"close":   report.Closeness,
+			"why":     report.ExclusionWords,
+			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
+		}
+		w.pages[l] = map[string]*template.Template{}
+		for _, name := range names {
+			t, err := template.New("frame.html").Funcs(functions).ParseFS(templates, "templates/frame.html", name)
+			if err != nil {
+				return fmt.Errorf("page %s: %w", name, err)
+			}
+			w.pages[l][strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")] = t
+		}
+	}
+	return nil
+}
+
+func (w *Web) routes() {
+	m := w.mux
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the folder is compiled in
+	}
+	m.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	m.HandleFunc("GET /first", w.firstPage)
+	m.HandleFunc("POST /first", w.first)
+	m.HandleFunc("GET /join", w.joinPage)
+	m.HandleFunc("POST /join", w.join)
+	m.HandleFunc("GET /login", w.loginPage)
+	m.HandleFunc("POST /login", w.login)
+	m.HandleFunc("POST /logout", w.logout)
+	m.HandleFunc("POST /language", w.language)
+
+	all := []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
+	hand := all[:3]
+	m.HandleFunc("GET /{$}", w.as(all, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
+		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
+	}))
+	m.HandleFunc("GET /checks", w.as(all, w.checksPage))
+	m.HandleFunc("GET /checks/new", w.as(hand, w.newPage))
+	m.HandleFunc("POST /checks", w.as(hand, w.submit))
+	m.HandleFunc("GET /checks/{id}", w.as(all, w.checkPage))
+	m.HandleFunc("GET /checks/{id}/events", w.as(all, w.events))
+	m.HandleFunc("POST /checks/{id}/cancel", w.as(hand, w.cancel))
+	m.HandleFunc("GET /checks/{id}/report", w.as(all, w.reportPage))
+	m.HandleFunc("POST /checks/{id}/rules", w.as(all[:2], w.changeRules))
+	m.HandleFunc("POST /checks/{id}/notes", w.as(all[:2], w.addNote))
+	m.HandleFunc("GET /libraries", w.as(all, w.librariesPage))
+	m.HandleFunc("GET /account", w.as(all, w.accountPage))
+	m.HandleFunc("POST /account/tokens", w.as(all, w.changeTokens))
+	m.HandleFunc("GET /people", w.as(all[:1], w.peoplePage))
+	m.HandleFunc("POST /people", w.as(all[:1], w.addPerson))
+	m.HandleFunc("POST /people/{name}", w.as(all[:1], w.changePerson))
+	w.api()
+	m.HandleFunc("/", w.as(all, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
+		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
+	}))
+}
+
+// policy is what a page may load: what the site itself serves, and nothing inline.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// headers sets what holds for every answer.
+func headers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		h := rw.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if !strings.HasPrefix(r.URL.Path, "/static/") {
+			h.Set("Cache-Control", "no-store")
+		}
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// frame is what every page shows around its content.
+type frame struct {
+	Language language
+	Site     string
+	Title    string // key of a message
+	Path     string
+	Visitor  *visitor // nil: nobody has signed in
+	Page     any
+}
+
+// MayManage reports whether the visitor may say who signs in.
+func (f frame) MayManage() bool { return f.Visitor != nil && f.Visitor.Role == store.RoleAdministrator }
+
+// MayCheck reports whether the visitor may hand something in.
+func (f frame) MayCheck() bool { return f.Visitor != nil && f.Visitor.Role != store.RoleAuditor }
+
+// show writes a page.
+func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
+	l := languageOf(r)
+	var b bytes.Buffer
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Visitor: v, Page: page}); err != nil {
+		w.o.Logger.Error("page", "page", name, "error", err)
+		http.Error(rw, l.say("error.fault"), http.StatusInternalServerError)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	rw.WriteHeader(code)
+	_, _ = rw.Write(b.Bytes()) // a browser that went away misses nothing
+}
+
+// fail shows an error in the visitor's language. What only an administrator can use goes to the log.
+func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
+	code, key := http.StatusInternalServerError, "error.fault"
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		code, key = http.StatusRequestEntityTooLarge, "error.large"
+	case errors.Is(err, concordat.ErrNotFound):
+		code, key = http.StatusNotFound, "error.absent"
+	case errors.Is(err, concordat.ErrRefused):
+		code, key = http.StatusForbidden, "error.refused"
+	case errors.Is(err, concordat.ErrDiskFull):
+		code, key = http.StatusInsufficientStorage, "error.full"
+	case errors.Is(err, concordat.ErrInvalid):
+		code, key = http.StatusBadRequest, "error.invalid"
+	case errors.Is(err, concordat.ErrUnavailable):
+		code, key = http.StatusServiceUnavailable, "error.busy"
+	}
+	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
+	detail := ""
+	if code == http.StatusBadRequest {
+		detail = err.Error()
+	}
+	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
+}
