@@ -53,7 +53,7 @@ func (s *testSite) add(library string, rows [][2]string) {
 	s.run(0, "add", "--library", library, path)
 }
 
-// screenLinesOf returns the JSON lines of an output, by type.
+// typedLines returns the JSON lines of an output, by type.
 func typedLines(t *testing.T, out string) map[string][]map[string]any {
 	t.Helper()
 	all := map[string][]map[string]any{}
@@ -357,7 +357,7 @@ func TestScreenInterrupted(t *testing.T) {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 	got, _ := s.run(0, args...)
-	if n := screenLinesOf(t, got)["summary"][0]["resumed"].(float64); n != 60 {
+	if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 60 {
 		t.Errorf("%v documents of the earlier run", n)
 	}
 	if _, err := os.Stat(filepath.Join(s.data, "screen")); !os.IsNotExist(err) {
@@ -384,7 +384,7 @@ func TestScreenOddInput(t *testing.T) {
 		{"long", long.String()}, {"long copy", strings.ToLower(long.String())}, {"letters", strings.Repeat("a", 1<<20)}, {"words", strings.Repeat("a ", 1<<19)}})
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
 		out, _ := s.run(0, "screen", "--library", "l", "--method", method, "--json")
-		for _, p := range screenLinesOf(t, out)["pair"] {
+		for _, p := range typedLines(t, out)["pair"] {
 			switch pair := fmt.Sprint(p["a"], " ", p["b"]); pair {
 			case "long long copy", "blank blank too":
 			case "letters words": // the same letters
@@ -392,7 +392,7 @@ func TestScreenOddInput(t *testing.T) {
 				t.Errorf("%s: %s at %v", method, pair, p["resemblance"])
 			}
 		}
-		if n := len(screenLinesOf(t, out)["pair"]); n < 2 {
+		if n := len(typedLines(t, out)["pair"]); n < 2 {
 			t.Errorf("%s: %d pairs", method, n)
 		}
 	}
