@@ -21,14 +21,15 @@ import (
 
 // Config is the configuration of a site. All values are in range.
 type Config struct {
-	Site      Site
-	Scheme    string // name of a recipe of package profile
-	Check     Check
-	Report    Report
-	Templates []Template // by name, each name once
-	Extract   Extract
-	Serve     Serve
-	Log       Log
+	Site       Site
+	Scheme     string // name of a recipe of package profile
+	Check      Check
+	Report     Report
+	Templates  []Template // by name, each name once
+	Extract    Extract
+	Serve      Serve
+	Federation Federation
+	Log        Log
 
 	origins map[string]Origin // of keys that are not at their default
 }
@@ -81,6 +82,12 @@ type Extract struct {
 // Serve says where the serving process listens.
 type Serve struct {
 	Listen string // host and port of /healthz
+}
+
+// Federation says how the site is among its partners.
+type Federation struct {
+	Listen string // host and port at which partners are answered; empty: nowhere
+	Behind bool   // a proxy ends TLS
 }
 
 // Log says what is logged.

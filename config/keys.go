@@ -118,6 +118,11 @@ var keys = []Key{
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
 
+	address("federation.listen", "", func(c *Config) *string { return &c.Federation.Listen },
+		"Where partner sites are answered, in TLS with pinned keys. The address that they use stands in the site's card. Empty: nowhere."),
+	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
+		"A proxy ends the TLS of partners: they are known by their sealed messages alone."),
+
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages that are logged."),
 }
@@ -126,9 +131,13 @@ var keys = []Key{
 func address(name, def string, field func(*Config) *string, doc string) Key {
 	return Key{Name: name, Type: "host:port", Default: def, Live: restart, Doc: doc,
 		set: func(c *Config, s string) error {
+			if s == "" && def == "" {
+				*field(c) = ""
+				return nil
+			}
 			_, port, err := net.SplitHostPort(s)
 			if err != nil {
-				return fmt.Errorf("want host:port, such as %s: %w", def, err)
+				return fmt.Errorf("want host:port, such as 127.0.0.1:8420: %w", err)
 			}
 			if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 				return fmt.Errorf("port %q: want a number, 0 to 65535", port)

@@ -263,7 +263,7 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	d := &decoder{b: b}
 	magic, version := string(d.take(4)), d.u8()
 	g := &FederationGrant{Federation: readFederation(d), Leader: d.array32()}
-	for range min(int(d.u16()), len(d.b)/32) {
+	for n := d.u16(); n > 0 && !d.bad; n-- {
 		g.Members = append(g.Members, d.array32())
 	}
 	if magic != grantMagic || version != 1 || len(g.Members) > MostMembers {

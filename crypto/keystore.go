@@ -247,10 +247,14 @@ func parseIdentity(b []byte) (*Identity, error) {
 }
 
 func readSeed(d *decoder) []byte {
-	if d.u8() == 0 {
+	switch d.u8() {
+	case 0:
 		return nil
+	case 1:
+		return d.take(ed25519.SeedSize)
 	}
-	return d.take(ed25519.SeedSize)
+	d.bad = true
+	return nil
 }
 
 func readTerm(d *decoder) term {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"concordat"
@@ -37,6 +38,8 @@ const (
 	dialTimeout    = 10 * time.Second
 	firstPause     = 100 * time.Millisecond
 	mostPause      = 30 * time.Second
+	followEvery    = time.Minute
+	followFor      = 5 * time.Second
 )
 
 // NewClient returns the partner of the roster with this identity. order is a secret of this site that
@@ -80,6 +83,9 @@ type remote struct {
 	http   *http.Client
 	o      ClientOptions
 	slots  chan struct{} // holds one for each call under way
+
+	mu       sync.Mutex
+	followed time.Time // when follow last tried; guarded by mu
 }
 
 var _ link = (*remote)(nil)
@@ -172,8 +178,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	}
 	r.record(Exchange{Kind: statement.Kind, At: began, Request: pending.Digest, Reply: crypto.DigestOf(answer)}, refusal)
 	if reply.Card > card.Serial {
-		// The answer is good whatever comes of this; the next call tries again.
-		_, _ = r.renew(ctx)
+		r.follow(ctx)
 	}
 	switch {
 	case refusal == nil:
@@ -182,6 +187,24 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 		return nil, none, r.failed(KindRejected, errKey)
 	}
 	return nil, none, refusal
+}
+
+// follow fetches the newer card that the partner says it has. The answer that said so is good whatever
+// comes of this, so it is not kept waiting for long, and not often.
+func (r *remote) follow(ctx context.Context) {
+	now := r.o.Now()
+	r.mu.Lock()
+	due := now.Sub(r.followed) >= followEvery
+	if due {
+		r.followed = now
+	}
+	r.mu.Unlock()
+	if !due {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, followFor)
+	defer cancel()
+	_, _ = r.renew(ctx)
 }
 
 // record puts an exchange that this site began into the journal.

@@ -25,6 +25,9 @@ type EpochSet struct {
 	// SketchKey is the epoch's key of word sets, word orders and authors' names, shared with its
 	// members like the fingerprint key: 32 bytes.
 	SketchKey []byte
+	// PairKey, if not nil, is the key of the word sets and word orders that one partner is shown, so
+	// that what two partners are shown cannot be compared as it stands.
+	PairKey func(asker concordat.SiteID) []byte
 	// HandleKey is known to this site alone and makes the pseudonyms of documents and of asked
 	// sentences: 32 bytes. With another key partners' open questions lose their documents.
 	HandleKey []byte
@@ -43,6 +46,14 @@ func (e *EpochSet) Validate() error {
 		return fmt.Errorf("epoch set %s: %w: keys of less than %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
 	}
 	return nil
+}
+
+// shownKey is the key of what a partner is shown.
+func (e *EpochSet) shownKey(asker concordat.SiteID) []byte {
+	if e.PairKey != nil {
+		return e.PairKey(asker)
+	}
+	return e.SketchKey
 }
 
 func (e *EpochSet) member(partner concordat.SiteID) bool {

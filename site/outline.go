@@ -27,6 +27,7 @@ func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 type known struct {
 	*grant
 	set    *epochSet
+	key    []byte // of what the partner is shown
 	row    store.DocumentRow
 	handle concordat.Handle
 	text   string
@@ -47,7 +48,7 @@ func (s *Site) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, er
 // known returns a document of a job by its handle, or why nothing is shown of it. Handles that were
 // never told, were told without metadata, or belong to a text that changed are unknown alike.
 func (s *Site) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID, h concordat.Handle) (*known, error) {
-	k := &known{set: set, handle: h}
+	k := &known{set: set, key: set.shownKey(from), handle: h}
 	lib, id, hash, purpose, err := s.locate(ctx, from, set, job, k)
 	if err != nil {
 		return nil, err
@@ -237,7 +238,7 @@ func (k *known) words(ordinals []int) (*concordat.Outline, error) {
 	if len(spans) == 0 {
 		return nil, unknown("none of these sentences was told in this job")
 	}
-	sketch, err := align.Prepare(k.text).Sketch(k.set.SketchKey, align.DefaultSketchBits)
+	sketch, err := align.Prepare(k.text).Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {
 		return nil, err
 	}
@@ -319,20 +320,12 @@ func (s *Site) edges(ctx context.Context, from concordat.SiteID, a *concordat.Ed
 	if len(near) == 0 {
 		return nil, unknown("no sentence of this document was told in this job")
 	}
-	e := &concordat.Edges{}
-	chars := 0
-	for _, sp := range a.Spans {
-		var words concordat.EdgeWords
-		for _, part := range clip(sp, near) {
-			o, err := text.Order(set.SketchKey, part)
-			if err != nil {
-				return nil, err
-			}
-			words.Spans, words.Words = append(words.Spans, o.Spans...), append(words.Words, o.Words...)
-			chars += part.Len()
-		}
-		line.Words += len(words.Words)
-		e.Passages = append(e.Passages, words)
+	e, chars, err := k.order(text, a.Spans, near)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range e.Passages {
+		line.Words += len(p.Words)
 	}
 	line.Characters = chars
 	if _, refusal, err := s.spend(ctx, k.characters(spendEdges, chars)); err != nil {
@@ -341,6 +334,26 @@ func (s *Site) edges(ctx context.Context, from concordat.SiteID, a *concordat.Ed
 		return nil, refusal
 	}
 	return e, s.show(ctx, k, store.FormEdges, 0, chars)
+}
+
+// order returns the order of the words of the parts of spans that lie near, and how many bytes of
+// text these are.
+func (k *known) order(text *align.Text, spans, near []concordat.Span) (*concordat.Edges, int, error) {
+	e := &concordat.Edges{}
+	chars := 0
+	for _, sp := range spans {
+		var words concordat.EdgeWords
+		for _, part := range clip(sp, near) {
+			o, err := text.Order(k.key, part)
+			if err != nil {
+				return nil, 0, err
+			}
+			words.Spans, words.Words = append(words.Spans, o.Spans...), append(words.Words, o.Words...)
+			chars += part.Len()
+		}
+		e.Passages = append(e.Passages, words)
+	}
+	return e, chars, nil
 }
 
 // checkSpans refuses spans that are out of order or range.
@@ -361,7 +374,7 @@ func checkSpans(spans []concordat.Span, length int) error {
 // near returns what lies within around units of a sentence that the job was told of, as spans in
 // order that do not touch.
 func (k *known) near(text *align.Text, around int) ([]concordat.Span, error) {
-	sketch, err := text.Sketch(k.set.SketchKey, align.DefaultSketchBits)
+	sketch, err := text.Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {
 		return nil, err
 	}

@@ -119,9 +119,9 @@ func (w *Web) parse() error {
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
 			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
-			"kind":    report.KindWords,
-			"close":   report.Closeness,
-			"why":     report.ExclusionWords,
+			"kind":    l.report().Kind,
+			"close":   l.report().Closeness,
+			"why":     l.report().Exclusion,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}

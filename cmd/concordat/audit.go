@@ -171,7 +171,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 	var known []store.AuditHead
 	for _, file := range files {
 		var last exportedHead
-		for line, err := range lines(file) {
+		for line, err := range auditLines(file) {
 			if err != nil {
 				return nil, err
 			}
@@ -204,7 +204,8 @@ func checkHead(h *crypto.Head, cards []*crypto.Card) error {
 // maxAuditLine bounds a line of an export, in bytes.
 const maxAuditLine = 1 << 20
 
-func lines(path string) iter.Seq2[[]byte, error] {
+// auditLines returns the lines of an export that are not empty.
+func auditLines(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
@@ -250,7 +251,7 @@ func (a *app) verifyExport(ctx context.Context, o *opened, file, of string, head
 	}
 	known = append(known, more...)
 	head, err := store.VerifyEntries(func(yield func(store.AuditEntry, error) bool) {
-		for line, err := range lines(file) {
+		for line, err := range auditLines(file) {
 			var e store.AuditEntry
 			if err == nil {
 				err = json.Unmarshal(line, &e)

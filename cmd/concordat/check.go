@@ -34,6 +34,10 @@ type checkFlags struct {
 	short              bool
 	shortThreshold     float64
 	exact, complete    bool
+	partners           []string
+	level, purpose     string
+	deadline           time.Duration
+	standing           bool
 	threshold, failOn  float64
 	candidates         int
 	out                outFlags
@@ -66,6 +70,11 @@ several submissions, to files in that folder.`,
 	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.5)")
 	fl.StringVar(&f.date, "date", "", "when the submission is from: YYYY, YYYY-MM or YYYY-MM-DD (default: what its file says)")
 	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
+	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, as SITE, SITE/LIBRARY or all (repeatable); its name or its identity")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that partners are asked to show: exists, counts or metadata")
+	fl.StringVar(&f.purpose, "purpose", "", "purpose told to partners, a word that the federation agreed on, such as thesis")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take")
+	fl.BoolVar(&f.standing, "standing", false, "keep the check: later documents that match raise an alert (see concordat alert)")
 	fl.StringVar(&f.channel, "channel", "both", "by what source documents are nominated: both, fingerprints (fastest) or text")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report asks to be read (default: configuration, 0.3)")
@@ -87,6 +96,12 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	forward := error(nil)
 	if f.forward != "" && !slices.Contains([]string{"unmatched", "all", "none"}, f.forward) {
 		forward = usagef("--forward %s: want unmatched, all or none", f.forward)
+	}
+	if !slices.Contains([]concordat.Show{concordat.ShowExists, concordat.ShowCounts, concordat.ShowMetadata}, concordat.Show(f.level)) {
+		return usagef("--level %s: want exists, counts or metadata; more is asked for with concordat reveal", f.level)
+	}
+	if f.deadline <= 0 {
+		return usagef("--deadline %v: want more than nothing", f.deadline)
 	}
 	if f.candidates < 0 {
 		return usagef("--candidates %d: must not be negative", f.candidates)
@@ -228,6 +243,13 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	if err != nil {
 		return err
 	}
+	if len(f.partners) > 0 {
+		end, err := f.setPartners(ctx, a, o, &options)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	rules, err := f.rules.rules(ctx, a, o)
 	if err != nil {
 		return err
@@ -280,7 +302,22 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 	if out.Channel, err = channelFlag(f.channel); err != nil {
 		return out, err
 	}
+	out.Standing = f.standing
 	return out, f.setTemplates(ctx, a, o, &out)
+}
+
+// setPartners adds the partners that are to be asked; end ends the connections to them.
+func (f *checkFlags) setPartners(ctx context.Context, a *app, o *opened, out *site.CheckOptions) (end func(), err error) {
+	c, err := a.circle(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	want, err := c.wantedPartners(ctx, f.partners)
+	if err != nil {
+		return nil, err
+	}
+	out.Partners, end, err = c.partners(ctx, want, asking{level: concordat.Show(f.level), purpose: f.purpose, deadline: f.deadline})
+	return end, err
 }
 
 // setTemplates takes each --template as the section template of that name, or as a file of wording.
@@ -354,7 +391,7 @@ func (c *checker) one(ctx context.Context, sub site.Submission, name string) err
 	b := c.a.bar(1, "checking")
 	options := c.options
 	options.Progress = func(p site.Progress) {
-		if p.Stage == "align" {
+		if p.Stage == "align" || p.Stage == "partner" {
 			b.max(p.Total)
 			b.set(p.Done)
 		}

@@ -180,7 +180,7 @@ func (a *app) peerRedeem() *cobra.Command {
 	var as string
 	var timeout time.Duration
 	c := &cobra.Command{
-		Use: "redeem INVITATION", Short: "Redeem an invitation of another site; - reads it from standard input", Args: cobra.ExactArgs(1),
+		Use: "redeem INVITATION", Aliases: []string{"accept"}, Short: "Redeem an invitation of another site; - reads it from standard input", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := args[0]
 			if text == "-" {
@@ -458,7 +458,7 @@ func (a *app) peerName() *cobra.Command {
 
 func (a *app) peerRevoke() *cobra.Command {
 	c := &cobra.Command{
-		Use: "revoke SITE", Short: "Refuse a partner from now on, and close all libraries to it",
+		Use: "revoke SITE", Aliases: []string{"remove"}, Short: "Refuse a partner from now on, and close all libraries to it",
 		Long: `revoke takes effect with the next message. The site keeps what it has been shown, and the secrets of
 federations that it shares with this one: remove it from those (concordat federation remove) as well.`,
 		Args: cobra.ExactArgs(1),

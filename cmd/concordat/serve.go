@@ -62,7 +62,9 @@ type server struct {
 	o       *opened
 	log     *slog.Logger
 	started time.Time
-	address string // of /healthz, as it came to be
+	address string // of the pages, as it came to be
+	// partners is nil where the site does not listen for them.
+	partners *partnerServer
 }
 
 // serve serves until ctx ends.
@@ -84,12 +86,24 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	if err != nil {
 		return errors.Join(err, control.Close(), public.Close())
 	}
+	if s.partners, err = s.openPartners(ctx, a); err != nil {
+		return errors.Join(err, control.Close(), public.Close())
+	}
+	var listener net.Listener
+	if s.partners != nil {
+		if listener, err = net.Listen("tcp", o.config.Federation.Listen); err != nil {
+			return errors.Join(fmt.Errorf("federation.listen: %w", err), s.partners.close(), control.Close(), public.Close())
+		}
+	}
 	s.address = public.Addr().String()
 	g, ctx := errgroup.WithContext(ctx)
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
 	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
+	if s.partners != nil {
+		s.partners.run(ctx, g, listener)
+	}
 	if a.json {
 		err = a.line(s.status())
 	} else {
@@ -100,6 +114,9 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	s.log.Info("serving", "site", o.ID(), "listen", s.address)
 	err = errors.Join(err, g.Wait())
+	if s.partners != nil {
+		err = errors.Join(err, s.partners.close())
+	}
 	s.log.Info("stopped", "site", o.ID(), "error", err)
 	return err
 }
@@ -156,11 +173,13 @@ type status struct {
 	Listen    string           `json:"listen"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
+	// Federation is nil where the site does not listen for partners.
+	Federation *federationStatus `json:"federation,omitempty"`
 }
 
 func (s *server) status() status {
 	st := s.o.shard.Stats()
-	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Documents: st.Documents, Sentences: st.Sentences}
+	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {
@@ -187,7 +206,7 @@ func serving(ctx context.Context, dir string) (*status, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var st status
-	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<16)).Decode(&st); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&st); err != nil {
 		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
 	}
 	return &st, nil
@@ -211,6 +230,12 @@ func (a *app) statusCommand() *cobra.Command {
 			}
 			a.say("site %s is served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
 			a.say("%d documents, %d sentences", st.Documents, st.Sentences)
+			if f := st.Federation; f != nil {
+				a.say("partners are answered at %s", f.Listen)
+				for _, line := range f.words() {
+					a.say("%s", line)
+				}
+			}
 			return nil
 		},
 	}

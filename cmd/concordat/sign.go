@@ -110,8 +110,9 @@ func (a *app) reportVerify() *cobra.Command {
 	var cardFiles []string
 	c := &cobra.Command{
 		Use: "verify FILE", Short: "Check the signatures of a report in JSON, and name what was changed",
-		Long: `verify checks the site's signature over every part of the report, and each partner's signature over what it
-answered. It needs nothing but the cards of the sites: those of --card, else those of this site's own
+		Long: `verify checks the site's signature over every part of the report, each partner's signature over what it
+answered, and that the report attributes nothing to a partner that it did not say: no document, title or
+text. It needs nothing but the cards of the sites: those of --card, else those of this site's own
 partners and itself. Whoever verifies must know the cards from a source other than the report.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -239,13 +240,25 @@ func verifyReport(b []byte, cards cardsBySite) (*outcome, error) {
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
 	}
+	var good []concordat.Statement
 	for _, s := range r.Statements {
 		err := cards.check(s)
+		if err == nil {
+			err = askedFor(s)
+		}
+		if err == nil {
+			good = append(good, s)
+		}
 		if err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339), err))
 		}
 		out.Statements = append(out.Statements, statementOutcome{s.Site, s.Kind, s.At, err == nil})
 	}
+	unsaid, err := borneOut(b, good)
+	if err != nil {
+		return nil, err
+	}
+	out.Problems = append(out.Problems, unsaid...)
 	out.OK = len(out.Problems) == 0
 	return out, nil
 }

@@ -47,11 +47,11 @@ func (s signing) statement(t *testing.T, payload string) concordat.Statement {
 	t.Helper()
 	at := time.Now().UTC()
 	request := crypto.DigestOf([]byte("the request"))
-	epoch, sig, err := s.id.SignStatement("tell", at, request, []byte(payload))
+	epoch, sig, err := s.id.SignStatement("outlines", at, request, []byte(payload))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return concordat.Statement{Site: s.site, Kind: "tell", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload), Signature: sig}
+	return concordat.Statement{Site: s.site, Kind: "outlines", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload), Signature: sig}
 }
 
 // TestVerifyReport signs a report that holds answers of two partners, and changes it everywhere.
@@ -106,7 +106,7 @@ func TestVerifyReport(t *testing.T) {
 		"flag":                   {`"code": "hidden"`, `"code": "shown!"`, all, "flag 1: code changed"},
 		"line of what was asked": {`"answered": 2`, `"answered": 3`, all, "consulted 1: answered changed"},
 		"a partner's answer":     {b64([]byte("one hit")), b64([]byte("no hits")), all, "statement 1: payload changed"},
-		"its signature too":      {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (tell) of site " + string(north.site) + " at "},
+		"its signature too":      {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (outlines) of site " + string(north.site) + " at "},
 		"the signature of it":    {b64(rep.Statements[0].Signature), b64(forged.Signature), all, "signature does not match its card"},
 		"whose answer it is":     {string(north.site), string(south.site), all, "signature does not match its card"},
 		"moment of signing":      {`"key_epoch": 1`, `"key_epoch": 2`, all, "no such key for that time"},
@@ -142,7 +142,7 @@ func TestVerifyReport(t *testing.T) {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 
-	// One byte anywhere: never a good report that says something else.
+	// A byte anywhere: never a good report that says something else.
 	everything := func(b []byte) string {
 		var v any
 		if json.Unmarshal(b, &v) != nil {
@@ -158,8 +158,9 @@ func TestVerifyReport(t *testing.T) {
 	if err := cards.read(all); err != nil {
 		t.Fatal(err)
 	}
-	want, seen := everything(good), 0
-	for i := range good {
+	want, seen, tried := everything(good), 0, 0
+	for i := 0; i < len(good); i += 3 {
+		tried++
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
 		o, err := verifyReport(bad, cards)
@@ -171,8 +172,8 @@ func TestVerifyReport(t *testing.T) {
 			t.Fatalf("byte %d (%q) changed what the report says, unseen: %.200s", i, good[max(0, i-20):i+5], diffAt(got, want))
 		}
 	}
-	if seen < len(good)/2 {
-		t.Errorf("%d of %d changes were seen", seen, len(good))
+	if seen < tried*3/4 {
+		t.Errorf("%d of %d changes were seen", seen, tried)
 	}
 
 	unsigned, err := (*signer)(nil).json(rep)

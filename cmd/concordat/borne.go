@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation/wire"
+	"concordat/site"
+)
+
+// said is what a partner signed that it told: its documents by the name that they have at this site, with
+// their titles, and the texts of passages that it opened.
+type said struct {
+	titles map[concordat.DocumentID]string
+	texts  []string
+}
+
+// read takes in a statement whose signature is good.
+func (s *said) read(x concordat.Statement) error {
+	switch x.Kind {
+	case "tell":
+		t, err := wire.ParseTold(x.Payload)
+		if err != nil {
+			return err
+		}
+		for _, d := range t.Tell.Documents {
+			s.titles[site.HandleName(d.Handle)] = d.Title
+		}
+	case "revealed":
+		r, err := wire.ParseRevealed(x.Payload)
+		if err != nil {
+			return err
+		}
+		for _, p := range r.Passages {
+			s.texts = append(s.texts, strings.ToValidUTF8(p.Text, "\uFFFD")) // as a report shows it
+		}
+	}
+	return nil
+}
+
+// attributed is what of a report attributes something to sites.
+type attributed struct {
+	Evidence []struct {
+		Sources []struct {
+			Site     concordat.SiteID     `json:"site"`
+			Library  concordat.LibraryID  `json:"library"`
+			Document concordat.DocumentID `json:"document"`
+			Title    string               `json:"title"`
+			Text     string               `json:"text"`
+		} `json:"sources"`
+	} `json:"evidence"`
+	Consulted []struct {
+		Site    concordat.SiteID    `json:"site"`
+		Library concordat.LibraryID `json:"library"`
+		Mirror  string              `json:"mirror"`
+	} `json:"consulted"`
+}
+
+// pieceBreak stands between the pieces of a source's text (doc/format.md, Report).
+const pieceBreak = "\n[…]\n"
+
+// borneOut compares what a report attributes to partners with what they signed, and says in words what
+// they did not say. good are the statements whose signatures were checked. What comes of a mirror was not
+// told for this report, and nobody signed it.
+func borneOut(b []byte, good []concordat.Statement) ([]string, error) {
+	var r attributed
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
+	}
+	var problems []string
+	told := map[concordat.SiteID]*said{}
+	for _, x := range good {
+		if told[x.Site] == nil {
+			told[x.Site] = &said{titles: map[concordat.DocumentID]string{}}
+		}
+		if err := told[x.Site].read(x); err != nil {
+			problems = append(problems, fmt.Sprintf("answer (%s) of site %s: %v", x.Kind, x.Site, err))
+		}
+	}
+	mirrored := map[concordat.Ref]bool{}
+	for _, c := range r.Consulted {
+		mirrored[concordat.Ref{Site: c.Site, Library: c.Library}] = c.Mirror != ""
+	}
+	for i, e := range r.Evidence {
+		for j, s := range e.Sources {
+			if _, err := crypto.ParseSiteID(string(s.Site)); err != nil || mirrored[concordat.Ref{Site: s.Site, Library: s.Library}] {
+				continue // a source of the site's own, or of a mirror
+			}
+			where := fmt.Sprintf("evidence %d, source %d: site %s", i+1, j+1, s.Site)
+			t := told[s.Site]
+			if t == nil {
+				problems = append(problems, where+" signed no answer")
+				continue
+			}
+			title, ok := t.titles[s.Document]
+			switch {
+			case !ok:
+				problems = append(problems, where+" did not tell of this document")
+			case !strings.HasPrefix(letters(title), letters(s.Title)):
+				problems = append(problems, where+" told another title")
+			case !t.opened(s.Text):
+				problems = append(problems, where+" did not open this text")
+			}
+		}
+	}
+	return problems, nil
+}
+
+// letters returns the letters and digits of a title: what is cut, cleaned or marked as cut stays a beginning.
+func letters(title string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, title)
+}
+
+// opened reports whether every piece of a source's text is from a passage that the partner opened.
+func (s *said) opened(text string) bool {
+	if text == "" {
+		return true
+	}
+	for piece := range strings.SplitSeq(text, pieceBreak) {
+		found := false
+		for _, t := range s.texts {
+			found = found || strings.Contains(t, piece)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// askedFor fails where the request that a statement carries is not the one that it answers.
+func askedFor(s concordat.Statement) error {
+	if len(s.Asked) == 0 {
+		return nil
+	}
+	if d := crypto.DigestOf(s.Asked); hex.EncodeToString(d[:]) != hex.EncodeToString(s.Request) {
+		return errors.New("it answers another request than the one in the report")
+	}
+	return nil
+}

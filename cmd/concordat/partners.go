@@ -1,0 +1,355 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/profile"
+	"concordat/site"
+	"concordat/store"
+)
+
+// orderPurpose names the local key by which asked sentences are shuffled.
+const orderPurpose = "order of sentences"
+
+// circle is the site among its partners: what a process needs to speak with them. It is safe for
+// concurrent use.
+type circle struct {
+	o      *opened
+	keys   *keys
+	roster *roster
+
+	mu        sync.Mutex // guards the rest
+	profilers map[string]*profile.Profiler
+	seen      fs.FileInfo // of the keystore that was read last; nil: none
+	renewed   time.Time   // when it was last looked whether the card is due
+}
+
+// circle opens the keystore and the card of the site. It fails with errNoIdentity where there are no keys.
+func (a *app) circle(ctx context.Context, o *opened) (*circle, error) {
+	k, id, err := a.openKeys(o.dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.roster(ctx, o, id)
+	if err != nil {
+		return nil, err
+	}
+	return &circle{o: o, keys: k, roster: r, profilers: map[string]*profile.Profiler{}}, nil
+}
+
+// self is the name by which partners know this site.
+func (c *circle) self() crypto.SiteID {
+	id, _ := c.roster.Self()
+	return id.Site()
+}
+
+// client returns a client of a partner, which its caller closes.
+func (c *circle) client(partner concordat.SiteID, timeout time.Duration) (*federation.Client, error) {
+	to, err := crypto.ParseSiteID(string(partner))
+	if err != nil {
+		return nil, err
+	}
+	id, _ := c.roster.Self()
+	return federation.NewClient(to, c.roster, id.LocalKey(orderPurpose), federation.ClientOptions{Timeout: timeout, Journal: c.roster}), nil
+}
+
+// profiler returns the maker of fingerprints under an epoch's key.
+func (c *circle) profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := fmt.Sprintf("%s/%d", f.Name, e.Number)
+	if p := c.profilers[name]; p != nil {
+		return p, nil
+	}
+	p, err := profile.New(profile.Options{Recipe: c.o.config.Scheme, Key: e.FingerprintKey(string(c.o.Scheme()))})
+	if err == nil {
+		c.profilers[name] = p
+	}
+	return p, err
+}
+
+// shared returns the federations that this site is in together with a partner, by name.
+func (c *circle) shared(ctx context.Context, partner concordat.SiteID) ([]crypto.Federation, error) {
+	ms, err := c.o.store.Memberships(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := c.roster.Self()
+	var out []crypto.Federation
+	for _, m := range ms {
+		if !slices.Contains(members(m), partner) {
+			continue
+		}
+		f, err := id.Federation(string(m.Federation))
+		if errors.Is(err, crypto.ErrNoKey) {
+			continue // not joined yet
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// wanted is a partner that a check is to ask, and the libraries of it; none: all that it opens.
+type wanted struct {
+	partner   store.Partner
+	libraries []concordat.LibraryID
+}
+
+// wantedPartners reads values such as all, SITE and SITE/LIBRARY.
+func (c *circle) wantedPartners(ctx context.Context, values []string) ([]wanted, error) {
+	var out []wanted
+	add := func(p store.Partner, lib string) {
+		i := slices.IndexFunc(out, func(w wanted) bool { return w.partner.Site == p.Site })
+		if i < 0 {
+			i = len(out)
+			out = append(out, wanted{partner: p})
+		}
+		if lib != "" {
+			out[i].libraries = append(out[i].libraries, concordat.LibraryID(lib))
+		}
+	}
+	for _, v := range values {
+		if v == "all" {
+			ps, err := c.o.store.Partners(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range ps {
+				if p.State == store.PartnerActive {
+					add(p, "")
+				}
+			}
+			continue
+		}
+		who, lib, _ := strings.Cut(v, "/")
+		p, err := c.o.partner(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		if p.State != store.PartnerActive {
+			return nil, usagef("--partner %s: the partner is %s", who, p.State)
+		}
+		add(p, lib)
+	}
+	return out, nil
+}
+
+// asking is how a check speaks to partners.
+type asking struct {
+	level    concordat.Show
+	purpose  string
+	deadline time.Duration
+}
+
+// unknownLibrary stands for the libraries of a partner that has never told which it opens.
+const unknownLibrary = "(libraries not known)"
+
+// catalogueSetting is where the latest catalogue of a partner is kept.
+func catalogueSetting(p concordat.SiteID) string { return "catalogue " + string(p) }
+
+// partners returns what a check needs of each partner that is wanted. A partner that does not answer now
+// is in it too, with the libraries that it told before: the report then says what was not measured.
+// closing ends the connections.
+func (c *circle) partners(ctx context.Context, want []wanted, how asking) (out []site.PartnerLibraries, closing func(), err error) {
+	var clients []*federation.Client
+	closing = func() {
+		for _, cl := range clients {
+			cl.Close()
+		}
+	}
+	var group federation.Group
+	for _, w := range want {
+		cl, err := c.client(w.partner.Site, how.deadline)
+		if err != nil {
+			closing()
+			return nil, nil, err
+		}
+		clients = append(clients, cl)
+		group.Partners = append(group.Partners, cl)
+	}
+	group.Timeout = min(how.deadline, 20*time.Second)
+	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
+	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue, error) { return p.Catalogue(ctx) }) {
+		if err == nil {
+			catalogues[got.Site] = got.Value
+			if b, err := json.Marshal(got.Value); err == nil {
+				err = c.o.store.SetSetting(ctx, catalogueSetting(got.Site), string(b))
+				if err != nil {
+					c.roster.log.Warn("keep a catalogue", "site", got.Site, "error", err)
+				}
+			}
+		}
+	}
+	for i, w := range want {
+		p, err := c.partner(ctx, w, clients[i], catalogues[w.partner.Site], how)
+		if err != nil {
+			closing()
+			return nil, nil, err
+		}
+		out = append(out, *p)
+	}
+	return out, closing, ctx.Err()
+}
+
+// partner fills in what a check needs of one partner.
+func (c *circle) partner(ctx context.Context, w wanted, cl *federation.Client, cat *concordat.Catalogue, how asking) (*site.PartnerLibraries, error) {
+	feds, err := c.shared(ctx, w.partner.Site)
+	if err != nil {
+		return nil, err
+	}
+	if len(feds) == 0 {
+		return nil, usagef("--partner %s: no federation in common; see concordat federation show", cmp.Or(w.partner.Name, string(w.partner.Site)))
+	}
+	if cat == nil {
+		cat = &concordat.Catalogue{}
+		if kept, err := c.o.store.Setting(ctx, catalogueSetting(w.partner.Site)); err == nil {
+			if err := json.Unmarshal([]byte(kept), cat); err != nil {
+				return nil, fmt.Errorf("kept catalogue of %s: %w: %v", w.partner.Site, concordat.ErrCorrupt, err)
+			}
+		}
+	}
+	libraries := w.libraries
+	if len(libraries) == 0 {
+		for _, l := range cat.Libraries {
+			libraries = append(libraries, l.ID)
+		}
+	}
+	if len(libraries) == 0 {
+		libraries = []concordat.LibraryID{unknownLibrary}
+	}
+	f, e, err := latest(feds, cat, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.profiler(f, e)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := crypto.ParseSiteID(string(w.partner.Site))
+	if err != nil {
+		return nil, err
+	}
+	return &site.PartnerLibraries{Partner: cl, Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
+		Name: c.title(w.partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level, Deadline: how.deadline, Purpose: how.purpose}, nil
+}
+
+// title is the name that a partner gives itself.
+func (c *circle) title(p store.Partner) string {
+	card, err := c.roster.card(p)
+	if err != nil {
+		return p.Name
+	}
+	return card.Name
+}
+
+// latest returns the newest epoch for which the partner has fingerprints, of the federations in common; or
+// the present epoch of the first where nothing is known of the partner.
+func latest(feds []crypto.Federation, cat *concordat.Catalogue, now time.Time) (crypto.Federation, crypto.FederationEpoch, error) {
+	ready := map[concordat.Epoch]bool{}
+	for _, l := range cat.Libraries {
+		for _, r := range l.Ready {
+			ready[r.Epoch] = ready[r.Epoch] || r.Ready > 0
+		}
+	}
+	for _, f := range feds {
+		for _, e := range slices.Backward(f.Epochs) {
+			if e.Serves(now) && ready[concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}] {
+				return f, e, nil
+			}
+		}
+	}
+	e, err := feds[0].Current(now)
+	return feds[0], e, err
+}
+
+// grantEvery is how often a member asks the leader of a federation for what is new.
+const grantEvery = time.Hour
+
+// joinAnew fetches what is new from the leaders of the federations that the site is in.
+func (c *circle) joinAnew(ctx context.Context, log *slog.Logger) {
+	ms, err := c.o.store.Memberships(ctx)
+	if err != nil {
+		log.Error("federations", "error", err)
+		return
+	}
+	for _, m := range ms {
+		if m.Leader == name(c.self()) {
+			continue
+		}
+		if err := c.joinOne(ctx, m); err != nil {
+			log.Warn("federation secrets", "federation", m.Federation, "leader", m.Leader, "error", err)
+		}
+	}
+}
+
+func (c *circle) joinOne(ctx context.Context, m store.Membership) error {
+	cl, err := c.client(m.Leader, time.Minute)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	g, err := cl.Grant(ctx, m.Federation)
+	if err != nil {
+		return err
+	}
+	_, _, err = take(ctx, c.o.store, c.keys, m.Federation, m.Leader, g)
+	return err
+}
+
+// reread takes up what commands changed in the keystore, and renews the card where it is due.
+func (c *circle) reread(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info, err := os.Stat(c.keys.path)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if c.seen != nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && now.Sub(c.renewed) < grantEvery {
+		return nil // a passphrase costs a second of work, so the file is opened only where it changed
+	}
+	b, err := os.ReadFile(c.keys.path)
+	if err != nil {
+		return err
+	}
+	id, err := crypto.Unlock(b, c.keys.secret)
+	if err != nil {
+		return err
+	}
+	card, err := ownCard(ctx, c.o.store, id)
+	if err != nil {
+		return err
+	}
+	if card == nil {
+		return fmt.Errorf("own card: %w", concordat.ErrNotFound)
+	}
+	if id, card, _, err = refreshCard(ctx, c.o.store, c.keys, id, card, now); err != nil {
+		return err
+	}
+	c.roster.use(id, card)
+	c.seen, c.renewed = info, now
+	return nil
+}
+
+// epochFolder is where the fingerprints of an epoch lie.
+func epochFolder(dir string, e concordat.Epoch) string {
+	return filepath.Join(dir, "epochs", fmt.Sprintf("%s-%d", e.Federation, e.Number))
+}
