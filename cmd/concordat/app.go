@@ -42,7 +42,24 @@ const (
 	configName = "concordat.yaml"
 	storeName  = "site.db"
 	indexName  = "index"
+	// indexKeyName is the key of the site's own fingerprints: who finds the index without it cannot test
+	// guesses against it. A site without the file has public fingerprints.
+	indexKeyName = "index.key"
 )
+
+const indexKeyBytes = 32
+
+// readIndexKey returns the key of the site's own fingerprints; nil: they are public.
+func readIndexKey(dir string) ([]byte, error) {
+	key, err := os.ReadFile(filepath.Join(dir, indexKeyName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && len(key) != indexKeyBytes {
+		err = fmt.Errorf("%s: %w: %d bytes, want %d", indexKeyName, concordat.ErrCorrupt, len(key), indexKeyBytes)
+	}
+	return key, err
+}
 
 // dir returns the folder of the site.
 func (a *app) dir() (string, error) {
@@ -105,8 +122,11 @@ func (a *app) open(ctx context.Context, w what) (*opened, error) {
 }
 
 func (o *opened) openParts(ctx context.Context, w what) error {
-	var err error
-	if o.profiler, err = profile.New(profile.Options{Recipe: o.config.Scheme}); err != nil {
+	key, err := readIndexKey(o.dir)
+	if err != nil {
+		return err
+	}
+	if o.profiler, err = profile.New(profile.Options{Recipe: o.config.Scheme, Key: key}); err != nil {
 		return usage(err)
 	}
 	if o.store, err = store.Open(ctx, filepath.Join(o.dir, storeName)); err != nil {

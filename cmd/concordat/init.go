@@ -20,6 +20,7 @@ import (
 
 func (a *app) initCommand() *cobra.Command {
 	var id, title, scheme string
+	var public bool
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Create a site in an empty or absent folder",
@@ -31,16 +32,17 @@ func (a *app) initCommand() *cobra.Command {
 				}
 				a.data = args[0]
 			}
-			return a.initSite(cmd.Context(), id, title, scheme)
+			return a.initSite(cmd.Context(), id, title, scheme, public)
 		},
 	}
 	c.Flags().StringVar(&id, "site", "", "identity of the site (default: random)")
 	c.Flags().StringVar(&title, "title", "", "name of the site for people")
+	c.Flags().BoolVar(&public, "public", false, "make fingerprints without a key of the site's own, as another implementation would")
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme: "+strings.Join(profile.Names(), ", "))
 	return c
 }
 
-func (a *app) initSite(ctx context.Context, id, title, scheme string) error {
+func (a *app) initSite(ctx context.Context, id, title, scheme string, public bool) error {
 	dir, err := a.dir()
 	if err != nil {
 		return err
@@ -51,7 +53,12 @@ func (a *app) initSite(ctx context.Context, id, title, scheme string) error {
 	if err := site.CheckName(id); err != nil {
 		return usage(err)
 	}
-	p, err := profile.New(profile.Options{Recipe: scheme})
+	var key []byte
+	if !public {
+		key = make([]byte, indexKeyBytes)
+		_, _ = rand.Read(key) // never fails
+	}
+	p, err := profile.New(profile.Options{Recipe: scheme, Key: key})
 	if err != nil {
 		return usage(err)
 	}
@@ -67,6 +74,11 @@ func (a *app) initSite(ctx context.Context, id, title, scheme string) error {
 	}
 	if err := os.WriteFile(filepath.Join(dir, configName), initialConfig(id, title, scheme), 0o600); err != nil {
 		return err
+	}
+	if key != nil {
+		if err := os.WriteFile(filepath.Join(dir, indexKeyName), key, 0o600); err != nil {
+			return err
+		}
 	}
 	if _, err := loadConfig(filepath.Join(dir, configName)); err != nil {
 		return errors.Join(err, os.RemoveAll(dir)) // such as an identity that configuration refuses

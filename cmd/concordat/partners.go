@@ -76,7 +76,11 @@ func (c *circle) profiler(f crypto.Federation, e crypto.FederationEpoch) (*profi
 	if p := c.profilers[name]; p != nil {
 		return p, nil
 	}
-	p, err := profile.New(profile.Options{Recipe: c.o.config.Scheme, Key: e.FingerprintKey(string(c.o.Scheme()))})
+	public, err := profile.New(profile.Options{Recipe: c.o.config.Scheme})
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.New(profile.Options{Recipe: c.o.config.Scheme, Key: e.FingerprintKey(string(public.Scheme()))})
 	if err == nil {
 		c.profilers[name] = p
 	}
