@@ -183,7 +183,7 @@ func (a *app) endStanding(ctx context.Context, o *opened, task concordat.TaskID,
 		return errors.Join(err, err2)
 	}
 	if a.json {
-		err2 = a.line(map[string]any{"task": task, "ended": len(left) == 0 && err == nil, "told": len(at) - len(left), "left": append([]concordat.SiteID{}, left...)})
+		err2 = a.line(map[string]any{"task": task, "told": len(at) - len(left), "left": append([]concordat.SiteID{}, left...)})
 	} else if err == nil {
 		a.say("check %s does not stay any more; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
 	}
