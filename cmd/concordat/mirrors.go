@@ -144,7 +144,8 @@ func (a *app) syncMirror(ctx context.Context, o *opened, who string, lib concord
 	return nil
 }
 
-// mirrorEpoch returns the epoch in which to fetch a partner's library, and the share of it that has fingerprints.
+// mirrorEpoch returns the epoch in which to fetch a partner's library: the one for which most of it has
+// fingerprints, and which share that is; of several the latest.
 func (c *circle) mirrorEpoch(ctx context.Context, partner concordat.Partner, lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
 	feds, err := c.shared(ctx, partner.Site())
 	if err != nil {
@@ -157,16 +158,24 @@ func (c *circle) mirrorEpoch(ctx context.Context, partner concordat.Partner, lib
 	if err != nil {
 		return f, e, 0, err
 	}
-	only := &concordat.Catalogue{Libraries: slices.DeleteFunc(slices.Clone(cat.Libraries), func(l concordat.OpenLibrary) bool { return l.ID != lib })}
-	if f, e, err = latest(feds, only, time.Now()); err != nil {
-		return f, e, 0, err
-	}
-	for _, l := range only.Libraries {
+	share := map[concordat.Epoch]float64{}
+	for _, l := range cat.Libraries {
 		for _, r := range l.Ready {
-			if r.Epoch == (concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}) {
-				ready = r.Ready
+			if l.ID == lib {
+				share[r.Epoch] = r.Ready
 			}
 		}
+	}
+	for _, one := range feds {
+		for _, x := range slices.Backward(one.Epochs) {
+			r := share[concordat.Epoch{Federation: concordat.FederationID(one.Name), Number: x.Number}]
+			if x.Serves(time.Now()) && (r > ready || e.Number == 0) {
+				f, e, ready = one, x, r
+			}
+		}
+	}
+	if e.Number == 0 {
+		return f, e, 0, fmt.Errorf("%s: federations in common have no key of today: %w", partner.Site(), crypto.ErrNoKey)
 	}
 	return f, e, ready, nil
 }
@@ -260,17 +269,12 @@ func (a *app) dropMirrors(ctx context.Context, o *opened, who string, lib concor
 	if p, err := o.partner(ctx, who); err == nil {
 		partner = p.Site
 	}
-	all, err := o.Mirrors(ctx)
-	if err != nil {
-		return err
-	}
 	n := 0
-	err = o.dropUnless(ctx, partner, lib, func(store.Mirror) bool { n++; return false })
-	if err != nil {
+	if err := o.dropUnless(ctx, partner, lib, func(store.Mirror) bool { n++; return false }); err != nil {
 		return err
 	}
 	if n == 0 {
-		return usagef("no mirror of %s/%s among %d; see concordat mirror list", who, lib, len(all))
+		return usagef("no mirror of %s/%s; see concordat mirror list", who, lib)
 	}
 	if a.json {
 		return a.line(map[string]any{"site": partner, "library": lib, "dropped": n})

@@ -105,18 +105,23 @@ func enrol(t *testing.T, north, south *served) {
 	north.command(exitDone, "federation", "create", "health")
 	north.command(exitDone, "federation", "invite", "health", south.id)
 	south.command(exitDone, "federation", "join", "health", "north")
-	north.fill(south)
+	north.fill(south, 1)
 }
 
-// fill waits until all of the library has fingerprints for the partner.
-func (s *served) fill(partner *served) {
+// fill waits until all of the library has fingerprints of so many epochs for the partner.
+func (s *served) fill(partner *served, epochs int) {
 	s.t.Helper()
 	s.until("fingerprints", func() bool {
 		if err := s.o.CatchUp(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
 		r, _ := partner.json("peer", "libraries", "north")["ready"].([]any)
-		return len(r) == 1 && r[0].(map[string]any)["ready"] == 1.0
+		for _, e := range r {
+			if e.(map[string]any)["ready"] != 1.0 {
+				return false
+			}
+		}
+		return len(r) == epochs
 	})
 }
 
@@ -162,6 +167,7 @@ func TestPartnerCommands(t *testing.T) {
 	testReveal(t, north, south, task)
 	testMirror(t, north, south, bell)
 	testAlert(t, north, south, task)
+	testRotated(t, north, south, bell)
 	testClosed(t, north, south, bell)
 }
 
@@ -323,6 +329,42 @@ func testAlert(t *testing.T, north, south *served, task string) {
 		t.Errorf("%d questions stand at the partner after the end", n)
 	}
 	south.command(exitUsage, "alert", "end", task)
+}
+
+// testRotated: after a rotation the mirror of the new key takes the place of the old one, and one whose key period
+// has ended is not used.
+func testRotated(t *testing.T, north, south *served, bell string) {
+	north.command(exitDone, "federation", "rotate", "health", "--overlap", "24h")
+	south.command(exitDone, "federation", "join", "health", "north")
+	a := &app{data: south.dir, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	c, err := a.circle(t.Context(), south.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := south.o.Mirrors(t.Context())
+	if err != nil || len(old) != 1 || old[0].Epoch.Number != 1 {
+		t.Fatalf("mirrors %+v, %v", old, err)
+	}
+	if _, why, err := c.mirrorKey(old[0], time.Now()); err != nil || why != "" {
+		t.Errorf("within the overlap: %q, %v", why, err)
+	}
+	if _, why, err := c.mirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "its key period has ended") {
+		t.Errorf("after the overlap: %q, %v", why, err)
+	}
+	north.fill(south, 2)
+	if got := south.json("mirror", "sync", "north/theses"); got["epoch"] != "health/2" || got["complete"] != true {
+		t.Errorf("synced after the rotation: %v", got)
+	}
+	now, err := south.o.Mirrors(t.Context())
+	if err != nil || len(now) != 1 || now[0].Epoch.Number != 2 {
+		t.Errorf("mirrors %+v, %v", now, err)
+	}
+	if _, err := os.Stat(mirrorFolder(south.dir, old[0].Epoch)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of the earlier epoch: %v", err)
+	}
+	if rep := south.json("check", bell); len(rep["evidence"].([]any)) != 1 {
+		t.Errorf("check with the new mirror: %v", rep)
+	}
 }
 
 // testClosed: a library that its owner closes is not used from the notice on, and deleted with the next sync.
