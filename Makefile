@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test lint bench long clean FORCE
+.PHONY: build demo test lint bench eval long clean FORCE
 
 build: $(BIN)
 
@@ -30,6 +30,10 @@ bench: build
 	$(BIN) bench index
 	$(BIN) bench query
 	$(BIN) bench check -n 1000000
+
+# eval: every figure of doc/evaluation*.md, quality and speed; see deploy/eval.sh.
+eval: build
+	sh deploy/eval.sh
 
 lint:
 	sh deploy/lint.sh

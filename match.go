@@ -27,9 +27,13 @@ type Query struct {
 	Libraries    []LibraryID // empty: all the asker may see
 	Exclude      []Ref       // documents that are never matched: the submission itself, its drafts
 	Fingerprints []Fingerprint
-	MaxDistance  int   // bits, inclusive; complete up to the probe's bound
-	Probe        Probe // how far to look
-	Limit        int   // most matches for one fingerprint, nearest first; 0: no limit
+	MaxDistance  int // bits, inclusive; complete up to the probe's bound
+	// MaxHashes, if above 0, takes the place of MaxDistance: the most 4-bit groups that differ, which
+	// in a scheme with b = 4 are hashes. There the bits in which two differing hashes differ are
+	// chance, so that the number of hashes tells more than that of bits.
+	MaxHashes int
+	Probe     Probe // how far to look
+	Limit     int   // most matches for one fingerprint, nearest first; 0: no limit
 }
 
 // Match is one known sentence near one asked fingerprint.
@@ -40,6 +44,7 @@ type Match struct {
 	Ordinal  int    // index of the sentence among the source's indexed sentences
 	Span     Span   // of the sentence in the source's text
 	Distance int    // bits
+	Hashes   int    // 4-bit groups that differ, 0 to 25: see Query.MaxHashes
 	// Documents is the number of documents of this index, whatever their library, that hold the
 	// matched fingerprint exactly: large for common wording.
 	Documents int

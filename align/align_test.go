@@ -224,8 +224,8 @@ func lcs(a, b []token) int {
 func TestMyersIsLongest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
-		a, _, _ := tokens(words(r, r.IntN(60), 2+r.IntN(20)))
-		b, _, _ := tokens(words(r, r.IntN(60), 2+r.IntN(20)))
+		a, _ := tokens(words(r, r.IntN(60), 2+r.IntN(20)))
+		b, _ := tokens(words(r, r.IntN(60), 2+r.IntN(20)))
 		n, li, lj := 0, int32(-1), int32(-1)
 		myers(a, b, func(i, j int32) {
 			if i <= li || j <= lj || a[i].hash != b[j].hash {

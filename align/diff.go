@@ -11,8 +11,8 @@ const mostEdits = 256
 // that occur once on each side; stretches more than mostEdits words apart are left unpaired, so the
 // cost is linear.
 func Diff(a, b string) []concordat.SpanPair {
-	wa, _, _ := tokens(a)
-	wb, _, _ := tokens(b)
+	wa, _ := tokens(a)
+	wb, _ := tokens(b)
 	var out []concordat.SpanPair
 	for _, r := range diff(wa, wb) {
 		out = append(out, concordat.SpanPair{

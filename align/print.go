@@ -28,7 +28,7 @@ const mostPrintCells = 1 << 24
 // bits a hash can tell, in order of a. a and b are in order of their texts. Spans are those of whole
 // sentences, Similarity is estimated, Words is nil; [LiteralPrints] tells where exact edges can be had.
 func PairPrints(a, b []Print, o Options) []Passage {
-	o = o.forPrints()
+	o = o.forPrints(overlapping(a, b))
 	p := newPrintPairing(a, b, &o)
 	var out []Passage
 	for _, f := range p.reworded() {
@@ -39,7 +39,7 @@ func PairPrints(a, b []Print, o Options) []Passage {
 
 // LiteralPrints is [Literal] for fingerprints.
 func LiteralPrints(a, b []Print, o Options) []Passage {
-	o = o.forPrints()
+	o = o.forPrints(overlapping(a, b))
 	return newPrintPairing(a, b, &o).literal()
 }
 
@@ -57,6 +57,20 @@ func newPrintPairing(a, b []Print, o *Options) *pairing {
 	p.cells = comparePrints(a, b, o)
 	support(p.cells, o)
 	return p
+}
+
+// overlapping reports whether the features of the sentences overlap each other: words and their characters, or runs of
+// characters. English has a word without stop words for seven or eight of its letters, Chinese three features for as many.
+func overlapping(a, b []Print) bool {
+	const most = 0.2 // features for each letter
+	features, letters := 0, 0
+	for _, side := range [][]Print{a, b} {
+		for _, p := range side {
+			features += p.Features
+			letters += p.Chars
+		}
+	}
+	return float64(features) > most*float64(letters)
 }
 
 func printUnits(ps []Print) []unit {
@@ -150,14 +164,17 @@ func columnsOf(a, b []Print) func(i int) []int32 {
 }
 
 // forPrints fills in the defaults for fingerprints, whose similarities scatter much more: a seed must
-// be surer, and neighbours count only where they are clearly alike.
-func (o Options) forPrints() Options {
+// be surer, more so where unrelated sentences share overlapping features, and neighbours count only where they are clearly alike.
+func (o Options) forPrints(overlapping bool) Options {
 	def := func(v *float64, d float64) {
 		if *v == 0 {
 			*v = d
 		}
 	}
 	def(&o.Floor, 0.2)
+	if overlapping {
+		def(&o.Seed, 0.62)
+	}
 	def(&o.Seed, 0.55)
 	def(&o.SupportOffset, 0.2)
 	def(&o.Evidence, 10)

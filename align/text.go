@@ -1,7 +1,9 @@
 package align
 
 import (
+	"math/bits"
 	"slices"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -51,11 +53,54 @@ const (
 // words.
 func Prepare(text string) *Text {
 	t := &Text{source: text}
-	words, sentences, folded := tokens(text)
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	words, sentences, folded := s.tokens(text)
 	t.words = words
 	t.units = cut(words, sentences)
-	t.weigh(folded)
+	t.weigh(s, folded)
 	return t
+}
+
+// scratch is the memory of one preparation, for the next.
+type scratch struct {
+	text  segment.Text
+	norms [][2]int32
+	ids   table // folded word -> provisional id of its stem
+	stems table
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// table maps hashes to numbers. Hashes are of xxhash, whose low bits are as good as any.
+type table struct {
+	keys []uint64
+	vals []int32 // 0: no key
+}
+
+// reset empties t and makes room for some keys.
+func (t *table) reset(keys int) {
+	size := 1 << bits.Len(uint(2*keys))
+	if len(t.keys) < size || len(t.keys) > 16*size {
+		t.keys, t.vals = make([]uint64, size), make([]int32, size)
+	} else {
+		clear(t.vals)
+	}
+}
+
+// slot returns the place of a key's value, 0 there if the key is new, which it then is not any more. The value must be set.
+// It must not be called for more keys than reset made room for.
+func (t *table) slot(key uint64) *int32 {
+	mask := uint64(len(t.keys) - 1)
+	for i := key & mask; ; i = (i + 1) & mask {
+		if t.vals[i] == 0 {
+			t.keys[i] = key
+			return &t.vals[i]
+		}
+		if t.keys[i] == key {
+			return &t.vals[i]
+		}
+	}
 }
 
 // cut makes units of sentences.
@@ -105,9 +150,9 @@ func divide(units []unit, words []token, s sentence) []unit {
 }
 
 // weigh fills in terms, spread and entries.
-func (t *Text) weigh(folded func(int) []byte) {
-	ids := make(map[uint64]int32, 64+len(t.words)/4) // folded word -> provisional id of its stem
-	stems := make(map[uint64]int32, 64+len(t.words)/4)
+func (t *Text) weigh(s *scratch, folded func(int) []byte) {
+	s.ids.reset(len(t.words))
+	s.stems.reset(len(t.words))
 	of := make([]int32, len(t.words))
 	var hashes []uint64
 	for i := range t.words {
@@ -115,17 +160,17 @@ func (t *Text) weigh(folded func(int) []byte) {
 		if t.words[i].flags&gramWord != 0 {
 			h = xxhash.Sum64(folded(i))
 		}
-		id, ok := ids[h]
-		if !ok {
-			s := xxhash.Sum64(segment.Stem(folded(i)))
-			if id, ok = stems[s]; !ok {
-				id = int32(len(hashes))
-				hashes = append(hashes, s)
-				stems[s] = id
+		id := s.ids.slot(h)
+		if *id == 0 {
+			stem := xxhash.Sum64(segment.Stem(folded(i)))
+			known := s.stems.slot(stem)
+			if *known == 0 {
+				hashes = append(hashes, stem)
+				*known = int32(len(hashes))
 			}
-			ids[h] = id
+			*id = *known
 		}
-		of[i] = id
+		of[i] = *id - 1
 	}
 	t.rank(hashes, of)
 	t.spread = make([]int32, len(t.terms))

@@ -35,15 +35,17 @@ const (
 // sentence is words [first, last) of one sentence.
 type sentence struct{ first, last int32 }
 
-// tokens cuts text into words and sentences. folded returns the folded letters of a word. A text that
+// tokens cuts text into words and sentences. folded returns the folded letters of a word, until s
+// is used again. A text that
 // [segment.Split] refuses has none.
-func tokens(text string) (words []token, sentences []sentence, folded func(i int) []byte) {
-	t, err := segment.Split(text)
-	if err != nil {
+func (s *scratch) tokens(text string) (words []token, sentences []sentence, folded func(i int) []byte) {
+	t := &s.text
+	if t.Split(text) != nil {
 		return nil, nil, nil
 	}
+	defer func() { t.Source = "" }() // of which words and Norm are no part
 	words = make([]token, 0, len(t.Words))
-	norms := make([][2]int32, 0, len(t.Words))
+	norms := s.norms[:0]
 	language := t.Language()
 	first := int32(0)
 	end := func() {
@@ -69,7 +71,13 @@ func tokens(text string) (words []token, sentences []sentence, folded func(i int
 		}
 		end()
 	}
+	s.norms = norms
 	return words, sentences, func(i int) []byte { return t.Norm[norms[i][0]:norms[i][1]] }
+}
+
+func tokens(text string) (words []token, sentences []sentence) {
+	words, sentences, _ = new(scratch).tokens(text)
+	return words, sentences
 }
 
 // stopped reports whether the text between two words has a full stop or the like before white space.

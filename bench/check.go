@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"concordat"
@@ -18,15 +20,41 @@ import (
 	"concordat/store"
 )
 
+// CheckOptions say what is checked against what. Zero values mean the defaults.
+type CheckOptions struct {
+	Sentences   int // least of the library; default 100,000, or what Documents makes
+	Documents   int // least of the library
+	PerDocument int // sentences of a document of the library, of 21 words on average; default 200
+	Submission  int // sentences of the submission, at least 42; default 200
+	Rounds      int // submissions; default 5
+	Seed        uint64
+	Channel     site.Channel // by what sources are nominated
+}
+
+func (o CheckOptions) filled() CheckOptions {
+	o.PerDocument, o.Submission, o.Rounds = cmp.Or(o.PerDocument, perDocument), cmp.Or(o.Submission, perDocument), cmp.Or(o.Rounds, 5)
+	if o.Sentences == 0 && o.Documents == 0 {
+		o.Sentences = 100_000
+	}
+	o.Documents = max(o.Documents, (o.Sentences+o.PerDocument-1)/o.PerDocument)
+	return o
+}
+
 // CheckResult is the cost of checking one submission, start-up apart.
 type CheckResult struct {
-	Sentences   int     `json:"sentences"` // of the library
-	Asked       int     `json:"asked"`     // of the submission
-	CPU         float64 `json:"cpu_ms"`    // processor time of the whole check
+	Documents   int     `json:"documents"` // of the library
+	Sentences   int     `json:"sentences"`
+	Words       int     `json:"words"` // of the submission
+	Asked       int     `json:"asked"` // sentences of the submission
+	Candidates  int     `json:"candidates"`
+	CPU         float64 `json:"cpu_ms"` // processor time of the whole check, the report apart
 	Fingerprint float64 `json:"fingerprint_cpu_ms"`
 	Match       float64 `json:"match_cpu_ms"`
 	Search      float64 `json:"search_cpu_ms"` // nomination by words
-	Align       float64 `json:"align_cpu_ms"`  // candidates compared word by word, findings kept
+	Verify      float64 `json:"verify_cpu_ms"` // candidates read and looked at
+	Align       float64 `json:"align_cpu_ms"`  // candidates compared word by word
+	Keep        float64 `json:"keep_cpu_ms"`   // findings kept
+	Report      float64 `json:"report_cpu_ms"` // the report built from them
 	Sources     int     `json:"sources"`       // in the report
 	Planted     int     `json:"planted"`       // documents the submission reuses
 	Found       int     `json:"found"`         // of which the report names
@@ -38,16 +66,16 @@ type CheckResult struct {
 // planted is how many documents a submission reuses, with two sentences each.
 const planted = 20
 
-// Check makes a site of at least n sentences of made-up text below dir and checks a submission of
-// about 200 sentences, a fifth of them reused and every second of those edited, several times, its
-// sources nominated by the given channel.
-func Check(ctx context.Context, dir string, n, rounds int, seed uint64, channel site.Channel, each func(CheckResult) error) (err error) {
+// Check makes a site of made-up text below dir and checks submissions, each with two sentences of each of
+// 20 documents, half of them edited.
+func Check(ctx context.Context, dir string, o CheckOptions, each func(CheckResult) error) (err error) {
+	o = o.filled()
 	d := filepath.Join(dir, "check")
 	if err := os.MkdirAll(d, 0o700); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(d)) }()
-	rate, err := fill(ctx, d, n, seed)
+	rate, err := fill(ctx, d, o)
 	if err != nil {
 		return err
 	}
@@ -61,13 +89,14 @@ func Check(ctx context.Context, dir string, n, rounds int, seed uint64, channel 
 		return err
 	}
 	started := milli(cpu() - start)
-	text := newWriter(seed)
-	for round := range rounds {
-		r, err := checkOne(ctx, s, channel, text.submission(round, shard.Stats().Documents))
+	text := newWriter(o.Seed)
+	for round := range o.Rounds {
+		r, err := checkOne(ctx, s, o.Channel, text.submission(round, o))
 		if err != nil {
 			return err
 		}
-		r.Sentences, r.Start, r.Rate, r.Peak = shard.Stats().Sentences, started, rate, peak()
+		stats := shard.Stats()
+		r.Documents, r.Sentences, r.Start, r.Rate, r.Peak = stats.Documents, stats.Sentences, started, rate, peak()
 		if err := each(r); err != nil {
 			return err
 		}
@@ -99,19 +128,19 @@ func warm(ctx context.Context, s *site.Site, shard *index.Shard) error {
 	return err
 }
 
-// fill ingests made-up documents until there are n sentences and returns the rate.
-func fill(ctx context.Context, dir string, n int, seed uint64) (float64, error) {
+// fill ingests made-up documents and returns the sentences a second.
+func fill(ctx context.Context, dir string, o CheckOptions) (float64, error) {
 	s, shard, db, err := openSite(ctx, dir)
 	if err != nil {
 		return 0, err
 	}
 	start, sentences := cpu(), 0
-	text := newWriter(seed)
+	text := newWriter(o.Seed)
 	err = db.CreateLibrary(ctx, store.Library{ID: "bench"})
 	if err == nil {
 		err = s.Ingest(ctx, "bench", func(yield func(site.Incoming, error) bool) {
-			for i := 0; i*perDocument < n; i++ {
-				if !yield(site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Join(text.document(i), " ")}, nil) {
+			for i := range o.Documents {
+				if !yield(site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Join(text.document(i, o.PerDocument), " ")}, nil) {
 					return
 				}
 			}
@@ -129,33 +158,33 @@ func fill(ctx context.Context, dir string, n int, seed uint64) (float64, error) 
 
 // checkOne checks one submission and splits its processor time by stage.
 func checkOne(ctx context.Context, s *site.Site, channel site.Channel, text string) (CheckResult, error) {
-	var r CheckResult
+	r := CheckResult{Words: len(strings.Fields(text)), Planted: planted}
 	begun := cpu()
 	last := begun
+	stages := map[string]*float64{"fingerprint": &r.Fingerprint, "match": &r.Match, "search": &r.Search, "verify": &r.Verify, "align": &r.Align}
+	var mu sync.Mutex // progress may be told concurrently
 	f, err := s.Check(ctx, site.Submission{ID: "submission", Text: text}, site.CheckOptions{Channel: channel, Progress: func(p site.Progress) {
-		if p.Done != p.Total {
-			return
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case p.Stage == "match" && p.Done == 0:
+			r.Asked = p.Total
+		case p.Stage == "verify" && p.Done == 0:
+			r.Candidates = p.Total
 		}
-		now := cpu()
-		switch p.Stage {
-		case "fingerprint":
-			r.Fingerprint = milli(now - last)
-		case "match":
-			r.Match, r.Asked = milli(now-last), p.Total
-		case "search":
-			r.Search = milli(now - last)
-		}
-		if p.Stage != "align" {
+		if p.Done == p.Total {
+			now := cpu()
+			*stages[p.Stage] += milli(now - last)
 			last = now
 		}
 	}})
 	if err != nil {
 		return r, err
 	}
-	end := cpu()
-	r.Align, r.CPU = milli(end-last), milli(end-begun)
+	r.Keep, r.CPU = milli(cpu()-last), milli(cpu()-begun)
+	last = cpu()
 	rep := report.Build(f, report.Rules{})
-	r.Sources, r.Planted = len(rep.Sources), planted
+	r.Report, r.Sources = milli(cpu()-last), len(rep.Sources)
 	want := map[string]bool{}
 	for _, id := range strings.Fields(text[strings.LastIndex(text, "\n")+1:]) {
 		want[id] = true
@@ -191,11 +220,11 @@ func newWriter(seed uint64) *writer {
 	return w
 }
 
-// document returns the sentences of document i, each of 14 to 28 words.
-func (w *writer) document(i int) []string {
+// document returns the n sentences of document i, each of 14 to 28 words.
+func (w *writer) document(i, n int) []string {
 	rng := rand.New(rand.NewPCG(w.seed, uint64(i)+1))
 	zipf := rand.NewZipf(rng, 1.1, 8, uint64(len(w.words)-1))
-	out := make([]string, perDocument)
+	out := make([]string, n)
 	for j := range out {
 		var b strings.Builder
 		b.WriteString("In")
@@ -211,14 +240,14 @@ func (w *writer) document(i int) []string {
 
 // submission returns a text of own sentences with two neighbouring sentences of each of some
 // documents, every second pair with a tenth of its words changed. The last line names the documents.
-func (w *writer) submission(round, documents int) string {
+func (w *writer) submission(round int, o CheckOptions) string {
 	rng := rand.New(rand.NewPCG(w.seed, uint64(round)<<32))
-	own := w.document(1_000_000_000 + round)[:perDocument-2*planted]
+	own := w.document(1_000_000_000+round, max(o.Submission-2*planted, 2))
 	var names []string
 	for i := range planted {
-		from := rng.IntN(documents)
-		at := rng.IntN(perDocument - 1)
-		pair := strings.Join(w.document(from)[at:at+2], " ")
+		from := rng.IntN(o.Documents)
+		at := rng.IntN(max(o.PerDocument-1, 1))
+		pair := strings.Join(w.document(from, o.PerDocument)[at:min(at+2, o.PerDocument)], " ")
 		if i%2 == 1 {
 			words := strings.Fields(pair)
 			for range len(words) / 10 {

@@ -1,6 +1,8 @@
 #!/bin/sh
-# run.sh BIN: one site from the bundled texts, one submission checked. Everything it makes is in
-# demo/site, which it removes first. Its last line is "report: <absolute path>.html".
+# run.sh BIN: four sites as four processes on this machine, joined to a federation by the commands that
+# administrators use; one submission is checked at the first, whose sources lie at three of them, while the
+# fourth refuses. Everything it makes is in demo/site, which it removes first. Its last line is
+# "report: <absolute path>.html".
 set -eu
 if [ $# -ne 1 ] || [ ! -x "$1" ]; then
 	echo "usage: demo/run.sh BIN, where BIN is the concordat program (make build makes bin/concordat)" >&2
@@ -8,17 +10,81 @@ if [ $# -ne 1 ] || [ ! -x "$1" ]; then
 fi
 bin=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 here=$(cd "$(dirname "$0")" && pwd)
-site=${DEMO_SITE:-$here/site}
+base=${DEMO_SITE:-$here/site}
+port=${DEMO_PORT:-28420} # and the three after it
+submission=$here/submission/shared-evidence-commons.docx
 
-rm -rf "$site"
 unset CONCORDAT_DATA
-"$bin" --data "$site" init --site demo --title "Demonstration"
-echo "taking in the bundled library (the first run of a user also prepares the PDF reader, some seconds)"
-for library in laws calls commons; do
-	"$bin" --data "$site" library create "$library" >/dev/null
-	"$bin" --data "$site" add --library "$library" "$here/library/$library"
+rm -rf "$base"
+mkdir -p "$base"
+serving=
+trap '[ -z "$serving" ] || kill $serving 2>/dev/null; wait' EXIT
+trap 'exit 130' INT TERM
+
+at() { # at SITE COMMAND...: runs a command at a site
+	site=$1
+	shift
+	"$bin" --data "$base/$site" "$@"
+}
+field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" | head -n 1; } # of JSON on standard input
+
+# site NAME TITLE LIBRARY FOLDER: a site with one library, its keys and its card, being served
+site() {
+	at "$1" init --site "$1" --title "$2" >/dev/null
+	printf 'serve: {listen: "127.0.0.1:0"}\nfederation: {listen: "127.0.0.1:%s"}\n' "$port" >>"$base/$1/concordat.yaml"
+	at "$1" site key init >/dev/null
+	at "$1" site card --name "$2" --contact "integrity@$1.example" --url "https://127.0.0.1:$port" >/dev/null
+	port=$((port + 1))
+	at "$1" library create "$3" >/dev/null
+	at "$1" add --quiet --library "$3" "$here/library/$4"
+	at "$1" serve >"$base/$1.log" 2>&1 &
+	process=$!
+	serving="$serving $process"
+	until at "$1" status >/dev/null 2>&1; do
+		kill -0 "$process" 2>/dev/null || { cat "$base/$1.log" >&2; exit 1; }
+		sleep 0.2
+	done
+}
+
+echo "four sites take in the bundled texts (the first run of a user also prepares the PDF reader, some seconds)"
+site university "Demonstration University" commons commons
+site funder "Demonstration Funder" calls calls
+site library "Demonstration Law Library" laws laws
+site archive "Demonstration Archive" proposals calls
+
+# enrol SITE: the site invites the university; both administrators compare six words and confirm
+university=$(at university --json site card | field site)
+enrol() {
+	invitation=$(at "$1" --json peer invite --library "$2" --level overlap --purpose "$3" | field invitation)
+	words=$(at university --json peer redeem --name "$1" "$invitation" | field words)
+	echo "$1 and university compare: $words"
+	at university peer confirm "$1" --words "$words" >/dev/null
+	at "$1" peer confirm "$university" --words "$words" >/dev/null
+	# These texts are public, so one matching sentence is enough to tell of a document; the default is two.
+	at "$1" library share "$2" --with "$university" --k-match 1 >/dev/null
+}
+echo
+enrol funder calls thesis
+enrol library laws thesis
+enrol archive proposals investigation # and for nothing else: it will refuse
+
+at university federation create demonstration >/dev/null
+at university federation invite demonstration funder library archive >/dev/null
+for member in funder library archive; do
+	at "$member" federation join demonstration "$university" >/dev/null
+	# Its fingerprints under the key of the federation are made by the serving process.
+	until at "$member" status | grep -q 'epoch demonstration/1: [a-z]* \([0-9]*\) of \1$'; do sleep 0.2; done
 done
+
 echo
-echo "checking $here/submission/shared-evidence-commons.docx"
+echo "checking $submission"
 echo
-"$bin" --data "$site" check "$here/submission/shared-evidence-commons.docx" --out "$site/report.html"
+at university check "$submission" --partner all --purpose thesis --out "$base/report.html"
+task=$(at university --json report list | field id)
+at university report export "$task" --out "$base/report.json" >/dev/null
+echo
+at university report verify "$base/report.json"
+echo
+echo "what the funder showed the university:"
+at funder peer exposure "$university"
+echo "report: $base/report.html"

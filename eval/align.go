@@ -61,7 +61,7 @@ func Align(ctx context.Context, pairsFile, srcDir, suspDir, outDir string, chann
 	if err := os.MkdirAll(outDir, 0o755); err != nil {
 		return err
 	}
-	return overPairs(ctx, pairs, srcDir, suspDir, func(p DocumentPair, susp, source *Side) error {
+	return overPairs(ctx, pairs, filesOf(srcDir), filesOf(suspDir), func(p DocumentPair, susp, source *Side) error {
 		passages, err := find(susp, source)
 		if err != nil {
 			return err
@@ -92,10 +92,31 @@ type Side struct {
 	runes  runeIndex
 }
 
+// texts gives the text of a document by name.
+type texts func(name string) (string, error)
+
+// filesOf gives the files of a folder.
+func filesOf(dir string) texts {
+	return func(name string) (string, error) {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		return string(b), err
+	}
+}
+
+// textsOf gives what is in a map.
+func textsOf(m map[string]string) texts {
+	return func(name string) (string, error) {
+		if text, ok := m[name]; ok {
+			return text, nil
+		}
+		return "", fmt.Errorf("%s: %w", name, concordat.ErrNotFound)
+	}
+}
+
 // overPairs calls do for each pair, on all cores, with the sides loaded; each document is read and
 // prepared once and forgotten after its last pair.
-func overPairs(ctx context.Context, pairs []DocumentPair, srcDir, suspDir string, do func(DocumentPair, *Side, *Side) error) error {
-	srcs, susps := newShelf(srcDir), newShelf(suspDir)
+func overPairs(ctx context.Context, pairs []DocumentPair, sources, suspicious texts, do func(DocumentPair, *Side, *Side) error) error {
+	srcs, susps := newShelf(sources), newShelf(suspicious)
 	for _, p := range pairs {
 		srcs.expect(p.Source)
 		susps.expect(p.Susp)
@@ -135,10 +156,14 @@ func onePair(p DocumentPair, srcs, susps *shelf, do func(DocumentPair, *Side, *S
 
 // finder returns what aligns a pair over a channel.
 func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error), error) {
+	return finderWith(channel, AsPAN(align.Options{}))
+}
+
+func finderWith(channel Channel, o align.Options) (func(susp, source *Side) ([]align.Passage, error), error) {
 	switch channel {
 	case ChannelText:
 		return func(susp, source *Side) ([]align.Passage, error) {
-			return align.Pair(susp.Text, source.Text, AsPAN(align.Options{})), nil
+			return align.Pair(susp.Text, source.Text, o), nil
 		}, nil
 	case ChannelFingerprints:
 		sketcher, err := minhash.New(4, sketchKey)
@@ -146,11 +171,11 @@ func finder(channel Channel) (func(susp, source *Side) ([]align.Passage, error),
 			return nil, err
 		}
 		return func(susp, source *Side) ([]align.Passage, error) {
-			return overPrints(sketcher, susp, source, AsPAN(align.Options{}))
+			return overPrints(sketcher, susp, source, o)
 		}, nil
 	case ChannelSketches:
 		return func(susp, source *Side) ([]align.Passage, error) {
-			return overSketches(susp.Text, source.Text, AsPAN(align.Options{}))
+			return overSketches(susp.Text, source.Text, o)
 		}, nil
 	}
 	return nil, fmt.Errorf("channel %q: %w", channel, concordat.ErrInvalid)
@@ -200,10 +225,19 @@ func prints(sketcher concordat.Sketcher, text string) ([]align.Print, error) {
 		slices.Sort(features)
 		out = append(out, align.Print{
 			Span:  concordat.Span(b.Span),
-			Chars: b.Chars, Features: len(slices.Compact(features)), Fingerprint: f,
+			Chars: letters(t, b), Features: len(slices.Compact(features)), Fingerprint: f,
 		})
 	}
 	return out, nil
+}
+
+// letters returns the letters of a block, one Han character counting as three.
+func letters(t *segment.Text, b segment.Block) int {
+	n := 0
+	for i := b.First; i < b.Last; i++ {
+		n += t.Words[i].Letters()
+	}
+	return n
 }
 
 // edges replaces the passages that are probably literal by the exact ones that the order of their
@@ -250,17 +284,17 @@ func annotated(p DocumentPair, susp, source *Side, passages []align.Passage) []A
 	return out
 }
 
-// shelf holds the prepared documents of a folder while pairs still need them.
+// shelf holds prepared documents while pairs still need them.
 type shelf struct {
-	dir string
-	mu  sync.Mutex
+	read texts
+	mu   sync.Mutex
 	// left is how many pairs still need a document; books are those read. Guarded by mu.
 	left  map[string]int
 	books map[string]func() (*Side, error)
 }
 
-func newShelf(dir string) *shelf {
-	return &shelf{dir: dir, left: map[string]int{}, books: map[string]func() (*Side, error){}}
+func newShelf(read texts) *shelf {
+	return &shelf{read: read, left: map[string]int{}, books: map[string]func() (*Side, error){}}
 }
 
 func (s *shelf) expect(name string) { s.left[name]++ }
@@ -269,7 +303,7 @@ func (s *shelf) take(name string) (*Side, error) {
 	s.mu.Lock()
 	book := s.books[name]
 	if book == nil {
-		book = sync.OnceValues(func() (*Side, error) { return readSide(filepath.Join(s.dir, name)) })
+		book = sync.OnceValues(func() (*Side, error) { return s.prepare(name) })
 		s.books[name] = book
 	}
 	if s.left[name]--; s.left[name] == 0 {
@@ -279,12 +313,11 @@ func (s *shelf) take(name string) (*Side, error) {
 	return book()
 }
 
-func readSide(path string) (*Side, error) {
-	b, err := os.ReadFile(path)
+func (s *shelf) prepare(name string) (*Side, error) {
+	text, err := s.read(name)
 	if err != nil {
 		return nil, err
 	}
-	text := string(b)
 	return &Side{text, align.Prepare(text), newRuneIndex(text)}, nil
 }
 

@@ -75,7 +75,7 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	if err != nil {
 		return nil, err
 	}
-	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Probe: probe, Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}}
+	q := b.query(p, probe, d.ID)
 	for _, s := range p.Indexed {
 		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
 	}
@@ -85,7 +85,7 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	}
 	seen := map[concordat.DocumentID]map[int]bool{}
 	for _, m := range a.Matches {
-		if m.Distance > p.Indexed[m.Sentence].Gate {
+		if b.Profiler.Nearness(p.Indexed[m.Sentence], m) <= 0 {
 			continue
 		}
 		if seen[m.Source.Document] == nil {
@@ -105,10 +105,15 @@ func (b *Bench) Fingerprints(ctx context.Context, d Doc, probe concordat.Probe) 
 	return out, nil
 }
 
+// Check checks a document against the others of the library.
+func (b *Bench) Check(ctx context.Context, d Doc) (*report.Findings, error) {
+	return b.Site.Check(ctx, site.Submission{ID: concordat.DocumentID(d.ID), Text: d.Text},
+		site.CheckOptions{Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}})
+}
+
 // Report checks a document against the others of the library and returns its report.
 func (b *Bench) Report(ctx context.Context, d Doc) (*report.Report, error) {
-	f, err := b.Site.Check(ctx, site.Submission{ID: concordat.DocumentID(d.ID), Text: d.Text},
-		site.CheckOptions{Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(d.ID)}}})
+	f, err := b.Check(ctx, d)
 	if err != nil {
 		return nil, err
 	}

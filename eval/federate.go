@@ -272,8 +272,8 @@ func (f *fedRun) byEvidence(ctx context.Context, w *way, d Doc) (map[string]bool
 		return nil, err
 	}
 	out := map[string]bool{}
-	for _, x := range report.Build(found, report.Rules{CommonAbove: -1}).Sources {
-		if x.Characters >= f.o.Letters {
+	for _, x := range report.Build(found, report.Rules{}).Sources {
+		if x.Excluded == "" && x.Characters >= f.o.Letters {
 			out[x.Title] = true
 		}
 	}

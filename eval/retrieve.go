@@ -47,7 +47,7 @@ func Retrieve(ctx context.Context, srcDir, suspDir, outDir string, channel site.
 	if err != nil {
 		return err
 	}
-	return overPairs(ctx, pairs, srcDir, suspDir, func(p DocumentPair, susp, source *Side) error {
+	return overPairs(ctx, pairs, filesOf(srcDir), filesOf(suspDir), func(p DocumentPair, susp, source *Side) error {
 		passages, err := find(susp, source)
 		if err != nil || len(passages) == 0 {
 			return err

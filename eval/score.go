@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 )
 
@@ -29,7 +30,7 @@ type Result struct {
 // Score compares the detections below detectionsDir with the cases below truthDir; both hold PAN's
 // XML files themselves or one level below. A detection belongs to the group in which the truth has
 // a file for its pair of documents; one without counts in the whole only.
-func Score(truthDir, detectionsDir string) (Result, error) {
+func Score(truthDir, detectionsDir string, o ScoreOptions) (Result, error) {
 	truth, err := readFolder(truthDir, truthFeature)
 	if err != nil {
 		return Result{}, fmt.Errorf("truth: %w", err)
@@ -38,7 +39,54 @@ func Score(truthDir, detectionsDir string) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("detections: %w", err)
 	}
+	if found.all, err = o.counted(found.all); err != nil {
+		return Result{}, err
+	}
 	return score(truth, found.all), nil
+}
+
+// ScoreOptions say which detections count. The zero value counts all.
+type ScoreOptions struct {
+	// Ignore is a file of pairs of documents, lines "susp source", whose detections do not count: PAN 2013 has real
+	// reuse of which another part of the corpus holds the annotation.
+	Ignore string
+	// Pairs is a file of the pairs that were judged. Detections in others do not count: nobody says whether they are right.
+	Pairs string
+}
+
+// counted returns the detections that count.
+func (o ScoreOptions) counted(found []Annotation) ([]Annotation, error) {
+	for _, file := range []struct {
+		path string
+		keep bool
+	}{{o.Ignore, false}, {o.Pairs, true}} {
+		if file.path == "" {
+			continue
+		}
+		listed, err := pairsOf(file.path)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(a Annotation) bool { return listed[DocumentPair{a.Susp, a.Source}] != file.keep })
+	}
+	return found, nil
+}
+
+func pairsOf(path string) (map[DocumentPair]bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	pairs, err := ReadPairs(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	out := make(map[DocumentPair]bool, len(pairs))
+	for _, p := range pairs {
+		out[p] = true
+	}
+	return out, nil
 }
 
 func score(truth *annotations, detections []Annotation) Result {

@@ -69,7 +69,7 @@ func TestScoreFolders(t *testing.T) {
 	write(t, truth+"/01-no/susp-2-source-1.xml", doc("susp-2.txt", `<feature name="about" title="x" />`))
 	write(t, found+"/susp-1-source-1.xml", doc("susp-1.txt", feature("detected-plagiarism")))
 	write(t, found+"/susp-2-source-1.xml", doc("susp-2.txt", feature("detected-plagiarism")))
-	r, err := Score(truth, found)
+	r, err := Score(truth, found, ScoreOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,11 +83,15 @@ var benchProbes = []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne}
 // BenchmarkLookup measures the derived table alone, one goroutine.
 func BenchmarkLookup(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
-		for _, p := range benchProbes {
-			b.Run(fmt.Sprintf("%s/%dk", p, n/1000), func(b *testing.B) {
+		for _, by := range []struct {
+			name   string
+			probe  concordat.Probe
+			hashes int
+		}{{"exact", concordat.ProbeExact, 0}, {"one", concordat.ProbeOne, 0}, {"one by hashes", concordat.ProbeOne, 14}} {
+			b.Run(fmt.Sprintf("%s/%dk", by.name, n/1000), func(b *testing.B) {
 				l := benchTable(n)
 				qs := nearQueries(l, 4096)
-				k := &lookup{probe: p, most: 27, cap: defaultBandCap}
+				k := &lookup{probe: by.probe, most: 27, hashes: by.hashes, cap: defaultBandCap}
 				b.ReportAllocs()
 				i, hits, start := 0, 0, cpuTime()
 				for b.Loop() {

@@ -197,4 +197,23 @@ func TestDocuments(t *testing.T) {
 	if i != len(ps) {
 		t.Errorf("%d documents, want %d", i, len(ps))
 	}
+	lib := ps[len(ps)-1].Document.Library
+	var want, got []concordat.DocumentID
+	for _, p := range ps {
+		if p.Document.Library == lib {
+			want = append(want, p.Document.ID)
+		}
+	}
+	for d, err := range s.LibraryDocuments(t.Context(), lib) {
+		if err != nil || d.Library != lib {
+			t.Fatalf("document of library %s: %v", d.Library, err)
+		}
+		got = append(got, d.ID)
+	}
+	if !slices.Equal(got, want) || len(got) == 0 {
+		t.Errorf("library %s has %q, want %q", lib, got, want)
+	}
+	for range s.LibraryDocuments(t.Context(), "none") {
+		t.Error("a library that is not there has a document")
+	}
 }

@@ -30,6 +30,7 @@ const bandSpans = 16 + 4*15 + 1
 type lookup struct {
 	probe  concordat.Probe
 	most   int // bits
+	hashes int // above 0: instead of most, the most hashes that differ
 	cap    uint32
 	out    []found
 	capped int
@@ -173,6 +174,10 @@ func (k *lookup) nearSpans(b *band, v uint32, spans []span) int {
 // scan reads the spans of band i and reports the entries within k.most bits that no earlier band
 // has reported.
 func (k *lookup) scan(l *level, i int, f concordat.Fingerprint, number int) {
+	if k.hashes > 0 {
+		k.scanHashes(l, i, f, number)
+		return
+	}
 	b := &l.bands[i]
 	sig, ext := rest(f, i)
 	for _, s := range k.spans[i][:k.used[i]] {
@@ -191,11 +196,49 @@ func (k *lookup) scan(l *level, i int, f concordat.Fingerprint, number int) {
 	}
 }
 
+// scanHashes is scan by the number of differing hashes. rest keeps them whole: band ends are ends of hashes.
+func (k *lookup) scanHashes(l *level, i int, f concordat.Fingerprint, number int) {
+	b := &l.bands[i]
+	sig, ext := rest(f, i)
+	for _, s := range k.spans[i][:k.used[i]] {
+		most := k.hashes
+		if s.bits > 0 {
+			most--
+		}
+		k.candidates += int(s.hi - s.lo)
+		recs := b.recs[recBytes*int(s.lo) : recBytes*int(s.hi)]
+		for p := s.lo; len(recs) >= recBytes; p, recs = p+1, recs[recBytes:] {
+			x := binary.LittleEndian.Uint64(recs) ^ sig
+			x |= x >> 2
+			x |= x >> 1
+			d := bits.OnesCount64(x & 0x1111111111111111)
+			if d > most {
+				continue
+			}
+			y := binary.LittleEndian.Uint16(recs[8:]) ^ ext
+			y |= y >> 2
+			y |= y >> 1
+			if d+bits.OnesCount16(y&0x1111) <= most {
+				k.verify(l, i, b.id(p), f, number)
+			}
+		}
+	}
+}
+
+// within reports whether something that differs in so many bits and hashes is near enough. hashes above 0
+// take the place of bits.
+func within(distance, differing, most, hashes int) bool {
+	if hashes > 0 {
+		return differing <= hashes
+	}
+	return distance <= most
+}
+
 // verify reports the entry unless it is too far or an earlier band than i reaches it.
 func (k *lookup) verify(l *level, i int, entry uint32, f concordat.Fingerprint, number int) {
 	g := l.entries[entry]
 	d := f.Distance(g)
-	if d > k.most {
+	if !within(d, f.NibbleDistance(g), k.most, k.hashes) {
 		return
 	}
 	for j := range i {
@@ -210,7 +253,7 @@ func (k *lookup) verify(l *level, i int, entry uint32, f concordat.Fingerprint, 
 // 1 ns each, cheaper than a table for some thousands.
 func (k *lookup) all(fps []concordat.Fingerprint, f concordat.Fingerprint) {
 	for i, g := range fps {
-		if d := f.Distance(g); d <= k.most && reaches(k.probe, f, g) {
+		if d := f.Distance(g); within(d, f.NibbleDistance(g), k.most, k.hashes) && reaches(k.probe, f, g) {
 			k.out = append(k.out, found{g, -1, uint32(i), d})
 		}
 	}

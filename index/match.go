@@ -27,6 +27,7 @@ func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answe
 	k := lookups.Get().(*lookup)
 	defer lookups.Put(k)
 	k.probe, k.most, k.cap, k.capped = q.Probe, q.MaxDistance, uint32(s.opt.BandCap), 0
+	k.hashes = q.MaxHashes
 	for i, f := range q.Fingerprints {
 		if i%64 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -59,8 +60,8 @@ func (s *Shard) checkQuery(q *concordat.Query) error {
 	if q.Scheme != s.opt.Scheme {
 		return fmt.Errorf("query has scheme %s, the shard %s: %w", q.Scheme, s.opt.Scheme, concordat.ErrScheme)
 	}
-	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.Limit < 0 {
-		return fmt.Errorf("query with distance %d, limit %d: %w", q.MaxDistance, q.Limit, concordat.ErrInvalid)
+	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.MaxHashes < 0 || q.MaxHashes > concordat.Nibbles || q.Limit < 0 {
+		return fmt.Errorf("query with distance %d, %d hashes, limit %d: %w", q.MaxDistance, q.MaxHashes, q.Limit, concordat.ErrInvalid)
 	}
 	if q.Probe != concordat.ProbeExact && q.Probe != concordat.ProbeOne {
 		return fmt.Errorf("query with probe %d: %w", q.Probe, concordat.ErrInvalid)
@@ -85,6 +86,7 @@ type matcher struct {
 	excluded  map[*document]struct{} // never matched
 	matches   []concordat.Match
 	same      []candidate // of one distance; reused
+	asked     int         // the fingerprint whose entries are added
 }
 
 // candidate is a sentence to be reported.
@@ -92,6 +94,7 @@ type candidate struct {
 	doc       *document
 	ordinal   uint32
 	documents int
+	hashes    int
 }
 
 // filter prepares the query's libraries and exclusions against the matcher's view.
@@ -149,6 +152,7 @@ func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 		})
 	}
 	first := len(m.matches)
+	m.asked = i
 	for len(fs) > 0 && (m.query.Limit == 0 || len(m.matches)-first < m.query.Limit) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -197,8 +201,9 @@ func (m *matcher) gather(fs []found) {
 			}
 		}
 	}
+	hashes := m.query.Fingerprints[m.asked].NibbleDistance(fs[0].fp)
 	for j := start; j < len(m.same); j++ {
-		m.same[j].documents = documents
+		m.same[j].documents, m.same[j].hashes = documents, hashes
 	}
 }
 
@@ -223,6 +228,7 @@ func (m *matcher) emit(i, first, distance int) error {
 			Ordinal:   int(c.ordinal),
 			Span:      sp,
 			Distance:  distance,
+			Hashes:    c.hashes,
 			Documents: c.documents,
 		})
 	}

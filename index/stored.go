@@ -69,6 +69,7 @@ type storedHit struct {
 	number   uint32
 	ordinal  int
 	distance int
+	hashes   int
 	fp       concordat.Fingerprint
 	spans    []byte
 	position int // of the sentence in its block
@@ -199,14 +200,14 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 	var kept []byte
 	for i, g := range m.fps {
 		d := f.Distance(g)
-		if d > m.query.MaxDistance || !reaches(m.query.Probe, f, g) {
+		if !within(d, f.NibbleDistance(g), m.query.MaxDistance, m.query.MaxHashes) || !reaches(m.query.Probe, f, g) {
 			continue
 		}
 		if kept == nil {
 			kept = slices.Clone(m.spans)
 		}
 		// The ordinal within the document follows once its length is known.
-		hits = append(hits, storedHit{number: number, ordinal: ordinal, distance: d, fp: g, spans: kept, position: i})
+		hits = append(hits, storedHit{number: number, ordinal: ordinal, distance: d, hashes: f.NibbleDistance(g), fp: g, spans: kept, position: i})
 	}
 	return hits, nil
 }
@@ -238,7 +239,7 @@ func (m *storedMatcher) add(out []concordat.Match, i int, hits []storedHit) ([]c
 		}
 		ms = append(ms, concordat.Match{
 			Sentence: i, Source: source, Title: d.title, Ordinal: h.ordinal*blockSize(d.sentences) + h.position,
-			Span: sp, Distance: h.distance, Documents: len(holders[h.fp]),
+			Span: sp, Distance: h.distance, Hashes: h.hashes, Documents: len(holders[h.fp]),
 		})
 	}
 	slices.SortFunc(ms, func(a, b concordat.Match) int {

@@ -62,30 +62,33 @@ func TestTable(t *testing.T) {
 			}
 			for _, p := range benchProbes {
 				for _, most := range []int{0, 9, 27, 100} {
-					checkLookup(t, l, q, p, most)
+					checkLookup(t, l, q, p, most, 0)
+				}
+				for _, hashes := range []int{1, 8, 14, 25} {
+					checkLookup(t, l, q, p, 100, hashes)
 				}
 			}
 		}
 	}
 }
 
-func checkLookup(t *testing.T, l *level, q concordat.Fingerprint, p concordat.Probe, most int) {
+func checkLookup(t *testing.T, l *level, q concordat.Fingerprint, p concordat.Probe, most, hashes int) {
 	t.Helper()
-	k := &lookup{probe: p, most: most, cap: 1 << 30}
+	k := &lookup{probe: p, most: most, hashes: hashes, cap: 1 << 30}
 	k.search(l, q, 0)
 	var got, want []string
 	for _, f := range k.out {
 		got = append(got, fmt.Sprint(f.entry, f.distance, f.fp))
 	}
 	for e, f := range l.entries {
-		if d := q.Distance(f); d <= most && reaches(p, q, f) {
+		if d := q.Distance(f); d <= most && (hashes == 0 || q.NibbleDistance(f) <= hashes) && reaches(p, q, f) {
 			want = append(want, fmt.Sprint(e, d, f))
 		}
 	}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Fatalf("probe %v, %d bits: %d entries, want %d", p, most, len(got), len(want))
+		t.Fatalf("probe %v, %d bits, %d hashes: %d entries, want %d", p, most, hashes, len(got), len(want))
 	}
 	if k.capped != 0 {
 		t.Errorf("%d look-ups capped without a cap", k.capped)

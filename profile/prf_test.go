@@ -22,7 +22,7 @@ func TestSipHash(t *testing.T) {
 	}
 }
 
-// TestKeyedVectors pins keyed schemes: if they move, every epoch's sets must be made anew. The key
+// TestKeyedVectors pins keyed fingerprints: if they move, every epoch's sets must be made anew. The key
 // is the bytes 00 to 1f.
 func TestKeyedVectors(t *testing.T) {
 	key := make([]byte, 32)
@@ -32,14 +32,14 @@ func TestKeyedVectors(t *testing.T) {
 	const english = "The committee found that merchants counted barrels of salt fish throughout the long winter."
 	const chinese = "委员会认定，商人在整个漫长的冬季清点了成桶的咸鱼，并且向城市的居民出售了它们。"
 	for _, c := range []struct {
-		recipe, scheme, english, chinese string
+		recipe, english, chinese string
 	}{
-		{Natural, "natural@6cb931477f5d69e3", "57bbc5868c6a2aa324716351e", "bb921ea6497a8b502d0a7242d"},
-		{NaturalSimhash, "natural-simhash@29a507ebf8efbc59", "258c5c5aa3c3ba7f96f7422c5", "f999663033a30c6cf8884bd69"},
+		{Natural, "57bbc5868c6a2aa324716351e", "bb921ea6497a8b502d0a7242d"},
+		{NaturalSimhash, "258c5c5aa3c3ba7f96f7422c5", "f999663033a30c6cf8884bd69"},
 	} {
 		p := must1(New(Options{Recipe: c.recipe, Key: key}))
-		if got := string(p.Scheme()); got != c.scheme {
-			t.Errorf("scheme %s, want %s", got, c.scheme)
+		if p.Scheme() == must1(New(Options{Recipe: c.recipe})).Scheme() {
+			t.Errorf("with and without a key the scheme is %s", p.Scheme())
 		}
 		for text, want := range map[string]string{english: c.english, chinese: c.chinese} {
 			got, err := p.ForIndex(concordat.Document{ID: "d", Text: text})

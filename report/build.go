@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -37,7 +38,7 @@ func Build(f *Findings, r Rules) *Report {
 		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
 		Templates: slices.Clone(f.Templates), Dated: f.Dated,
 		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
-		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements),
+		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements), Sites: maps.Clone(f.Sites),
 		Unplaced: b.unplaced,
 	}
 	slices.SortStableFunc(rep.Consulted, func(x, y concordat.Consulted) int {

@@ -50,9 +50,10 @@ type (
 		Unplaced   int              `json:"unplaced"`
 		Signatures []Signature      `json:"signatures"`
 
-		Partners    []PartnerSource       `json:"partners,omitempty"`
-		Disclosures []jsonDisclosure      `json:"disclosures,omitempty"`
-		Statements  []concordat.Statement `json:"statements,omitempty"`
+		Partners    []PartnerSource             `json:"partners,omitempty"`
+		Disclosures []jsonDisclosure            `json:"disclosures,omitempty"`
+		Statements  []concordat.Statement       `json:"statements,omitempty"`
+		Sites       map[concordat.SiteID]string `json:"sites,omitempty"`
 	}
 	jsonSubmission struct {
 		Library    concordat.LibraryID  `json:"library"`

@@ -187,6 +187,27 @@ func (r *Report) hidden() bool {
 	})
 }
 
+// shownIdentity is how much of an identity that no person can read is shown.
+const shownIdentity = 7
+
+// SiteName is the name of a site for people: that which a partner gives itself, with the beginning of its
+// identity, since two may take one name.
+func (r *Report) SiteName(id concordat.SiteID) string {
+	if n := r.Sites[id]; n != "" {
+		return n + " (" + string(id[:min(len(id), shownIdentity)]) + ")"
+	}
+	return string(id)
+}
+
+// Place says where a document is. A partner's document has a pseudonym, of which the beginning is shown.
+func (r *Report) Place(ref concordat.Ref) string {
+	doc := string(ref.Document)
+	if _, partner := r.Sites[ref.Site]; partner && len(doc) > 8 {
+		doc = doc[:8]
+	}
+	return r.SiteName(ref.Site) + "/" + string(ref.Library) + "/" + doc
+}
+
 // SourceWords says of a partner's source whom to turn to, and how much of it is known; "" for a
 // source of this site.
 func (r *Report) SourceWords(ref concordat.Ref) string {

@@ -57,6 +57,8 @@ type Findings struct {
 	Signatures []Signature `json:"signatures,omitempty"`
 	// Partners are the documents of partners that are sources of passages, in order of Ref.
 	Partners []PartnerSource `json:"partners,omitempty"`
+	// Sites are the names that partners give themselves in their cards, for people.
+	Sites map[concordat.SiteID]string `json:"sites,omitempty"`
 	// Disclosures are the requests to open passages of partners, in the order in which they were made.
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
 	// Statements are the signed words of partners, in the bytes they signed.
@@ -210,6 +212,7 @@ type Report struct {
 	Partners    []PartnerSource // of Findings
 	Disclosures []Disclosure
 	Statements  []concordat.Statement
+	Sites       map[concordat.SiteID]string // of Findings
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
 }

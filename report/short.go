@@ -81,6 +81,9 @@ func (b *builder) short() *ShortTexts {
 		if m.Piece < 0 || m.Piece >= len(of) {
 			continue
 		}
+		if m.Similarity = min(max(m.Similarity, 0), 1); m.Similarity != m.Similarity { // NaN
+			m.Similarity = 0
+		}
 		s := ShortSource{ShortMatch: m, Age: b.dates[m.Source]}
 		switch {
 		case b.sources.has(m.Source):

@@ -131,7 +131,7 @@ func (t textWriter) summary(r *Report, n int) {
 		if x.Excluded != "" {
 			note = t.notCounted(x.Excluded)
 		}
-		t.wrap(fmt.Sprintf("  %6s  ", Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, x.Ref, note))
+		t.wrap(fmt.Sprintf("  %6s  ", Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, r.Place(x.Ref), note))
 	}
 	if more := len(r.Sources) - n; more > 0 {
 		t.WriteString("          " + t.Say("and %s", t.Plural(more, "more source", "more sources")) + "\n")
@@ -151,7 +151,7 @@ func (t textWriter) summary(r *Report, n int) {
 	}
 	for _, c := range r.Consulted {
 		if !whole(c) {
-			t.wrap("  ! ", t.Say("%s: %s", string(c.Site)+"/"+string(c.Library), t.Consulted(c)))
+			t.wrap("  ! ", t.Say("%s: %s", r.SiteName(c.Site)+"/"+string(c.Library), t.Consulted(c)))
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 		if s.Excluded != "" && e.Excluded == "" {
 			note = t.notCounted(s.Excluded)
 		}
-		t.wrap("    <- ", t.Say("%s (%s): %s, %s%s", s.Title, s.Ref, t.Kind(s.Kind), t.Closeness(s.Similarity), note))
+		t.wrap("    <- ", t.Say("%s (%s): %s, %s%s", s.Title, r.Place(s.Ref), t.Kind(s.Kind), t.Closeness(s.Similarity), note))
 		t.wrap("       ", t.DateWords(s.Age))
 		if words := r.SourceWords(s.Ref); words != "" {
 			t.wrap("       ", words)

@@ -129,6 +129,25 @@ func TestPackedSize(t *testing.T) {
 	}
 }
 
+// TestPackedDense packs a run of neighbours of a table of 2^34 random prints, the size of the paper's
+// collection: the gaps of such a table are exponential, of mean 2^30, and its code and blocks are
+// those of its gaps, so that a part shows the size of the whole. The paper states about half.
+func TestPackedDense(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 34))
+	table := make([]uint64, 1_000_000)
+	at := uint64(1 << 61)
+	for i := range table {
+		at += uint64(rng.ExpFloat64() * (1 << 30))
+		table[i] = at
+	}
+	share := float64(len(pack(t, table))) / float64(8*len(table))
+	bound := screen.PackedBound(1 << 34)
+	t.Logf("2^34 prints: %.1f %% of raw, entropy %.1f %%", 100*share, 100*bound)
+	if share > bound+0.05 || share < bound {
+		t.Errorf("%.4f of raw, entropy %.4f", share, bound)
+	}
+}
+
 func TestPackedTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	stored := prints(rng, 5000, 64)

@@ -42,6 +42,13 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	}
 	most := int(min(mostPlanned, (o.Bytes/int64(max(1, o.Prints))-fixed)/each))
 	eachLevels(o.F, o.K, most, nil, func(levels []int) {
+		tables := 1
+		for _, r := range levels {
+			tables *= binomial(r, o.K)
+		}
+		if float64(tables)*costTable >= least {
+			return // entering them costs more than all of the best
+		}
 		d, err := NewDesign(o.F, o.K, levels...)
 		if err != nil {
 			return // more blocks than bits are left

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"concordat/screen"
 )
@@ -273,11 +274,18 @@ func BenchmarkNear(b *testing.B) {
 			}
 			var hits []screen.Hit
 			b.ReportAllocs()
+			var times []time.Duration
 			start := cpu()
 			for i := 0; b.Loop(); i++ {
+				began := time.Now()
 				hits = tables.Near(queries[i%len(queries)], hits[:0])
+				if len(times) < 1<<20 {
+					times = append(times, time.Since(began))
+				}
 			}
 			b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)/2]), "p50-ns")
 		})
 	}
 }

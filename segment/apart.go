@@ -9,7 +9,7 @@ import (
 
 // splitApart is Split for a text with runs of words written apart: the text with these joined is split,
 // and everything found gets its place in the original.
-func (t *Text) splitApart(text string, runs []spaced.Run) error {
+func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	var joined strings.Builder
 	var blocks []replaced
 	from := 0
@@ -20,7 +20,7 @@ func (t *Text) splitApart(text string, runs []spaced.Run) error {
 		from = r.End
 	}
 	joined.WriteString(text[from:])
-	if err := t.split(joined.String()); err != nil {
+	if err := t.split(joined.String(), chinese); err != nil {
 		return err
 	}
 	m := mapper{text: text, blocks: blocks}

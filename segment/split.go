@@ -42,22 +42,33 @@ func Split(text string) (*Text, error) {
 
 // Split does what the function Split does, reusing the memory of t, whose former content is lost.
 func (t *Text) Split(text string) error {
+	return t.splitAll(text, true)
+}
+
+// Skim is Split without the search for Chinese words, which is most of its cost on Chinese text: a run of Han characters
+// is one word without a hash and without stop words.
+func (t *Text) Skim(text string) error {
+	return t.splitAll(text, false)
+}
+
+func (t *Text) splitAll(text string, chinese bool) error {
 	if len(text) > MaxBytes {
 		return fmt.Errorf("text of %d bytes: at most %d can be split", len(text), MaxBytes)
 	}
 	if runs := spaced.Find(text); len(runs) > 0 {
-		return t.splitApart(text, runs)
+		return t.splitApart(text, runs, chinese)
 	}
-	return t.split(text)
+	return t.split(text, chinese)
 }
 
-func (t *Text) split(text string) error {
+// split cuts a text without words written apart, into Chinese words too if asked for.
+func (t *Text) split(text string, chinese bool) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
 	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
 	s := splitter{t: t, runes: runes(), stop: stopLists(), start: -1}
 	s.run()
-	if s.han {
+	if s.han && chinese {
 		return t.cutChinese()
 	}
 	return nil

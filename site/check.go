@@ -9,13 +9,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"concordat"
-	"concordat/align"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/segment"
@@ -67,7 +63,7 @@ type CheckOptions struct {
 
 // Progress tells how far a check is.
 type Progress struct {
-	Stage string `json:"stage"` // fingerprint, match, search, align, partner
+	Stage string `json:"stage"` // fingerprint, match, search, verify, align, partner
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
 	// Partner and State are of stage partner: how far the partner is. Done counts the partners that
@@ -264,7 +260,7 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)
 		}
-		prints, out.missing, out.capped = nominate(p.Questions(), a.Matches), a.Missing, a.Capped
+		prints, out.missing, out.capped = s.nominate(p.Questions(), a.Matches), a.Missing, a.Capped
 		progress(Progress{Stage: "match", Done: n, Total: n})
 	}
 	if n := len(p.Windows); n > 0 && o.Channel != ChannelFingerprints {
@@ -282,7 +278,7 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 }
 
 func (s *Site) query(p *concordat.Profile, o CheckOptions, libraries []store.Library) *concordat.Query {
-	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, Limit: matchLimit, Probe: concordat.ProbeOne}
+	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, MaxHashes: s.o.Profiler.MaxHashes(), Limit: matchLimit, Probe: concordat.ProbeOne}
 	if o.Exact {
 		q.Probe = concordat.ProbeExact
 	}
@@ -306,154 +302,6 @@ func checked(p *concordat.Profile) []concordat.Span {
 		out = append(out, sentence.Span)
 	}
 	return out
-}
-
-// candidate is a source document with the sentences by which it was nominated.
-type candidate struct {
-	ref   concordat.Ref
-	title string
-	hits  []hit
-	score float64
-	text  bool // its words nominate it: no sentence needs to hold up
-}
-
-// hit is a sentence of the submission near one of a source.
-type hit struct {
-	span      concordat.Span // of the submission
-	source    concordat.Span
-	documents int
-	distance  int // bits
-	ordinal   int // of the source's sentence
-}
-
-// commonDocuments is the number of documents from which a sentence counts little for nominating.
-const commonDocuments = 20
-
-// nominate returns the source documents within the gate of some sentence, best first: each
-// sentence adds what it is closer than its gate, less where many documents hold the wording.
-func nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidate {
-	by := map[concordat.Ref]*candidate{}
-	var out []*candidate
-	lastSentence := map[concordat.Ref]int{}
-	for _, m := range matches {
-		sentence := asked[m.Sentence]
-		if m.Distance > sentence.Gate {
-			continue
-		}
-		c := by[m.Source]
-		if c == nil {
-			c = &candidate{ref: m.Source, title: m.Title}
-			by[m.Source] = c
-			out = append(out, c)
-			lastSentence[m.Source] = -1
-		}
-		c.hits = append(c.hits, hit{sentence.Span, m.Span, m.Documents, m.Distance, m.Ordinal})
-		if lastSentence[m.Source] == m.Sentence {
-			continue // a farther match of the same sentence
-		}
-		lastSentence[m.Source] = m.Sentence
-		weight := 1.0
-		if m.Documents > commonDocuments {
-			weight = commonDocuments / float64(m.Documents)
-		}
-		c.score += weight * float64(sentence.Gate+1-m.Distance) / float64(sentence.Gate+1)
-	}
-	sortCandidates(out)
-	return out
-}
-
-// align compares the submission with the text of each candidate and returns all passages, those of
-// the best candidate first.
-func (s *Site) align(ctx context.Context, text string, candidates []*candidate, progress func(Progress)) ([]concordat.Passage, error) {
-	if len(candidates) == 0 {
-		return nil, nil
-	}
-	prepared := align.Prepare(text)
-	found := make([][]concordat.Passage, len(candidates))
-	var done atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(s.o.Workers)
-	for i, c := range candidates {
-		g.Go(func() error {
-			d, err := s.o.Index.Document(ctx, c.ref)
-			if errors.Is(err, concordat.ErrNotFound) {
-				return nil // deleted meanwhile
-			}
-			if err != nil {
-				return fmt.Errorf("source %s: %w", c.ref, err)
-			}
-			if !c.text {
-				if related, err := s.related(text, c, d.Text); err != nil || !related {
-					return err
-				}
-			}
-			found[i] = compare(prepared, c, d)
-			progress(Progress{Stage: "align", Done: int(done.Add(1)), Total: len(candidates)})
-			return ctx.Err()
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	return slices.Concat(found...), nil
-}
-
-// leastResemblance is the exact resemblance that one nominating sentence must have for its document
-// to be compared whole. A fingerprint within the gate means 0.4 and more; unrelated sentences that
-// come as close by chance, of which a large library has many, have less than 0.1.
-const leastResemblance = 0.25
-
-// related reports whether a sentence by which the candidate was nominated holds up word by word.
-// It costs a hundredth of comparing the documents.
-func (s *Site) related(text string, c *candidate, source string) (bool, error) {
-	for _, h := range c.hits {
-		if h.source.End > len(source) || h.source.Start < 0 || h.source.Start > h.source.End {
-			continue // the document was replaced meanwhile
-		}
-		r, err := s.o.Profiler.Resemblance(h.span.In(text), h.source.In(source))
-		if err != nil || r >= leastResemblance {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// compare aligns the submission with one source.
-func compare(submission *align.Text, c *candidate, d *concordat.Document) []concordat.Passage {
-	var out []concordat.Passage
-	points := report.NewCounter(d.Text)
-	for _, p := range align.Pair(submission, align.Prepare(d.Text), align.Options{}) {
-		before := max(0, p.B.Start-contextBytes)
-		for before < p.B.Start && !startsRune(d.Text, before) {
-			before++
-		}
-		after := min(len(d.Text), p.B.End+contextBytes)
-		for after > p.B.End && !startsRune(d.Text, after) {
-			after--
-		}
-		out = append(out, concordat.Passage{
-			Span: p.A, Source: c.ref, Title: cmp.Or(d.Title, c.title), SourceSpan: p.B, SourcePoints: points.Points(p.B),
-			Kind: p.Kind, Similarity: p.Similarity, Text: p.B.In(d.Text), Before: d.Text[before:p.B.Start], After: d.Text[p.B.End:after],
-			Words: p.Words, Documents: c.documents(p.A),
-		})
-	}
-	return out
-}
-
-func startsRune(text string, at int) bool {
-	return at >= len(text) || text[at]&0xC0 != 0x80
-}
-
-// documents returns the least number of documents that hold one of the matched sentences within
-// span: a passage is as common as its rarest sentence. 0: no sentence of it was matched as a whole.
-func (c *candidate) documents(span concordat.Span) int {
-	least := 0
-	for _, h := range c.hits {
-		if h.span.Overlaps(span) && (least == 0 || h.documents < least) {
-			least = h.documents
-		}
-	}
-	return least
 }
 
 // keep stores findings and results and ends the task.

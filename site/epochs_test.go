@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -308,19 +309,43 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
 	}
 	must(t, o.Ingest(t.Context(), "theses", docs(in...), func(site.Ingested) error { return nil }))
-	put := make(chan struct{}, 100)
-	counting := &countingIndex{Index: &signalIndex{o.set.Index, put}}
+	held, release := make(chan struct{}, 10), make(chan struct{})
+	counting := &countingIndex{Index: &gatedIndex{o.set.Index, held, release}}
 	o.set.Index = counting
-	done := make(chan error, 1)
-	go func() { done <- o.CatchUp(context.Background()) }()
-	<-put // the first batch is written
+	passed, used := make(chan error, 1), make(chan error, 1)
+	go func() { passed <- o.CatchUp(context.Background()) }()
+	<-held // within the first batch
 	next := o.newSet(t, concordat.Epoch{Federation: "health", Number: 2})
-	must(t, o.UseEpochs(t.Context(), next))
-	before := counting.put
-	must(t, <-done)
-	if counting.put != before || before == 450 {
-		t.Errorf("after %d documents, %d more were put", before, counting.put-before)
+	go func() { used <- o.UseEpochs(context.Background(), next) }()
+	for { // until the new set has taken the place of the old one
+		c, err := o.OpenTo(t.Context(), "north")
+		must(t, err)
+		if len(c.Libraries[0].Ready) == 1 && c.Libraries[0].Ready[0].Epoch == next.Epoch {
+			break
+		}
+		runtime.Gosched()
 	}
+	close(release)
+	must(t, <-used)
+	if counting.put != 200 {
+		t.Errorf("when UseEpochs returned %d documents were put, want the batch of 200", counting.put)
+	}
+	must(t, <-passed)
+	if counting.put != 200 {
+		t.Errorf("then %d more were put", counting.put-200)
+	}
+}
+
+// gatedIndex says when a Put has come, and lets it go on when it is released.
+type gatedIndex struct {
+	concordat.Index
+	held, release chan struct{}
+}
+
+func (g *gatedIndex) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	g.held <- struct{}{}
+	<-g.release
+	return g.Index.Put(ctx, ps...)
 }
 
 // A set that was closed and opened again answers as before, spans included.

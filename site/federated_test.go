@@ -58,7 +58,6 @@ type member struct {
 	*parts
 	id       concordat.SiteID
 	profiler *profile.Profiler
-	handles  []byte
 }
 
 // newMember makes a site whose own scheme is the federation's, so that its matches can be compared

@@ -36,6 +36,7 @@ type PartnerLibraries struct {
 	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
 	SketchKey []byte            // of the epoch: outlines and edges; nil: no second round by words
 	Libraries []concordat.LibraryID
+	Name      string         // of the partner, for people; may be empty
 	Level     concordat.Show // the most that is wanted; empty: metadata
 	// Deadline bounds all rounds with the partner together; 0: DefaultDeadline.
 	Deadline time.Duration
@@ -122,6 +123,7 @@ type forwarding struct {
 // told is what one partner, or one mirror, told.
 type told struct {
 	site       concordat.SiteID
+	name       string               // for people; may be empty
 	questions  []concordat.Sentence // of the submission, under the partner's scheme
 	matches    []concordat.Match    // Sentence indexes questions; within each sentence's gate
 	consulted  []concordat.Consulted

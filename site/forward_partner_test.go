@@ -26,7 +26,6 @@ type partner struct {
 	level     concordat.Show
 	outline   string
 	least     int // sentences of a document that must match; 0: 1
-	exposed   bool
 
 	refuse  *concordat.Refusal // of the whole ask
 	library map[concordat.LibraryID]*concordat.Refusal

@@ -29,6 +29,12 @@ func add(f *report.Findings, all []*told) {
 		f.Partners = append(f.Partners, t.sources...)
 		f.Statements = append(f.Statements, t.statements...)
 		f.Flags = append(f.Flags, t.flags...)
+		if t.name != "" {
+			if f.Sites == nil {
+				f.Sites = map[concordat.SiteID]string{}
+			}
+			f.Sites[t.site] = t.name
+		}
 		for _, c := range t.consulted {
 			if c.Shown.Exists && (c.Level == concordat.ShowExists || c.Level == concordat.ShowCounts) {
 				f.Flags = append(f.Flags, concordat.Flag{Code: "matches_not_shown", Count: c.Shown.Sentences,
@@ -91,8 +97,9 @@ func recount(own concordat.SiteID, f *report.Findings, local []*candidate, all [
 		}
 	}
 	for i := range f.Passages {
-		if c := by[f.Passages[i].Source]; c != nil {
-			f.Passages[i].Documents = c.documents(f.Passages[i].Span)
+		p := &f.Passages[i]
+		if c := by[p.Source]; c != nil {
+			p.Documents = cmp.Or(c.documents(p.Span), p.Documents)
 		}
 	}
 }

@@ -320,20 +320,12 @@ func (s *Site) edges(ctx context.Context, from concordat.SiteID, a *concordat.Ed
 	if len(near) == 0 {
 		return nil, unknown("no sentence of this document was told in this job")
 	}
-	e := &concordat.Edges{}
-	chars := 0
-	for _, sp := range a.Spans {
-		var words concordat.EdgeWords
-		for _, part := range clip(sp, near) {
-			o, err := text.Order(k.key, part)
-			if err != nil {
-				return nil, err
-			}
-			words.Spans, words.Words = append(words.Spans, o.Spans...), append(words.Words, o.Words...)
-			chars += part.Len()
-		}
-		line.Words += len(words.Words)
-		e.Passages = append(e.Passages, words)
+	e, chars, err := k.order(text, a.Spans, near)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range e.Passages {
+		line.Words += len(p.Words)
 	}
 	line.Characters = chars
 	if _, refusal, err := s.spend(ctx, k.characters(spendEdges, chars)); err != nil {
@@ -342,6 +334,26 @@ func (s *Site) edges(ctx context.Context, from concordat.SiteID, a *concordat.Ed
 		return nil, refusal
 	}
 	return e, s.show(ctx, k, store.FormEdges, 0, chars)
+}
+
+// order returns the order of the words of the parts of spans that lie near, and how many bytes of
+// text these are.
+func (k *known) order(text *align.Text, spans, near []concordat.Span) (*concordat.Edges, int, error) {
+	e := &concordat.Edges{}
+	chars := 0
+	for _, sp := range spans {
+		var words concordat.EdgeWords
+		for _, part := range clip(sp, near) {
+			o, err := text.Order(k.key, part)
+			if err != nil {
+				return nil, 0, err
+			}
+			words.Spans, words.Words = append(words.Spans, o.Spans...), append(words.Words, o.Words...)
+			chars += part.Len()
+		}
+		e.Passages = append(e.Passages, words)
+	}
+	return e, chars, nil
 }
 
 // checkSpans refuses spans that are out of order or range.

@@ -59,22 +59,34 @@ func (s *Site) ship(ctx context.Context, from concordat.SiteID, a *concordat.Shi
 	if err != nil {
 		return nil, err
 	}
-	changes, err := s.o.Store.EpochChanges(ctx, set.Epoch, a.Library, after, shipDocuments)
+	out := &concordat.Shipment{Scheme: set.Profiler.Scheme()}
+	shipped, last, err := s.shipPage(ctx, set, g, after, out)
 	if err != nil {
 		return nil, err
 	}
-	out := &concordat.Shipment{Scheme: set.Profiler.Scheme(), More: len(changes) == shipDocuments}
-	var shipped []store.Shipped
+	out.Cursor = set.cursor(from, a.Library, last)
+	return out, s.o.Store.AddShipped(ctx, from, set.Epoch, shipped)
+}
+
+// shipPage adds to out what changed after a number, and returns what of it goes into the mirror, and
+// the number of the last change that was looked at.
+func (s *Site) shipPage(ctx context.Context, set *epochSet, g *grant, after int64, out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
+	changes, err := s.o.Store.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
+	if err != nil {
+		return nil, 0, err
+	}
+	out.More = len(changes) == shipDocuments
+	last = after
 	sentences := 0
-	for i, c := range changes {
+	for _, c := range changes {
 		if sentences > 0 && sentences+c.Sentences > shipSentences {
 			out.More = true
-			changes = changes[:i]
 			break
 		}
+		last = c.Seq
 		d, hash, err := s.shipOne(ctx, set, g, c)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if d == nil {
 			continue
@@ -82,14 +94,10 @@ func (s *Site) ship(ctx context.Context, from concordat.SiteID, a *concordat.Shi
 		sentences += len(d.Sentences)
 		out.Documents = append(out.Documents, *d)
 		if !d.Removed {
-			shipped = append(shipped, store.Shipped{Handle: d.Handle, Library: a.Library, Document: c.ID, Hash: hash})
+			shipped = append(shipped, store.Shipped{Handle: d.Handle, Library: g.library.ID, Document: c.ID, Hash: hash})
 		}
 	}
-	if n := len(changes); n > 0 {
-		after = changes[n-1].Seq
-	}
-	out.Cursor = set.cursor(from, a.Library, after)
-	return out, s.o.Store.AddShipped(ctx, from, set.Epoch, shipped)
+	return shipped, last, nil
 }
 
 // shipOne returns a changed document as it is shipped, nil if it is not.

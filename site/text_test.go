@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -60,8 +61,8 @@ func TestNominate(t *testing.T) {
 		s.ingest(t, lib, site.Incoming{ID: "d", Text: text})
 	}
 	got, err := s.Nominate(t.Context(), site.Submission{ID: "sub", Text: text}, site.CheckOptions{Libraries: []concordat.LibraryID{"lib"}})
-	want := site.Candidate{Source: concordat.Ref{Site: "here", Library: "lib", Document: "d"}, Fingerprints: true, Text: true}
-	if err != nil || len(got) != 1 || got[0] != want {
+	want := site.Candidate{Source: concordat.Ref{Site: "here", Library: "lib", Document: "d"}, Fingerprints: true, Text: true, Spans: []concordat.Span{{End: len(text)}}}
+	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
 	got, err = s.Nominate(t.Context(), site.Submission{ID: "sub", Text: text}, site.CheckOptions{Exclude: []concordat.Ref{want.Source}})

@@ -380,7 +380,7 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request) {
 	t, err := w.visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.currentReport(r.Context(), v, t)
+		rep, err = w.currentReport(r.Context(), v, t, languageOf(r).report())
 	}
 	format := r.URL.Query().Get("format")
 	if err == nil && !slices.Contains([]string{"", "json", "csv", "html"}, format) {
@@ -399,7 +399,10 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request) {
 		err = html.Write(rw, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
-		err = report.WriteJSON(rw, rep)
+		if err := w.o.ReportJSON(rw, rep); err != nil {
+			w.problem(rw, err)
+			return
+		}
 	}
 	if err != nil {
 		w.o.Logger.Info("report", "task", t.ID, "error", err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"concordat/report"
 )
 
 // language is one in which the pages speak.
@@ -32,6 +34,14 @@ func languageOf(r *http.Request) language {
 		}
 	}
 	return english
+}
+
+// report returns the language as reports have it.
+func (l language) report() report.Language {
+	if l == chinese {
+		return report.Chinese
+	}
+	return report.English
 }
 
 func languageNamed(name string) language {

@@ -144,7 +144,7 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	if err == nil && hasReport(t) {
 		if p.Review, err = w.review(r.Context(), t.ID); err == nil {
-			p.Report, err = w.report(r.Context(), v, t, p.Review.Rules)
+			p.Report, err = w.report(r.Context(), v, t, p.Review.Rules, languageOf(r).report())
 		}
 	}
 	if err != nil {
@@ -168,17 +168,19 @@ func hasReport(t store.Task) bool {
 }
 
 // report builds the report of a task and notes who has read it.
-func (w *Web) report(ctx context.Context, v *visitor, t store.Task, rules report.Rules) (*report.Report, error) {
+func (w *Web) report(ctx context.Context, v *visitor, t store.Task, rules report.Rules, in report.Language) (*report.Report, error) {
 	f, err := w.o.Site.Findings(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
 	w.audit(ctx, v.Name, "report_read", map[string]any{"task": t.ID})
-	return report.Build(f, rules), nil
+	rep := report.Build(f, rules)
+	rep.Language = in
+	return rep, nil
 }
 
 // currentReport is the report by the rules in force.
-func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task) (*report.Report, error) {
+func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !hasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
@@ -186,14 +188,14 @@ func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task) (*rep
 	if err != nil {
 		return nil, err
 	}
-	return w.report(ctx, v, t, now.Rules)
+	return w.report(ctx, v, t, now.Rules, in)
 }
 
 func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.currentReport(r.Context(), v, t)
+		rep, err = w.currentReport(r.Context(), v, t, languageOf(r).report())
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -204,7 +206,11 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	case "json":
 		h.Set("Content-Type", "application/json")
 		h.Set("Content-Disposition", attachment(t, "json"))
-		err = report.WriteJSON(rw, rep)
+		if err := w.o.ReportJSON(rw, rep); err != nil {
+			h.Del("Content-Disposition")
+			w.fail(rw, r, v, err)
+			return
+		}
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", attachment(t, "csv"))

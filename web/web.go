@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -44,10 +45,13 @@ type Options struct {
 	Files     *store.Files
 	Rules     func() report.Rules // of new reports
 	Templates func() []string     // names of section templates
-	MaxUpload int64               // bytes of one file; 0: 256 MiB
-	Secure    bool                // people reach the site by https: cookies are bound to that
-	Logger    *slog.Logger        // nil: nothing is logged
-	Now       func() time.Time    // nil: time.Now
+	// ReportJSON writes a report in JSON, such as signed. Where it fails it has written nothing, or the
+	// reader is gone. nil: report.WriteJSON.
+	ReportJSON func(io.Writer, *report.Report) error
+	MaxUpload  int64            // bytes of one file; 0: 256 MiB
+	Secure     bool             // people reach the site by https: cookies are bound to that
+	Logger     *slog.Logger     // nil: nothing is logged
+	Now        func() time.Time // nil: time.Now
 }
 
 // Web makes the pages. It is safe for concurrent use.
@@ -79,6 +83,9 @@ func New(o Options) (*Web, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.ReportJSON == nil {
+		o.ReportJSON = report.WriteJSON
 	}
 	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}}
 	if err := w.parse(); err != nil {
@@ -119,9 +126,9 @@ func (w *Web) parse() error {
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
 			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
-			"kind":    report.KindWords,
-			"close":   report.Closeness,
-			"why":     report.ExclusionWords,
+			"kind":    l.report().Kind,
+			"close":   l.report().Closeness,
+			"why":     l.report().Exclusion,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}

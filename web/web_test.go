@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,9 +32,10 @@ const folios = "The reading room of the old library kept its shutters closed unt
 // desk is a site with its pages on a loopback server.
 type desk struct {
 	*httptest.Server
-	web   *web.Web
-	store *store.DB
-	queue *site.Queue
+	web        *web.Web
+	store      *store.DB
+	queue      *site.Queue
+	unsignable *atomic.Bool // reports in JSON cannot be made
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
@@ -78,12 +80,19 @@ func newDesk(t *testing.T, idle bool) *desk {
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, error) {
 			return site.CheckOptions{Libraries: j.Libraries}, nil
 		}})
+	unsignable := new(atomic.Bool)
 	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
+		ReportJSON: func(out io.Writer, rep *report.Report) error {
+			if unsignable.Load() {
+				return errors.New("no key")
+			}
+			return report.WriteJSON(out, rep)
+		},
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q}
+	d := &desk{httptest.NewServer(w), w, db, q, unsignable}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {
@@ -329,6 +338,9 @@ func TestCheck(t *testing.T) {
 	if page := p.get(id+"/report?format=json", http.StatusOK); !strings.Contains(page, `"document": "folios.txt"`) {
 		t.Error("the JSON does not name its source")
 	}
+	d.unsignable.Store(true)
+	p.get(id+"/report?format=json", http.StatusInternalServerError)
+	d.unsignable.Store(false)
 	p.get(id+"/report?format=csv", http.StatusOK)
 	p.get("/checks/"+string(ids["broken.bad"])+"/report", http.StatusNotFound)
 	if events := p.get(id+"/events", http.StatusOK); !strings.Contains(events, `"finally":true`) {

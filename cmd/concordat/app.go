@@ -32,9 +32,9 @@ type app struct {
 
 	mu sync.Mutex // guards stdout
 
-	signing sync.Once // finds what follows
+	signing sync.Mutex // guards what follows
 	sign    *signer
-	signErr error
+	signed  time.Time // when sign was found
 }
 
 // Names within the folder of a site.

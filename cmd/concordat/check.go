@@ -488,11 +488,7 @@ func (a *app) writeFile(path string, rep *report.Report, format string) error {
 func (a *app) writeReport(w io.Writer, rep *report.Report, format string) error {
 	switch format {
 	case "json":
-		b, err := a.reportJSON(rep)
-		if err == nil {
-			_, err = w.Write(b)
-		}
-		return err
+		return a.writeReportJSON(w, rep)
 	case "csv":
 		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
 	case "text":

@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -18,8 +21,8 @@ type demoReport struct {
 	Coverage float64
 	Evidence []struct {
 		Sources []struct {
-			Library, Document string
-			Here              concordat.Span
+			Site, Library, Document string
+			Here                    concordat.Span
 		}
 	}
 }
@@ -40,9 +43,10 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := filepath.Join(t.TempDir(), "site")
+	base := filepath.Join(t.TempDir(), "site")
+	data := filepath.Join(base, "university")
 	run := exec.Command("sh", "../../demo/run.sh", bin)
-	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "DEMO_SITE="+data)
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+freePorts(t))
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -70,6 +74,9 @@ func TestDemo(t *testing.T) {
 		switch share := rep.share(span, append(p.Also, p.Document)...); {
 		case span.Len() < leastFound:
 			t.Logf("%s: a passage of %d characters, covered to %.2f", p.Document, span.Len(), share)
+		case p.Kind != "verbatim" && !strings.HasPrefix(p.Document, "commons/"):
+			// Partners nominate by fingerprints alone, which a reworded sentence may escape.
+			t.Logf("%s: a %s passage at a partner is covered to %.2f", p.Document, p.Kind, share)
 		case share < 0.9:
 			t.Errorf("%s: a %s passage is covered to %.2f, want 0.9: %q", p.Document, p.Kind, share, p.Text)
 		}
@@ -84,6 +91,29 @@ func TestDemo(t *testing.T) {
 	if all == 0 || found > 0.1*float64(all) {
 		t.Errorf("%.0f of %d characters that were written for the submission are called reused, want at most a tenth", found, all)
 	}
+}
+
+// freePorts returns the first of four ports in a row on which nobody listens now.
+func freePorts(t *testing.T) string {
+	t.Helper()
+	for first := 21000 + os.Getpid()%20000; first < 60000; first += 4 {
+		free := true
+		for i := range 4 {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+i))
+			if err != nil {
+				free = false
+				continue
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if free {
+			return strconv.Itoa(first)
+		}
+	}
+	t.Fatal("no four free ports in a row")
+	return ""
 }
 
 // checkDemo returns the text of the submission and the report of the check in data.
@@ -123,7 +153,7 @@ func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 	held := make([]bool, span.Len())
 	for _, e := range r.Evidence {
 		for _, s := range e.Sources {
-			if len(documents) > 0 && !isOneOf(s.Library, s.Document, documents) {
+			if len(documents) > 0 && !isOneOf(s.Site, s.Library, s.Document, documents) {
 				continue
 			}
 			for i := max(span.Start, s.Here.Start); i < min(span.End, s.Here.End); i++ {
@@ -141,13 +171,13 @@ func (r *demoReport) share(span concordat.Span, documents ...string) float64 {
 }
 
 // isOneOf reports whether a document is one of those named as in truth.json: by path, rows of a
-// table after a #.
-func isOneOf(library, document string, names []string) bool {
+// table after a #. Partners show pseudonyms of their documents: of those the library counts.
+func isOneOf(site, library, document string, names []string) bool {
 	for _, name := range names {
 		if path, row, ok := strings.Cut(name, "#"); ok {
 			name = filepath.Dir(path) + "/" + row
 		}
-		if name == library+"/"+document {
+		if name == library+"/"+document || site != "university" && strings.HasPrefix(name, library+"/") {
 			return true
 		}
 	}

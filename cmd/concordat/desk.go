@@ -49,9 +49,10 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	var err error
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
-		Rules:     func() report.Rules { return defaultRules(o.config) },
-		Templates: func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
-		MaxUpload: o.config.Extract.MaxInput,
+		Rules:      func() report.Rules { return defaultRules(o.config) },
+		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
+		ReportJSON: a.writeReportJSON,
+		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err
 }

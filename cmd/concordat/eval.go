@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,10 +28,80 @@ func channelFlag(name string) (site.Channel, error) {
 }
 
 func (a *app) evalCommand() *cobra.Command {
-	c := &cobra.Command{Use: "eval", Short: "Measure detection on documents with known reuse, in PAN's formats", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "eval", Short: "Measure detection on documents with known reuse", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.evalAlign(), a.evalRetrieve(), a.evalScore(), a.evalFederate(), a.evalCalibrate())
+	c.AddCommand(a.evalAlign(), a.evalRetrieve(), a.evalScore(), a.evalFederate(), a.evalCalibrate(), a.evalRun())
 	return c
+}
+
+func (a *app) evalRun() *cobra.Command {
+	var o eval.Options
+	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations of doc/evaluation*.md on the corpora", Args: cobra.ArbitraryArgs,
+		Long: `Run measures the product on corpora with known reuse and prints each figure with the bounds it is held to.
+Without a name it runs all of:
+
+` + evaluationNames() + `
+The corpora lie in the folder that --corpora or CONCORDAT_CORPORA names; an evaluation whose corpus is not there
+is skipped. It exits with 1 if a figure misses its bounds.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Corpora = cmp.Or(o.Corpora, os.Getenv("CONCORDAT_CORPORA"))
+			for _, name := range args {
+				if !slices.ContainsFunc(eval.Evaluations(), func(e eval.Evaluation) bool { return e.Name == name }) {
+					return usagef("no evaluation %s: there are\n%s", name, evaluationNames())
+				}
+			}
+			missed := 0
+			for _, e := range eval.Evaluations() {
+				if len(args) > 0 && !slices.Contains(args, e.Name) {
+					continue
+				}
+				out, err := e.Measure(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				missed += out.Missed()
+				if err := a.printOutcome(e, out); err != nil {
+					return err
+				}
+			}
+			if missed > 0 {
+				return fmt.Errorf("%d figures miss their bounds", missed)
+			}
+			return nil
+		}}
+	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora; CONCORDAT_CORPORA if not given")
+	c.Flags().BoolVar(&o.Short, "short", false, "a sample of each, which takes seconds and has bounds of its own")
+	return c
+}
+
+func evaluationNames() string {
+	var b strings.Builder
+	for _, e := range eval.Evaluations() {
+		fmt.Fprintf(&b, "  %-22s %s\n", e.Name, e.About)
+	}
+	return b.String()
+}
+
+// printOutcome prints the figures as a table, or the outcome as one line of JSON.
+func (a *app) printOutcome(e eval.Evaluation, out eval.Outcome) error {
+	if a.json {
+		return a.line(out)
+	}
+	if out.Skipped != "" {
+		a.say("%s: skipped: %s\n", e.Name, out.Skipped)
+		return nil
+	}
+	a.say("%s: %s (%.1f s of CPU)", e.Name, e.About, out.CPU)
+	of := ""
+	for _, f := range out.Figures {
+		if f.Of != of {
+			of = f.Of
+			a.say("  %s", of)
+		}
+		a.say("    %-60s %s", f.Measure, f)
+	}
+	a.say("")
+	return nil
 }
 
 // folders are the flags for where documents and detections lie.
@@ -93,13 +167,13 @@ and writes an XML file for each pair with a detection, and candidates.tsv with e
 }
 
 func (a *app) evalScore() *cobra.Command {
-	var truth, detections string
+	var truth, detections, ignore, pairs string
 	c := &cobra.Command{Use: "score --truth DIR --detections DIR", Short: "Precision, recall, granularity and plagdet of detections", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if truth == "" || detections == "" {
 				return usagef("--truth and --detections must each name a folder")
 			}
-			r, err := eval.Score(truth, detections)
+			r, err := eval.Score(truth, detections, eval.ScoreOptions{Ignore: ignore, Pairs: pairs})
 			if err != nil {
 				return err
 			}
@@ -120,6 +194,8 @@ func (a *app) evalScore() *cobra.Command {
 		}}
 	c.Flags().StringVar(&truth, "truth", "", "folder of the annotations, or of folders of them")
 	c.Flags().StringVar(&detections, "detections", "", "folder of the detections")
+	c.Flags().StringVar(&ignore, "ignore", "", "file of pairs whose detections do not count: reuse that is annotated elsewhere")
+	c.Flags().StringVar(&pairs, "pairs", "", "file of pairs that were judged; detections in others do not count")
 	return c
 }
 

@@ -20,7 +20,11 @@ words around copies), overlap (words that both sides have), passage (text).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				x, err := o.Exposure(cmd.Context(), concordat.SiteID(args[0]), documents)
+				partner := concordat.SiteID(args[0])
+				if p, err := o.partner(cmd.Context(), args[0]); err == nil { // else one that is no partner any more
+					partner = p.Site
+				}
+				x, err := o.Exposure(cmd.Context(), partner, documents)
 				if err != nil {
 					return err
 				}

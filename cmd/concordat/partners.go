@@ -311,7 +311,16 @@ func (c *circle) partner(ctx context.Context, w wanted, cl *federation.Client, c
 		return nil, err
 	}
 	return &site.PartnerLibraries{Partner: cl, Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
-		Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level, Deadline: how.deadline, Purpose: how.purpose}, nil
+		Name: c.title(w.partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level, Deadline: how.deadline, Purpose: how.purpose}, nil
+}
+
+// title is the name that a partner gives itself.
+func (c *circle) title(p store.Partner) string {
+	card, err := c.roster.card(p)
+	if err != nil {
+		return p.Name
+	}
+	return card.Name
 }
 
 // latest returns the newest epoch for which the partner has fingerprints, of the federations in common; or

@@ -422,3 +422,49 @@ func (a *app) printSweep(s *sweeper, f *sweepFlags, title string) error {
 	}
 	return nil
 }
+
+func (a *app) screenThreeCommand() *cobra.Command {
+	var library string
+	var width, hashes, b int
+	c := &cobra.Command{
+		Use: "three --library L TEXT SOURCE SOURCE", Short: "Say what a document and two others have in common, two and three at a time", Args: cobra.ExactArgs(3),
+		Long: `Three estimates from b-bit sketches how much three documents of a library resemble each other, two at a
+time and all three: whether what a text shares with one source is what it shares with the other.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := minhash.NewDocument(b, hashes, nil)
+			if err != nil || width < 1 || b < 2 {
+				return usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, a width", b, hashes, width)
+			}
+			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+				var sketches [3][]uint64
+				for i, id := range args {
+					doc, err := o.shard.Document(cmd.Context(), concordat.Ref{Site: o.config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})
+					if errors.Is(err, concordat.ErrNotFound) {
+						return usagef("no document %q in library %q", id, library)
+					} else if err != nil {
+						return err
+					}
+					t, err := segment.Split(doc.Text)
+					if err != nil {
+						return err
+					}
+					if sketches[i] = d.Sketch(screen.Shingling{Width: width}.Append(t, nil)); sketches[i] == nil {
+						return usagef("document %q has no words", id)
+					}
+				}
+				t, err := d.ThreeWay(sketches[0], sketches[1], sketches[2])
+				if err != nil {
+					return err
+				}
+				return a.report(map[string]any{"type": "three", "bytes": d.Bytes(), "text_first": t.AB, "text_second": t.AC, "first_second": t.BC, "all": t.All, "all_deviation": t.Deviation},
+					"text and first source  %.3f\ntext and second source %.3f\nboth sources           %.3f\nall three              %.3f, standard error %.3f", t.AB, t.AC, t.BC, t.All, t.Deviation)
+			})
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&library, "library", "", "library of the documents")
+	fl.IntVar(&width, "width", 3, "words of a shingle")
+	fl.IntVar(&hashes, "hashes", 1600, "hashes of a sketch")
+	fl.IntVar(&b, "bits", 4, "bits of a hash that are kept")
+	return c
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -52,7 +53,7 @@ func (s *testSite) add(library string, rows [][2]string) {
 	s.run(0, "add", "--library", library, path)
 }
 
-// lines returns the JSON lines of an output, by type.
+// typedLines returns the JSON lines of an output, by type.
 func typedLines(t *testing.T, out string) map[string][]map[string]any {
 	t.Helper()
 	all := map[string][]map[string]any{}
@@ -324,5 +325,75 @@ func TestScreenOut(t *testing.T) {
 	}
 	for _, bad := range []string{"a.txt 2019", "a.txt\tyesterday"} {
 		s.run(exitUsage, "screen", "--library", "l", "--dates", write("bad.tsv", bad))
+	}
+}
+
+// cancelling cancels when something is written to it.
+type cancelling struct {
+	bytes.Buffer
+	cancel func()
+}
+
+func (c *cancelling) Write(b []byte) (int, error) {
+	c.cancel()
+	return c.Buffer.Write(b)
+}
+
+// TestScreenInterrupted: an interrupted screening ends with exit 1, keeps what it has, and goes on.
+func TestScreenInterrupted(t *testing.T) {
+	s := newTestSite(t)
+	s.run(0, "library", "create", "l")
+	s.add("l", stories(60, 7))
+	blocked := filepath.Join(s.dir, "blocked")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"screen", "--library", "l", "--json"}
+	s.run(exitFailed, append(args, "--out", blocked)...) // leaves its work, so that the next run says so
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := cancelling{cancel: cancel}
+	var out bytes.Buffer
+	if code := run(ctx, append(args, "--data", s.data), strings.NewReader(""), &out, &errs); code != exitFailed || !strings.Contains(errs.String(), "interrupted") || out.Len() > 0 {
+		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
+	}
+	got, _ := s.run(0, args...)
+	if n := typedLines(t, got)["summary"][0]["resumed"].(float64); n != 60 {
+		t.Errorf("%v documents of the earlier run", n)
+	}
+	if _, err := os.Stat(filepath.Join(s.data, "screen")); !os.IsNotExist(err) {
+		t.Errorf("work is left: %v", err)
+	}
+}
+
+// TestScreenOddInput: documents of nothing, of one word, of one sentence, of a million letters, and of
+// one letter a million times.
+func TestScreenOddInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("megabytes of text")
+	}
+	s := newTestSite(t)
+	s.run(0, "library", "create", "l")
+	long := strings.Builder{}
+	for _, r := range stories(600, 3) {
+		long.WriteString(r[1] + " ")
+	}
+	if long.Len() < 1<<20 {
+		long.WriteString(long.String())
+	}
+	s.add("l", [][2]string{{"blank", "..."}, {"blank too", "!"}, {"word", "river"}, {"one", "The river carried heavy logs from the northern forests down to the harbour."},
+		{"long", long.String()}, {"long copy", strings.ToLower(long.String())}, {"letters", strings.Repeat("a", 1<<20)}, {"words", strings.Repeat("a ", 1<<19)}})
+	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
+		out, _ := s.run(0, "screen", "--library", "l", "--method", method, "--json")
+		for _, p := range typedLines(t, out)["pair"] {
+			switch pair := fmt.Sprint(p["a"], " ", p["b"]); pair {
+			case "long long copy", "blank blank too":
+			case "letters words": // the same letters
+			default:
+				t.Errorf("%s: %s at %v", method, pair, p["resemblance"])
+			}
+		}
+		if n := len(typedLines(t, out)["pair"]); n < 2 {
+			t.Errorf("%s: %d pairs", method, n)
+		}
 	}
 }

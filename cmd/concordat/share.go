@@ -44,6 +44,22 @@ type shareFlags struct {
 	edges, ship, standing, excludeAuthors           bool
 }
 
+// partnerSite returns the identity of a partner by its name or identity in any form. A site that is no
+// partner is taken by its identity: nothing reaches it until it is one.
+func (o *opened) partnerSite(ctx context.Context, text string) (site concordat.SiteID, known bool, err error) {
+	p, err := o.partner(ctx, text)
+	var exit *exitError
+	switch {
+	case err == nil && p.State == store.PartnerRevoked:
+		return p.Site, true, usagef("%s is revoked: see concordat peer show %s", text, text)
+	case err == nil:
+		return p.Site, true, nil
+	case errors.As(err, &exit): // no such partner
+		return concordat.SiteID(text), false, nil
+	}
+	return "", false, err
+}
+
 func (a *app) shareCommand() *cobra.Command {
 	var f shareFlags
 	c := &cobra.Command{
@@ -68,7 +84,14 @@ about 43 % of the content words behind a fingerprint or a word set: doc/security
 				if err != nil {
 					return err
 				}
-				x, err := f.share(cmd, o, l.ID)
+				with, known, err := o.partnerSite(cmd.Context(), f.with)
+				if err != nil {
+					return err
+				}
+				if !known {
+					a.warn("%s is no partner of this site: nothing is answered to it until it is (concordat peer invite)", f.with)
+				}
+				x, err := f.share(cmd, o, l.ID, with)
 				if err != nil {
 					return err
 				}
@@ -111,17 +134,17 @@ func (f *shareFlags) add(c *cobra.Command) {
 }
 
 // share returns the share with what the flags change in it.
-func (f *shareFlags) share(cmd *cobra.Command, o *opened, lib concordat.LibraryID) (store.Share, error) {
-	if err := site.CheckName(f.with); err != nil {
+func (f *shareFlags) share(cmd *cobra.Command, o *opened, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
+	if err := site.CheckName(string(with)); err != nil {
 		return store.Share{}, usage(err)
 	}
-	x, err := o.store.Share(cmd.Context(), lib, concordat.SiteID(f.with))
+	x, err := o.store.Share(cmd.Context(), lib, with)
 	fresh := errors.Is(err, concordat.ErrNotFound)
 	if err != nil && !fresh {
 		return x, err
 	}
 	if fresh {
-		x = store.Share{Library: lib, Partner: concordat.SiteID(f.with), Rule: store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords}}
+		x = store.Share{Library: lib, Partner: with, Rule: store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords}}
 	}
 	r := &x.Rule
 	given := cmd.Flags().Changed
@@ -225,7 +248,14 @@ func (a *app) sharedCommand() *cobra.Command {
 					}
 					lib = l.ID
 				}
-				xs, err := o.store.Shares(cmd.Context(), lib, concordat.SiteID(with))
+				var partner concordat.SiteID
+				if with != "" {
+					var err error
+					if partner, _, err = o.partnerSite(cmd.Context(), with); err != nil {
+						return err
+					}
+				}
+				xs, err := o.store.Shares(cmd.Context(), lib, partner)
 				if err != nil {
 					return err
 				}
@@ -255,7 +285,11 @@ func (a *app) unshareCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.unshare(cmd.Context(), o, l.ID, concordat.SiteID(with))
+				partner, _, err := o.partnerSite(cmd.Context(), with)
+				if err != nil {
+					return err
+				}
+				return a.unshare(cmd.Context(), o, l.ID, partner)
 			})
 		},
 	}

@@ -46,18 +46,43 @@ func (a *app) signer(dir string) (*signer, error) {
 	return &signer{id}, nil
 }
 
-// reportJSON returns the report in JSON, signed where the site has keys.
+// signerAge is how long a serving process signs with what it found in the keystore before it looks again:
+// opening it costs memory and time, and keys change.
+const signerAge = time.Hour
+
+// reportJSON returns the report in JSON, signed where the site has keys. It is safe for concurrent use.
 func (a *app) reportJSON(rep *report.Report) ([]byte, error) {
-	a.signing.Do(func() {
-		var dir string
-		if dir, a.signErr = a.dir(); a.signErr == nil {
-			a.sign, a.signErr = a.signer(dir)
-		}
-	})
-	if a.signErr != nil {
-		return nil, a.signErr
+	s, err := a.currentSigner(time.Now())
+	if err != nil {
+		return nil, err
 	}
-	return a.sign.json(rep)
+	return s.json(rep)
+}
+
+func (a *app) currentSigner(now time.Time) (*signer, error) {
+	a.signing.Lock()
+	defer a.signing.Unlock()
+	if now.Sub(a.signed) < signerAge {
+		return a.sign, nil
+	}
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	if a.sign, err = a.signer(dir); err != nil {
+		return nil, err
+	}
+	a.signed = now
+	return a.sign, nil
+}
+
+// writeReportJSON writes what reportJSON returns.
+func (a *app) writeReportJSON(w io.Writer, rep *report.Report) error {
+	b, err := a.reportJSON(rep)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
 }
 
 // reportLine prints the report in JSON on one line.

@@ -84,6 +84,9 @@ func (g *Generator) Profile(library concordat.LibraryID, id concordat.DocumentID
 // Query returns a question of n fingerprints, about half of them near known ones.
 func (g *Generator) Query(n int) *concordat.Query {
 	q := &concordat.Query{Scheme: Scheme, MaxDistance: g.r.IntN(40), Probe: concordat.Probe(g.r.IntN(2))}
+	if g.r.IntN(3) == 0 {
+		q.MaxHashes = 1 + g.r.IntN(14)
+	}
 	for range n {
 		if g.r.IntN(2) == 0 {
 			q.Fingerprints = append(q.Fingerprints, g.Near())

@@ -96,7 +96,7 @@ func (o *Oracle) Match(ctx context.Context, q *concordat.Query) (*concordat.Answ
 	if q.Scheme != o.Scheme {
 		return nil, fmt.Errorf("scheme %s, not %s: %w", q.Scheme, o.Scheme, concordat.ErrScheme)
 	}
-	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.Limit < 0 {
+	if q.MaxDistance < 0 || q.MaxDistance > concordat.Bits || q.MaxHashes < 0 || q.MaxHashes > concordat.Nibbles || q.Limit < 0 {
 		return nil, fmt.Errorf("query: %w", concordat.ErrInvalid)
 	}
 	if err := ctx.Err(); err != nil {
@@ -123,9 +123,10 @@ func (o *Oracle) near(q *concordat.Query, i int, f concordat.Fingerprint) []conc
 			continue
 		}
 		for n, s := range p.Indexed {
-			if d := f.Distance(s.Fingerprint); d <= q.MaxDistance && Reaches(q.Probe, f, s.Fingerprint) {
+			d, hashes := f.Distance(s.Fingerprint), f.NibbleDistance(s.Fingerprint)
+			if (q.MaxHashes == 0 && d <= q.MaxDistance || q.MaxHashes > 0 && hashes <= q.MaxHashes) && Reaches(q.Probe, f, s.Fingerprint) {
 				ms = append(ms, concordat.Match{Sentence: i, Source: r, Title: p.Document.Title, Ordinal: n,
-					Span: s.Span, Distance: d, Documents: o.holders(s.Fingerprint)})
+					Span: s.Span, Distance: d, Hashes: hashes, Documents: o.holders(s.Fingerprint)})
 			}
 		}
 	}

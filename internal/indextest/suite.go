@@ -308,7 +308,7 @@ func (s *Subject) refusals(t *testing.T) {
 	bad("spans out of order", concordat.ErrInvalid, func(p *concordat.Profile) { p.Indexed[0].Span = concordat.Span{Start: 2, End: 1} })
 	bad("a term twice", concordat.ErrInvalid, func(p *concordat.Profile) { p.Terms = []concordat.TermCount{{Term: 7, Count: 1}, {Term: 7, Count: 1}} })
 	bad("a term that does not occur", concordat.ErrInvalid, func(p *concordat.Profile) { p.Terms = []concordat.TermCount{{Term: 7}} })
-	for _, q := range []concordat.Query{{Scheme: Scheme, MaxDistance: -1}, {Scheme: Scheme, MaxDistance: 101}, {Scheme: Scheme, Limit: -1}} {
+	for _, q := range []concordat.Query{{Scheme: Scheme, MaxDistance: -1}, {Scheme: Scheme, MaxDistance: 101}, {Scheme: Scheme, Limit: -1}, {Scheme: Scheme, MaxHashes: -1}, {Scheme: Scheme, MaxHashes: 26}} {
 		if _, err := x.Match(t.Context(), &q); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("query %+v: got %v, want ErrInvalid", q, err)
 		}

@@ -34,7 +34,7 @@ func (d *doc) consulted(c concordat.Consulted) {
 	} else {
 		d.raw(`<tr class="part">`)
 	}
-	d.tag("td", string(c.Site))
+	d.tag("td", d.r.SiteName(c.Site))
 	d.tag("td", string(c.Library))
 	d.raw(`<td class="n">`)
 	d.text(report.Thousands(c.Asked))

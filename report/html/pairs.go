@@ -127,7 +127,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 		d.raw(`</strong>`)
 	}
 	d.raw(`</summary><p class="place"><bdi>`)
-	d.text(s.Ref.String())
+	d.text(d.r.Place(s.Ref))
 	d.raw("</bdi>")
 	d.say(", ")
 	if s.Points.Len() > 0 {

@@ -41,7 +41,7 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.raw(`</span><h3 dir="auto">`)
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</h3></div><p class="place" dir="auto">`)
-	d.text(s.Ref.String())
+	d.text(d.r.Place(s.Ref))
 	d.raw("</p>")
 	d.strip(s)
 	d.raw(`<p class="shares">`)

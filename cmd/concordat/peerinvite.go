@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/store"
+)
+
+// grantFlags say what an invitation opens.
+type grantFlags struct {
+	libraries []string
+	level     string
+	budget    []string
+	purposes  []string
+	ship      bool
+	standing  bool
+}
+
+func (f *grantFlags) add(c *cobra.Command) {
+	levels := make([]string, 0, 5)
+	for _, l := range concordat.Levels()[1:] {
+		levels = append(levels, string(l))
+	}
+	fl := c.Flags()
+	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library that the partner may ask, NAME or NAME:LEVEL; may be repeated")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that is shown: "+strings.Join(levels, ", "))
+	fl.StringArrayVar(&f.budget, "budget", nil, "KIND=NUMBER a day, -1 for no limit; kinds sentences, burst (an hour), disclosures, documents, characters")
+	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes for which it may ask (default: any)")
+	fl.BoolVar(&f.ship, "ship", false, "the partner may keep a mirror of the fingerprints")
+	fl.BoolVar(&f.standing, "standing", false, "the partner may leave questions for later documents")
+	c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// rule returns the rule at a level.
+func (f *grantFlags) rule(level string) (store.ShareRule, error) {
+	r := store.ShareRule{Level: concordat.Show(level), Purposes: f.purposes, Ship: f.ship, Standing: f.standing}
+	if r.Level == concordat.ShowOverlap || r.Level == concordat.ShowPassage {
+		r.Outline = concordat.OutlineWords // what opening a match rests on
+	}
+	for _, b := range f.budget {
+		kind, number, ok := strings.Cut(b, "=")
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil || n == 0 || n < -1 {
+			return r, usagef("budget %q: want KIND=NUMBER, above 0, or -1 for no limit", b)
+		}
+		at := map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
+			"documents": &r.Limits.Documents, "characters": &r.Limits.Characters}[kind]
+		if at == nil {
+			return r, usagef("budget %q: kinds are sentences, burst, disclosures, documents and characters", b)
+		}
+		*at = n
+	}
+	if err := r.Validate(); err != nil {
+		return r, usage(err)
+	}
+	return r, nil
+}
+
+func (f *grantFlags) grants(ctx context.Context, o *opened) ([]store.Grant, error) {
+	var gs []store.Grant
+	for _, l := range f.libraries {
+		id, level, ok := strings.Cut(l, ":")
+		if !ok {
+			level = f.level
+		}
+		if _, err := o.library(ctx, id); err != nil {
+			return nil, err
+		}
+		r, err := f.rule(level)
+		if err != nil {
+			return nil, err
+		}
+		gs = append(gs, store.Grant{Library: concordat.LibraryID(id), Rule: r})
+	}
+	return gs, nil
+}
+
+func (a *app) peerInvite() *cobra.Command {
+	var f grantFlags
+	var life time.Duration
+	var note, url string
+	c := &cobra.Command{
+		Use: "invite", Short: "Make an invitation for one site, good once and for three days",
+		Long: `invite prints an invitation. Hand it over by a way that you trust; who steals it can only become a partner
+whom you refuse, because the words will not be the same. The site must be served to be reached.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if life <= 0 || life > 90*24*time.Hour {
+				return usagef("--life %v: above 0, at most 90 days", life)
+			}
+			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+				return a.invite(cmd.Context(), o, id, &f, life, note, url)
+			})
+		},
+	}
+	f.add(c)
+	c.Flags().DurationVar(&life, "life", crypto.InvitationLife, "how long it can be redeemed")
+	c.Flags().StringVar(&note, "note", "", "whom it is for; stays here")
+	c.Flags().StringVar(&url, "url", "", "address of this site in it (default: the first of the card)")
+	return c
+}
+
+func (a *app) invite(ctx context.Context, o *opened, id *crypto.Identity, f *grantFlags, life time.Duration, note, url string) error {
+	card, err := ownCard(ctx, o.store, id)
+	if err != nil {
+		return err
+	}
+	if card == nil {
+		return usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+	}
+	if url == "" {
+		url = card.URLs[0]
+	}
+	grants, err := f.grants(ctx, o)
+	if err != nil {
+		return err
+	}
+	inv, err := id.Invite(url, life, time.Now(), rand.Reader)
+	if errors.Is(err, crypto.ErrFormat) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.store.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: note, Grants: grants, Expires: inv.Expiry}); err != nil {
+		return err
+	}
+	if err := o.audit(ctx, "invited", map[string]any{"note": note, "expires": inv.Expiry, "grants": grants}); err != nil {
+		return err
+	}
+	if a.json {
+		return a.line(map[string]any{"invitation": inv.String(), "expires": inv.Expiry, "url": inv.URL, "grants": grants})
+	}
+	a.say("%s", inv)
+	a.say("good once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
+	if len(grants) == 0 {
+		a.say("it opens no library; name one with --library")
+	}
+	return nil
+}
+
+func (a *app) peerRedeem() *cobra.Command {
+	var as string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "redeem INVITATION", Aliases: []string{"accept"}, Short: "Redeem an invitation of another site; - reads it from standard input", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := args[0]
+			if text == "-" {
+				b, err := io.ReadAll(io.LimitReader(a.stdin, 8192))
+				if err != nil {
+					return err
+				}
+				text = string(b)
+			}
+			inv, err := crypto.ParseInvitation(text)
+			if err != nil {
+				return usage(err)
+			}
+			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+				return a.redeem(cmd.Context(), o, id, inv, as, timeout)
+			})
+		},
+	}
+	c.Flags().StringVar(&as, "name", "", "name of the partner in later commands")
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for the other site")
+	return c
+}
+
+func (a *app) redeem(ctx context.Context, o *opened, id *crypto.Identity, inv *crypto.Invitation, as string, timeout time.Duration) error {
+	r, err := a.roster(ctx, o, id)
+	if err != nil {
+		return err
+	}
+	if p, err := o.store.Partner(ctx, name(inv.Site)); err == nil && p.State == store.PartnerActive {
+		return usagef("%s is a partner already", inv.Site)
+	}
+	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout})
+	if err != nil {
+		return err
+	}
+	c := redeemed.Inviter
+	words := strings.Join(redeemed.Words[:], " ")
+	if err := o.store.AddPartner(ctx, store.Partner{Site: name(c.Site), Name: as, Words: words, Serial: c.Serial, Card: c.Bytes()}); err != nil {
+		return err
+	}
+	if err := o.audit(ctx, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial}); err != nil {
+		return err
+	}
+	p, err := o.store.Partner(ctx, name(c.Site))
+	if err != nil {
+		return err
+	}
+	return a.showPartner(ctx, o, p)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"math"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/screen"
+)
+
+func (a *app) screenJoinCommand() *cobra.Command {
+	var k, memory, hot int
+	var levels []int
+	var work, stop string
+	c := &cobra.Command{
+		Use: "join FILE", Short: "Find the pairs of near prints within a file of any size", Args: cobra.ExactArgs(1),
+		Long: `Join finds all pairs of 64-bit prints of a file within --distance of each other, in --memory however
+large the file: for every table, part by part, the file streams by, and the prints of the part are sorted.
+Of equal prints the first stands for all. With --work an interrupted join goes on.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.screenJoin(cmd.Context(), args[0], joinFlags{k, memory, hot, levels, work, stop})
+		},
+	}
+	fl := c.Flags()
+	fl.IntVar(&k, "distance", 3, "bits in which two prints may differ")
+	fl.IntVar(&memory, "memory", 1024, "memory for sorting in MiB, from 24")
+	fl.IntVar(&hot, "hot", 0, "leave out prints that occur more often; 0: none")
+	fl.IntSliceVar(&levels, "levels", []int{5}, "blocks of the tables at each level")
+	fl.StringVar(&work, "work", "", "folder for unfinished work, for an interrupted join to go on")
+	fl.StringVar(&stop, "stop", "", "file of prints to leave out, 16 hexadecimal digits a line, such as distribution --hot prints")
+	return c
+}
+
+type joinFlags struct {
+	k, memory, hot int
+	levels         []int
+	work, stop     string
+}
+
+func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err error) {
+	began := time.Now()
+	file, err := openPrintFile(path, 64)
+	if err != nil {
+		return err
+	}
+	d, err := screen.NewDesign(64, f.k, f.levels...)
+	if err != nil {
+		return usage(err)
+	}
+	if f.memory < 24 || f.memory > 1<<20 || int64(file.prints()) > math.MaxUint32 {
+		return usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20, uint32(math.MaxUint32))
+	}
+	stopped, err := readStop(f.stop)
+	if err != nil {
+		return err
+	}
+	w, done, end, err := openUnits(f.work, map[string]any{"join": file, "distance": f.k, "memory_mib": f.memory, "levels": f.levels, "hot": f.hot, "stop": len(stopped)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = end(err) }()
+	j := screen.SelfJoin{Design: d, Stored: file.narrow, Bytes: int64(f.memory) << 20, Hot: f.hot, Stop: stopped}
+	spent, stage, since := map[screen.Stage]time.Duration{}, screen.Stage(""), time.Now()
+	j.Watch = func(next screen.Stage) {
+		spent[stage] += time.Since(since)
+		stage, since = next, time.Now()
+	}
+	start := 0
+	for done[start] {
+		start++
+	}
+	if start > 0 {
+		a.warn("going on with a join that was begun: %d parts are done", start)
+	}
+	b := a.bar(-1, "joining")
+	defer b.done()
+	r := batchUnitRecord{Unit: start}
+	err = j.Run(ctx, int64(file.prints()), start, func(t screen.Twin) error {
+		r.Hits = append(r.Hits, [3]uint64{t.A, t.B, uint64(t.Distance)})
+		return nil
+	}, func(p screen.Progress) error {
+		b.add(1)
+		err := w.keepUnit(r)
+		r = batchUnitRecord{Unit: p.Done, Hits: r.Hits[:0]}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	j.Watch("")
+	delete(spent, "")
+	name, err := namer(file)
+	if err != nil {
+		return err
+	}
+	n := 0
+	err = w.hits(func(h [3]uint64) error {
+		n++
+		return a.report(map[string]any{"type": "pair", "a": name(h[0]), "b": name(h[1]), "distance": h[2]}, "%s\t%s\t%d", name(h[0]), name(h[1]), h[2])
+	})
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	return a.report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took, "stages_ns": spent},
+		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.prints(), len(d.Tables), took.Seconds(),
+		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
+}
+
+func readStop(path string) (map[uint64]bool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer f.Close()
+	out := map[uint64]bool{}
+	in := bufio.NewScanner(f)
+	for n := 1; in.Scan(); n++ {
+		p, err := parsePrint(in.Text())
+		if err != nil {
+			return nil, usagef("%s line %d: %w", path, n, err)
+		}
+		out[p] = true
+	}
+	return out, in.Err()
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# eval.sh: every figure of doc/evaluation.md, evaluation-align.md, evaluation-retrieval.md and evaluation-screen.md, measured
+# again: first quality, then speed. CONCORDAT_CORPORA names the folder of evaluation text. Tables go to standard output; with
+# JSON=1 quality and speed come as one JSON object a line. Figures out of bounds end it with 1, at the end.
+set -eu
+GO=${GO:-go}
+BIN=${BIN:-bin/concordat}
+json=${JSON:+--json}
+status=0
+
+"$BIN" eval run $json || status=1
+
+echo '# speed' >&2
+"$BIN" bench index $json
+"$BIN" bench query $json
+"$BIN" bench check $json -n 1000000
+"$BIN" bench check $json -n 1000000 --channel fingerprints
+"$BIN" bench check $json --documents 100000 --per-document 20 --submission 480
+if [ -n "${CONCORDAT_CORPORA:-}" ]; then
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	zstd -dc "$CONCORDAT_CORPORA/bulk-en-reviews/reviews.tsv.zst" | cut -f2 | head -n 8000 >"$dir/en.txt"
+	zstd -dc "$CONCORDAT_CORPORA/bulk-zh-histories-modern/sentences.tsv.zst" | cut -f3 | head -n 60000 >"$dir/zh.txt"
+	for scheme in natural packed natural-simhash; do
+		"$BIN" bench fingerprint $json --scheme $scheme "$dir/en.txt"
+	done
+	for scheme in natural packed; do
+		"$BIN" bench fingerprint $json --scheme $scheme "$dir/zh.txt"
+	done
+fi
+$GO test ./eval -run XXX -bench PairTime
+$GO test ./index -run XXX -bench Lookup
+$GO test ./minhash -run Estim -v
+exit $status

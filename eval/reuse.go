@@ -1,0 +1,413 @@
+package eval
+
+import (
+	"context"
+	"encoding/csv"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/align"
+	"concordat/profile"
+	"concordat/report"
+)
+
+// leastEvidence is the number of characters of evidence from which a pair of documents counts as reported where
+// a list of pairs is the truth.
+const leastEvidence = 60
+
+// pairSet is a set of ordered pairs of documents.
+type pairSet map[DocumentPair]bool
+
+// held returns how many of want are in s.
+func (s pairSet) held(want pairSet) int {
+	n := 0
+	for p := range want {
+		if s[p] {
+			n++
+		}
+	}
+	return n
+}
+
+// historyTexts returns the chapters of the two histories and the listed pairs with their shares.
+func historyTexts(c corpusDir) (library, later []Doc, listed map[DocumentPair]float64, err error) {
+	listed = map[DocumentPair]float64{}
+	err = c.files("zh-histories/zh-histories.tar.zst", func(name, text string) error {
+		switch {
+		case name == "shared-shingles.tsv":
+			for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+				f := strings.Split(line, "\t")
+				if i == 0 || len(f) < 6 {
+					continue
+				}
+				share, err := strconv.ParseFloat(f[5], 64)
+				if err != nil {
+					return err
+				}
+				listed[DocumentPair{f[0], f[1]}] = share
+			}
+		case strings.HasPrefix(name, "史记/"):
+			library = append(library, Doc{name, text})
+		case strings.HasSuffix(name, ".txt"):
+			later = append(later, Doc{name, text})
+		}
+		return nil
+	})
+	return library, later, listed, err
+}
+
+// histories checks the chapters of the Book of Han against the Records of the Grand Historian.
+func histories(r *run) error {
+	library, later, listed, err := historyTexts(r.corpora)
+	if err != nil {
+		return err
+	}
+	strong, all := pairSet{}, pairSet{}
+	for p, share := range listed {
+		all[p] = true
+		if share >= 0.1 {
+			strong[p] = true
+		}
+	}
+	b, err := r.bench(library)
+	if err != nil {
+		return err
+	}
+	count := func(of string, found pairSet) {
+		r.count(of, "strong pairs", found.held(strong), len(strong))
+		r.count(of, "listed pairs", found.held(all), len(all))
+		outside, not, unread := 0, 0, 0
+		for p := range found {
+			verdict, read := readHistories[p]
+			switch {
+			case all[p]:
+				continue
+			case !read:
+				unread++
+			case verdict == noReuse:
+				not++
+			}
+			outside++
+		}
+		r.figure(of, "pairs outside the list", float64(outside))
+		r.figure(of, "of which no reuse, as read", float64(not)).most(1, 1)
+		r.figure(of, "of which nobody has read", float64(unread)).most(0, 0)
+	}
+	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
+		found := pairSet{}
+		for _, d := range later {
+			hits, err := b.Fingerprints(r.ctx, d, probe)
+			if err != nil {
+				return err
+			}
+			for _, h := range hits {
+				found[DocumentPair{d.ID, string(h.Source)}] = true
+			}
+		}
+		count("fingerprints alone, probe "+probe.String()+", two sentences", found)
+	}
+	r.find("fingerprints alone, probe one, two sentences", "strong pairs").least(61, 61)
+	r.find("fingerprints alone, probe one, two sentences", "listed pairs").least(86, 86)
+	found := pairSet{}
+	for _, d := range later {
+		rep, err := b.Report(r.ctx, d)
+		if err != nil {
+			return err
+		}
+		for _, s := range rep.Sources {
+			if s.Characters >= leastEvidence {
+				found[DocumentPair{d.ID, string(s.Document)}] = true
+			}
+		}
+	}
+	of := "evidence of 60 characters in the report"
+	count(of, found)
+	r.find(of, "strong pairs").least(61, 61)
+	r.find(of, "listed pairs").least(100, 100)
+	return nil
+}
+
+// laws checks the later version of a law among 1,729 laws.
+func laws(r *run) error {
+	texts := map[string]string{}
+	var docs []Doc
+	var pairs []DocumentPair
+	err := r.corpora.files("zh-laws/zh-laws.tar.zst", func(name, text string) error {
+		if strings.HasSuffix(name, ".md") {
+			docs = append(docs, Doc{name, text})
+			texts[name] = text
+		}
+		if name == "revision-pairs.tsv" {
+			for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+				if f := strings.Split(line, "\t"); len(f) == 2 {
+					pairs = append(pairs, DocumentPair{f[1], f[0]})
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if r.short { // the laws of the pairs and every eighth of the others
+		wanted := map[string]bool{}
+		for _, p := range pairs {
+			wanted[p.Susp], wanted[p.Source] = true, true
+		}
+		i := 0
+		docs = slices.DeleteFunc(docs, func(d Doc) bool { i++; return !wanted[d.ID] && i%8 != 0 })
+	}
+	b, err := r.bench(docs)
+	if err != nil {
+		return err
+	}
+	covered, first, evidence, checked := 0, 0, 0, 0
+	for i, p := range pairs {
+		d := Doc{p.Susp, texts[p.Susp]}
+		share, rank, err := b.partnerShare(r.ctx, d, concordat.DocumentID(p.Source))
+		if err != nil {
+			return err
+		}
+		if share >= 0.3 {
+			covered++
+		}
+		if rank == 0 {
+			first++
+		}
+		if r.short && i%10 != 0 {
+			continue // laws are like one another: a check compares 200 of them
+		}
+		checked++
+		rep, err := b.Report(r.ctx, d)
+		if err != nil {
+			return err
+		}
+		for _, s := range rep.Sources {
+			if string(s.Document) == p.Source && s.Share >= 0.3 {
+				evidence++
+			}
+		}
+	}
+	r.count("fingerprints alone", "other version covers 0.3 or more", covered, len(pairs)).least(51, 51)
+	r.count("fingerprints alone", "other version is first", first, len(pairs)).least(49, 49)
+	r.count("evidence in the report", "other version covers 0.3 or more", evidence, checked).least(53, 5)
+	return nil
+}
+
+// partnerShare returns the share of the checked characters that lie in sentences matched by the
+// partner, and the number of documents that match more sentences.
+func (b *Bench) partnerShare(ctx context.Context, d Doc, partner concordat.DocumentID) (float64, int, error) {
+	p, err := b.Profiler.Profile(concordat.Document{Text: d.Text}, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	q := b.query(p, concordat.ProbeOne, d.ID)
+	for _, s := range p.Asked {
+		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
+	}
+	a, err := b.Index.Match(ctx, q)
+	if err != nil {
+		return 0, 0, err
+	}
+	matched := map[concordat.DocumentID]map[int]bool{}
+	for _, m := range a.Matches {
+		if b.Profiler.Nearness(p.Asked[m.Sentence], m) > 0 {
+			if matched[m.Source.Document] == nil {
+				matched[m.Source.Document] = map[int]bool{}
+			}
+			matched[m.Source.Document][m.Sentence] = true
+		}
+	}
+	hit, total := make([]bool, len(d.Text)), make([]bool, len(d.Text))
+	for i, s := range p.Asked {
+		for at := s.Span.Start; at < s.Span.End; at++ {
+			total[at] = true
+			hit[at] = hit[at] || matched[partner][i]
+		}
+	}
+	n, h := 0, 0
+	for i := range total {
+		if total[i] {
+			n++
+		}
+		if hit[i] {
+			h++
+		}
+	}
+	rank := 0
+	for _, m := range matched {
+		if len(m) > len(matched[partner]) {
+			rank++
+		}
+	}
+	return float64(h) / float64(max(n, 1)), rank, nil
+}
+
+// query returns a query without sentences that leaves out one document.
+func (b *Bench) query(p *concordat.Profile, probe concordat.Probe, except string) *concordat.Query {
+	return &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, MaxHashes: b.Profiler.MaxHashes(), Probe: probe,
+		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(except)}}}
+}
+
+// shortAnswers checks Clough and Stevenson's answers against the originals of all tasks.
+func shortAnswers(r *run) error {
+	files := map[string]string{}
+	err := r.corpora.files("clough-stevenson/clough-stevenson-ace.tar.gz", func(name, text string) error {
+		files[name[strings.LastIndexByte(name, '/')+1:]] = strings.ToValidUTF8(text, "\ufffd")
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rows, err := csv.NewReader(strings.NewReader(files["file_information.csv"])).ReadAll()
+	if err != nil {
+		return err
+	}
+	var library []Doc
+	for _, row := range rows[1:] {
+		if row[2] == "orig" {
+			library = append(library, Doc{row[0], files[row[0]]})
+		}
+	}
+	b, err := r.bench(library)
+	if err != nil {
+		return err
+	}
+	for _, by := range []string{"fingerprints alone", "alignment with the task's original", "evidence in the report"} {
+		var answers []labelled
+		var features [][]float64
+		var classes []int
+		for _, row := range rows[1:] {
+			class := slices.Index(answerClasses, row[2])
+			if class < 0 {
+				continue
+			}
+			d := Doc{row[0], files[row[0]]}
+			share := 0.0
+			switch by {
+			case "alignment with the task's original":
+				share = coveredShare(d.Text, files["orig_task"+row[1]+".txt"])
+			case "fingerprints alone":
+				share, _, err = b.partnerShare(r.ctx, d, concordat.DocumentID("orig_task"+row[1]+".txt"))
+			default:
+				f, e := b.Check(r.ctx, d)
+				err = e
+				if e == nil {
+					share = report.Build(f, report.Rules{}).Scores.Covered
+					features = append(features, literalness(f))
+				}
+			}
+			if err != nil {
+				return err
+			}
+			answers = append(answers, labelled{share, class > 0})
+			classes = append(classes, class)
+		}
+		at, best := accuracies(answers, worthLook)
+		r.figure(by, "accuracy of copied or not at a share of 0.1", at)
+		r.figure(by, "best accuracy of copied or not", best)
+		r.figure(by, "AUC of copied or not", auc(answers))
+		for class, name := range answerClasses {
+			r.figure(by, "mean share, "+name, meanOf(answers, func(i int) bool { return classes[i] == class }))
+		}
+		if features != nil {
+			r.figure(by, "accuracy of the four classes, each answer left out", leftOut(answers, features, classes)).least(0.79, 0.79)
+		}
+	}
+	r.find("evidence in the report", "accuracy of copied or not at a share of 0.1").least(0.98, 0.98)
+	r.find("evidence in the report", "AUC of copied or not").least(0.98, 0.98)
+	return nil
+}
+
+// coveredShare returns the share of a's bytes that lie in passages also found in b.
+func coveredShare(a, b string) float64 {
+	n, end := 0, 0
+	for _, p := range align.Pair(align.Prepare(a), align.Prepare(b), align.Options{}) {
+		from := max(p.A.Start, end)
+		n += max(0, p.A.End-from)
+		end = max(end, p.A.End)
+	}
+	return float64(n) / float64(len(a))
+}
+
+// answerClasses are Clough and Stevenson's, the least copied first.
+var answerClasses = []string{"non", "heavy", "light", "cut"}
+
+// labelled is a value with its label.
+type labelled struct {
+	value    float64
+	positive bool
+}
+
+// accuracies returns the share of right answers if values from cut on are positive, and the best for any cut.
+func accuracies(xs []labelled, cut float64) (at, best float64) {
+	right := func(cut float64) float64 {
+		n := 0
+		for _, x := range xs {
+			if (x.value >= cut) == x.positive {
+				n++
+			}
+		}
+		return float64(n) / float64(max(len(xs), 1))
+	}
+	sorted := slices.Clone(xs)
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i].value < sorted[j].value })
+	// With the cut at the i-th value: wrong are the positives before it and the negatives from it on.
+	wrong, n := 0, len(sorted)
+	for _, x := range sorted {
+		if !x.positive {
+			wrong++
+		}
+	}
+	best = float64(n-wrong) / float64(max(n, 1))
+	for i, x := range sorted {
+		if x.positive {
+			wrong++
+		} else {
+			wrong--
+		}
+		if i+1 == n || sorted[i+1].value > x.value {
+			best = max(best, float64(n-wrong)/float64(n))
+		}
+	}
+	return right(cut), best
+}
+
+// auc returns the chance that a positive has a larger value than a negative, ties counting half.
+func auc(xs []labelled) float64 {
+	sorted := slices.Clone(xs)
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i].value < sorted[j].value })
+	negatives, pairs, sum := 0.0, 0.0, 0.0
+	for i := 0; i < len(sorted); {
+		j, p, q := i, 0.0, 0.0
+		for ; j < len(sorted) && sorted[j].value == sorted[i].value; j++ {
+			if sorted[j].positive {
+				p++
+			} else {
+				q++
+			}
+		}
+		sum += p * (negatives + q/2)
+		pairs += p
+		negatives += q
+		i = j
+	}
+	if pairs == 0 || negatives == 0 {
+		return 0
+	}
+	return sum / (pairs * negatives)
+}
+
+func meanOf(xs []labelled, in func(i int) bool) float64 {
+	sum, n := 0.0, 0
+	for i, x := range xs {
+		if in(i) {
+			sum += x.value
+			n++
+		}
+	}
+	return sum / float64(max(n, 1))
+}

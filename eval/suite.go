@@ -1,0 +1,227 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"syscall"
+	"time"
+
+	"concordat/profile"
+)
+
+// Evaluation is one measurement of detection on a corpus, with the product's own code.
+type Evaluation struct {
+	Name  string
+	About string
+	// Long says that there is no short form.
+	Long bool
+	run  func(*run) error
+}
+
+// Options of an evaluation.
+type Options struct {
+	Corpora string // folder of the evaluation text
+	Short   bool   // a sample that takes seconds, with bounds of its own
+}
+
+// Figure is one measured value with the bounds it is held to.
+type Figure struct {
+	Of      string   `json:"of"` // what was measured, such as a kind of reuse
+	Measure string   `json:"measure"`
+	Value   float64  `json:"value"`
+	Total   int      `json:"total,omitempty"` // above 0: Value is a number out of this many
+	Least   *float64 `json:"least,omitempty"`
+	Most    *float64 `json:"most,omitempty"`
+}
+
+// Missed reports whether the value lies outside the figure's bounds.
+func (f Figure) Missed() bool {
+	return f.Least != nil && !(f.Value >= *f.Least) || f.Most != nil && !(f.Value <= *f.Most)
+}
+
+// String returns the value, and its bounds if there are any.
+func (f Figure) String() string {
+	number := func(v float64) string {
+		if v == math.Trunc(v) && (f.Total > 0 || math.Abs(v) > 1) {
+			return fmt.Sprintf("%.0f", v)
+		}
+		return fmt.Sprintf("%.4g", v)
+	}
+	s := number(f.Value)
+	if f.Total > 0 {
+		s += fmt.Sprintf(" of %d", f.Total)
+	}
+	if f.Least != nil {
+		s += ", at least " + number(*f.Least)
+	}
+	if f.Most != nil {
+		s += ", at most " + number(*f.Most)
+	}
+	if f.Missed() {
+		s += "  MISSED"
+	}
+	return s
+}
+
+// Outcome is what an evaluation found.
+type Outcome struct {
+	Evaluation string   `json:"evaluation"`
+	Skipped    string   `json:"skipped,omitempty"` // why nothing was measured
+	CPU        float64  `json:"cpu_s"`             // processor time of the process, in seconds
+	Figures    []Figure `json:"figures,omitempty"`
+}
+
+// Missed returns the number of figures outside their bounds.
+func (o Outcome) Missed() int {
+	n := 0
+	for _, f := range o.Figures {
+		if f.Missed() {
+			n++
+		}
+	}
+	return n
+}
+
+// Measure runs the evaluation. An evaluation whose corpus is not there is skipped, which the outcome
+// says. Figures that miss their bounds are no error. It needs room in the folder for temporary files.
+func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
+	out := Outcome{Evaluation: e.Name}
+	switch {
+	case o.Corpora == "":
+		out.Skipped = "CONCORDAT_CORPORA names no folder"
+		return out, nil
+	case e.Long && o.Short:
+		out.Skipped = "there is no short form"
+		return out, nil
+	}
+	dir, err := os.MkdirTemp("", "concordat-eval-")
+	if err != nil {
+		return out, err
+	}
+	r := &run{ctx: ctx, corpora: corpusDir(o.Corpora), short: o.Short, dir: dir}
+	begun := processTime()
+	err = errors.Join(e.run(r), r.close(), os.RemoveAll(dir))
+	out.CPU = (processTime() - begun).Seconds()
+	out.Figures = r.figures
+	if errors.Is(err, fs.ErrNotExist) {
+		out.Skipped, err = err.Error(), nil
+	}
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	return out, nil
+}
+
+// Evaluations returns all of them, in the order of the documents that hold their figures.
+func Evaluations() []Evaluation {
+	return []Evaluation{
+		{"pan13", "PAN 2013 training corpus, given pairs: with texts, sketches and fingerprints in hand", false, panGiven},
+		{"pan13-nomination", "PAN 2013, pairs of documents among the candidates of a check", false, panNomination},
+		{"pan13-corpus", "PAN 2013, sources found among all documents, then aligned", false, panCorpus},
+		{"pan13-crossvalidated", "PAN 2013, parameters chosen on two thirds, measured on the third", true, panCrossValidated},
+		{"languages", "Made-up reuse in seven languages: with texts, sketches and fingerprints in hand", false, languages},
+		{"sealed", "Chinese and Arabic reuse: what sketches and fingerprints find of what texts find", false, sealed},
+		{"substitution", "Sentences with a fifth of their words replaced, looked up by fingerprint", false, substitutionRecall},
+		{"clough-stevenson", "Short answers, copied or not", false, shortAnswers},
+		{"zh-histories", "Real reuse between two Chinese histories", false, histories},
+		{"zh-laws", "Dated versions of Chinese laws", false, laws},
+		{"sentence-pairs", "Similarity of pairs of sentences with human labels: msrp, zh-sentence-pairs, arpa-armenian", false, sentencePairs},
+		{"verse-retranslations", "The same verses in other words, eight languages", false, verses},
+		{"kau-arabic", "Arabic documents with copied passages", false, kauArabic},
+		{"grants", "Calls and awards with companions of nearly the same text", false, grants},
+		{"unrelated", "False alarms between documents that have nothing to do with each other", false, unrelated},
+	}
+}
+
+// run is one evaluation under way.
+type run struct {
+	ctx     context.Context
+	corpora corpusDir
+	short   bool
+	dir     string
+	figures []Figure
+	benches []*Bench
+}
+
+// figure adds a measured value and returns it for its bounds.
+func (r *run) figure(of, measure string, value float64) *bounded {
+	r.figures = append(r.figures, Figure{Of: of, Measure: measure, Value: value})
+	return &bounded{r, len(r.figures) - 1}
+}
+
+// count is figure with a number out of a total.
+func (r *run) count(of, measure string, n, total int) *bounded {
+	b := r.figure(of, measure, float64(n))
+	r.figures[b.i].Total = total
+	return b
+}
+
+type bounded struct {
+	r *run
+	i int
+}
+
+// least sets a lower bound for the whole corpus and one for the short form; NaN: none.
+func (b *bounded) least(whole, short float64) *bounded {
+	if v := b.pick(whole, short); !math.IsNaN(v) {
+		b.r.figures[b.i].Least = &v
+	}
+	return b
+}
+
+// most is least for an upper bound.
+func (b *bounded) most(whole, short float64) *bounded {
+	if v := b.pick(whole, short); !math.IsNaN(v) {
+		b.r.figures[b.i].Most = &v
+	}
+	return b
+}
+
+func (b *bounded) pick(whole, short float64) float64 {
+	if b.r.short {
+		return short
+	}
+	return whole
+}
+
+// pick returns one of two values: for the whole corpus, and for the short form.
+func (r *run) pick(whole, short int) int {
+	if r.short {
+		return short
+	}
+	return whole
+}
+
+// bench returns a site that holds the documents. It is closed at the end of the evaluation.
+func (r *run) bench(docs []Doc) (*Bench, error) {
+	b, err := NewBench(r.ctx, fmt.Sprintf("%s/%d", r.dir, len(r.benches)), profile.Natural)
+	if err != nil {
+		return nil, err
+	}
+	r.benches = append(r.benches, b)
+	return b, b.Add(r.ctx, docs)
+}
+
+func (r *run) close() error {
+	var errs []error
+	for _, b := range r.benches {
+		errs = append(errs, b.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// processTime returns the processor time the process has used.
+func processTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0 // cannot fail with this argument
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// none is no bound.
+var none = math.NaN()

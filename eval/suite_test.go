@@ -1,0 +1,36 @@
+package eval
+
+import (
+	"os"
+	"testing"
+)
+
+// TestEvaluations runs every evaluation, in its short form unless CONCORDAT_EVAL is all, and holds its figures to
+// their bounds.
+func TestEvaluations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("evaluation on real text is not short")
+	}
+	dir := os.Getenv("CONCORDAT_CORPORA")
+	if dir == "" {
+		t.Skip("CONCORDAT_CORPORA names no folder: evaluation text is not here")
+	}
+	for _, e := range Evaluations() {
+		t.Run(e.Name, func(t *testing.T) {
+			out, err := e.Measure(t.Context(), Options{Corpora: dir, Short: os.Getenv("CONCORDAT_EVAL") != "all"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out.Skipped != "" {
+				t.Skip(out.Skipped)
+			}
+			for _, f := range out.Figures {
+				t.Logf("%s: %s: %s", f.Of, f.Measure, f)
+				if f.Missed() {
+					t.Errorf("%s: %s: %s", f.Of, f.Measure, f)
+				}
+			}
+			t.Logf("%.1f s of CPU", out.CPU)
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+)
+
+// mostHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
+const mostHeld = 64 << 20
+
+// align compares the submission with the text of each candidate and returns all passages, those of
+// the best candidate first. What a cheap look rules out is not compared.
+func (s *Site) align(ctx context.Context, text string, candidates []*candidate, progress func(Progress)) ([]concordat.Passage, error) {
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	progress(Progress{Stage: "verify", Total: len(candidates)})
+	texts := make([]*concordat.Document, len(candidates))
+	var held atomic.Int64
+	looks := looker{text: text}
+	err := s.each(ctx, "verify", candidates, progress, func(ctx context.Context, i int) error {
+		d, err := s.source(ctx, candidates[i])
+		if err != nil || d == nil {
+			return err
+		}
+		worth, err := s.worthwhile(&looks, candidates[i], d.Text)
+		if err != nil || !worth {
+			return err
+		}
+		if held.Add(int64(len(d.Text))) > mostHeld {
+			d = &concordat.Document{}
+		}
+		texts[i] = d
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	prepared := align.Prepare(text)
+	found := make([][]concordat.Passage, len(candidates))
+	err = s.each(ctx, "align", candidates, progress, func(ctx context.Context, i int) (err error) {
+		d := texts[i]
+		texts[i] = nil
+		if d != nil && d.ID == "" {
+			d, err = s.source(ctx, candidates[i])
+		}
+		if err == nil && d != nil {
+			found[i] = compare(prepared, candidates[i], d)
+		}
+		return err
+	})
+	return slices.Concat(found...), err
+}
+
+// each calls do for the index of each candidate, several at a time.
+func (s *Site) each(ctx context.Context, stage string, candidates []*candidate, progress func(Progress), do func(context.Context, int) error) error {
+	var done atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.o.Workers)
+	for i := range candidates {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := do(ctx, i); err != nil {
+				return err
+			}
+			progress(Progress{Stage: stage, Done: int(done.Add(1)), Total: len(candidates)})
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// source returns a candidate's document; nil if it was deleted meanwhile.
+func (s *Site) source(ctx context.Context, c *candidate) (*concordat.Document, error) {
+	d, err := s.o.Index.Document(ctx, c.ref)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", c.ref, err)
+	}
+	return d, nil
+}
+
+// worthwhile reports whether a source is worth comparing word by word: a sentence by which it was nominated holds up, or, if
+// its words nominate it, some place of it shares enough words with some place of the submission.
+func (s *Site) worthwhile(l *looker, c *candidate, source string) (bool, error) {
+	if related, err := s.related(l.text, c, source); err != nil || related || !c.text {
+		return related, err
+	}
+	return l.look(source) >= align.LeastGlance, nil
+}
+
+// looker looks from a submission at sources, several at a time. Its text is made ready for that when the first asks.
+type looker struct {
+	text   string
+	once   sync.Once
+	glance *align.Glance
+	pool   sync.Pool // of *align.Looker
+}
+
+func (l *looker) look(source string) float64 {
+	l.once.Do(func() { l.glance = align.NewGlance(l.text) })
+	x, ok := l.pool.Get().(*align.Looker)
+	if !ok {
+		x = l.glance.Looker()
+	}
+	defer l.pool.Put(x)
+	return x.Look(source)
+}
+
+// leastResemblance is the exact resemblance that one nominating sentence must have for its document
+// to be compared whole. A fingerprint within the gate means 0.4 and more; unrelated sentences that
+// come as close by chance, of which a large library has many, have less than 0.1.
+const leastResemblance = 0.25
+
+// related reports whether a sentence by which the candidate was nominated holds up word by word.
+// It costs a hundredth of comparing the documents.
+func (s *Site) related(text string, c *candidate, source string) (bool, error) {
+	for _, h := range c.hits {
+		if h.source.End > len(source) || h.source.Start < 0 || h.source.Start > h.source.End {
+			continue // the document was replaced meanwhile
+		}
+		r, err := s.o.Profiler.Resemblance(h.span.In(text), h.source.In(source))
+		if err != nil || r >= leastResemblance {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// compare aligns the submission with one source.
+func compare(submission *align.Text, c *candidate, d *concordat.Document) []concordat.Passage {
+	var out []concordat.Passage
+	var points *report.Counter
+	for _, p := range align.Pair(submission, align.Prepare(d.Text), align.Options{}) {
+		if points == nil {
+			points = report.NewCounter(d.Text)
+		}
+		before := max(0, p.B.Start-contextBytes)
+		for before < p.B.Start && !startsRune(d.Text, before) {
+			before++
+		}
+		after := min(len(d.Text), p.B.End+contextBytes)
+		for after > p.B.End && !startsRune(d.Text, after) {
+			after--
+		}
+		out = append(out, concordat.Passage{
+			Span: p.A, Source: c.ref, Title: cmp.Or(d.Title, c.title), SourceSpan: p.B, SourcePoints: points.Points(p.B),
+			Kind: p.Kind, Similarity: p.Similarity, Text: p.B.In(d.Text), Before: d.Text[before:p.B.Start], After: d.Text[p.B.End:after],
+			Words: p.Words, Documents: c.documents(p.A),
+		})
+	}
+	return out
+}
+
+func startsRune(text string, at int) bool {
+	return at >= len(text) || text[at]&0xC0 != 0x80
+}
+
+// documents returns the least number of documents that hold one of the matched sentences within
+// span: a passage is as common as its rarest sentence. 0: no sentence of it was matched as a whole.
+func (c *candidate) documents(span concordat.Span) int {
+	least := 0
+	for _, h := range c.hits {
+		if h.span.Overlaps(span) && (least == 0 || h.documents < least) {
+			least = h.documents
+		}
+	}
+	return least
+}
