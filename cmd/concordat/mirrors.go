@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,6 +85,54 @@ func (o *opened) openMirrors(e concordat.Epoch, scheme concordat.Scheme, change 
 	return s, nil
 }
 
+// changeMirrors opens the index of the mirrors of an epoch to change it. Where it was lost, is damaged or of an earlier
+// recipe, all that the store says to be in it is dropped, since a sync would go on from there.
+func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
+	s, err := o.openMirrors(e, scheme, true)
+	if errors.Is(err, concordat.ErrCorrupt) || errors.Is(err, concordat.ErrScheme) {
+		if err = os.RemoveAll(mirrorFolder(o.dir, e)); err == nil {
+			s, err = o.openMirrors(e, scheme, true)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := o.Mirrors(ctx)
+	if err != nil || !lost(s, rows, e) {
+		return s, closedBy(s, err)
+	}
+	for _, x := range rows {
+		if x.Epoch != e {
+			continue
+		}
+		a.warn("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
+		if err := o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: o.profiler, Index: s}); err != nil {
+			return nil, closedBy(s, err)
+		}
+	}
+	return s, nil
+}
+
+// closedBy closes s and returns err with what went wrong then, or does nothing where err is nil.
+func closedBy(s *index.Shard, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, s.Close())
+}
+
+// lost reports whether the index holds less than the mirrors of the epoch are known to have. What comes is put
+// into the index first.
+func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
+	n := 0
+	for _, x := range rows {
+		if x.Epoch == e {
+			n += x.Sentences
+		}
+	}
+	return s.Stats().Sentences < n
+}
+
 // syncMirror runs mirror sync.
 func (a *app) syncMirror(ctx context.Context, o *opened, who string, lib concordat.LibraryID, deadline time.Duration) error {
 	p, err := o.partner(ctx, who)
@@ -121,9 +168,9 @@ func (a *app) syncMirror(ctx context.Context, o *opened, who string, lib concord
 		return fmt.Errorf("mirror of %s/%s: %w: the library is not open to this site", who, lib, concordat.ErrRefused)
 	}
 	if !done.Withdrawn {
-		err = o.dropOlder(ctx, m)
+		err = a.dropOlder(ctx, o, m)
 	} else {
-		err = o.dropUnless(ctx, m.Site, m.Library, func(store.Mirror) bool { return false })
+		err = a.dropUnless(ctx, o, m.Site, m.Library, func(store.Mirror) bool { return false })
 	}
 	if err != nil {
 		return err
@@ -187,24 +234,14 @@ func (a *app) fetchMirror(ctx context.Context, o *opened, partner concordat.Part
 		return done, false, err
 	}
 	known = err == nil
-	_, err = os.Stat(mirrorFolder(o.dir, m.Epoch))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return done, known, err
-	}
-	lost := known && err != nil
-	shard, err := o.openMirrors(m.Epoch, m.Profiler.Scheme(), true)
+	shard, err := a.changeMirrors(ctx, o, m.Epoch, m.Profiler.Scheme())
 	if err != nil {
 		return done, known, err
 	}
 	m.Index = shard
-	if lost { // a folder that is gone: what the store says of it is not here
-		err = o.DropMirror(ctx, m)
-	}
 	b := a.bar(-1, "documents")
 	progress := func(s site.Synced) { b.set(s.Documents) }
-	if err == nil {
-		done, err = o.SyncMirror(ctx, partner, m, progress)
-	}
+	done, err = o.SyncMirror(ctx, partner, m, progress)
 	var no *concordat.Refusal
 	if errors.As(err, &no) && no.Reason == concordat.ReasonUnknown && len(row.Cursor) > 0 {
 		// The owner has made its set anew and the place is not one of it.
@@ -218,14 +255,14 @@ func (a *app) fetchMirror(ctx context.Context, o *opened, partner concordat.Part
 
 // dropOlder deletes the mirrors of the same library in earlier epochs of a federation, whose place a
 // complete one takes.
-func (o *opened) dropOlder(ctx context.Context, m site.MirroredLibrary) error {
-	return o.dropUnless(ctx, m.Site, m.Library, func(x store.Mirror) bool {
+func (a *app) dropOlder(ctx context.Context, o *opened, m site.MirroredLibrary) error {
+	return a.dropUnless(ctx, o, m.Site, m.Library, func(x store.Mirror) bool {
 		return x.Epoch.Federation != m.Epoch.Federation || x.Epoch.Number >= m.Epoch.Number
 	})
 }
 
 // dropUnless deletes the mirrors of a library but those that keep wants.
-func (o *opened) dropUnless(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID, keep func(store.Mirror) bool) error {
+func (a *app) dropUnless(ctx context.Context, o *opened, partner concordat.SiteID, lib concordat.LibraryID, keep func(store.Mirror) bool) error {
 	all, err := o.Mirrors(ctx)
 	if err != nil {
 		return err
@@ -234,7 +271,7 @@ func (o *opened) dropUnless(ctx context.Context, partner concordat.SiteID, lib c
 		if x.Site != partner || x.Library != lib || keep(x) {
 			continue
 		}
-		if err := o.dropMirror(ctx, x); err != nil {
+		if err := a.dropMirror(ctx, o, x); err != nil {
 			return err
 		}
 	}
@@ -242,8 +279,8 @@ func (o *opened) dropUnless(ctx context.Context, partner concordat.SiteID, lib c
 }
 
 // dropMirror deletes one mirror. It needs no key of its epoch.
-func (o *opened) dropMirror(ctx context.Context, x store.Mirror) error {
-	shard, err := o.openMirrors(x.Epoch, x.Scheme, true)
+func (a *app) dropMirror(ctx context.Context, o *opened, x store.Mirror) error {
+	shard, err := a.changeMirrors(ctx, o, x.Epoch, x.Scheme)
 	if err != nil {
 		return err
 	}
@@ -270,7 +307,7 @@ func (a *app) dropMirrors(ctx context.Context, o *opened, who string, lib concor
 		partner = p.Site
 	}
 	n := 0
-	if err := o.dropUnless(ctx, partner, lib, func(store.Mirror) bool { n++; return false }); err != nil {
+	if err := a.dropUnless(ctx, o, partner, lib, func(store.Mirror) bool { n++; return false }); err != nil {
 		return err
 	}
 	if n == 0 {
@@ -365,11 +402,14 @@ func (a *app) openAll(o *opened, c *circle, rows []store.Mirror) (*mirrors, erro
 		}
 		if err == nil && why == "" && m.shards[x.Epoch] == nil {
 			shard, fault := o.openMirrors(x.Epoch, x.Scheme, false)
+			if fault == nil && lost(shard, rows, x.Epoch) {
+				fault = errors.Join(concordat.ErrNotFound, shard.Close())
+			}
 			switch {
 			case errors.Is(fault, concordat.ErrLocked):
 				why, m.busy = "another process changes it now", true
-			case errors.Is(fault, concordat.ErrNotFound):
-				why = "its index is gone; concordat mirror sync fetches it anew"
+			case errors.Is(fault, concordat.ErrNotFound), errors.Is(fault, concordat.ErrCorrupt):
+				why = "its index is gone or damaged; concordat mirror sync fetches it anew"
 			case fault != nil:
 				err = fault
 			default:

@@ -180,6 +180,9 @@ func (f *checkFlags) setOthers(ctx context.Context, a *app, o *opened, out *site
 	}
 	c, err := a.circle(ctx, o)
 	if err != nil {
+		if len(rows) > 0 {
+			err = fmt.Errorf("%w (--no-mirrors checks without the mirrors of this site)", err)
+		}
 		return false, nil, err
 	}
 	m, err := a.openAll(o, c, rows)

@@ -115,13 +115,13 @@ func (s *served) fill(partner *served, epochs int) {
 		if err := s.o.CatchUp(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
-		r, _ := partner.json("peer", "libraries", "north")["ready"].([]any)
-		for _, e := range r {
-			if e.(map[string]any)["ready"] != 1.0 {
+		lines := strings.Split(strings.TrimSpace(partner.command(exitDone, "peer", "libraries", "north", "--json")), "\n")
+		for _, line := range lines {
+			if strings.Count(line, `"ready":1}`) != epochs {
 				return false
 			}
 		}
-		return len(r) == epochs
+		return true
 	})
 }
 
@@ -266,25 +266,59 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if err := shard.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// An index that is lost is fetched anew.
-	folder := mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
-	if out := south.command(exitDone, "check", bell); !strings.Contains(out, "its index is gone") {
-		t.Errorf("a mirror that is lost: %s", out)
-	}
-	if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 {
-		t.Errorf("fetched anew: %v", got)
-	}
+	testLost(t, north, south, bell)
 	south.command(exitUsage, "mirror", "drop", "north/nothing")
 	if got := south.json("mirror", "drop", "north/theses"); got["dropped"] != 1.0 {
 		t.Errorf("dropped: %v", got)
 	}
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+	if got := south.json("mirror", "drop", "north/grants"); got["dropped"] != 1.0 {
+		t.Errorf("dropped: %v", got)
+	}
+	if _, err := os.Stat(mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder of a dropped mirror: %v", err)
 	}
 	south.command(exitDone, "mirror", "sync", "north/theses")
+}
+
+// testLost: mirrors whose index is lost or damaged are not used, and fetched anew, all that were in it.
+func testLost(t *testing.T, north, south *served, bell string) {
+	folder := mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
+	north.command(exitDone, "library", "create", "grants")
+	north.command(exitDone, "library", "share", "grants", "--with", south.id, "--ship")
+	path := filepath.Join(t.TempDir(), "grant.txt")
+	if err := os.WriteFile(path, []byte("A ferry of larch planks crossed the estuary twice a day until the railway bridge was opened to passengers."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	north.command(exitDone, "add", "--library", "grants", path)
+	if err := north.o.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := south.json("mirror", "sync", "north/grants"); got["documents"] != 1.0 {
+		t.Fatalf("a second mirror: %v", got)
+	}
+	for name, spoil := range map[string]func() error{
+		"lost":    func() error { return os.RemoveAll(folder) },
+		"damaged": func() error { return os.WriteFile(filepath.Join(folder, "shard.json"), []byte("{"), 0o600) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if out := south.command(exitDone, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 || !strings.Contains(out, "covered 0 %") {
+			t.Errorf("%s: check says %s", name, out)
+		}
+		if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 {
+			t.Errorf("%s: fetched anew: %v", name, got)
+		}
+		if ms, err := south.o.Mirrors(t.Context()); err != nil || len(ms) != 1 || ms[0].Library != "theses" {
+			t.Errorf("%s: the other mirror is still believed: %+v, %v", name, ms, err)
+		}
+		if got := south.json("mirror", "sync", "north/grants"); got["documents"] != 1.0 {
+			t.Errorf("%s: fetched anew: %v", name, got)
+		}
+	}
+	if rep := south.json("check", bell); len(rep["evidence"].([]any)) != 1 {
+		t.Errorf("check with what was fetched anew: %v", rep)
+	}
 }
 
 func testAlert(t *testing.T, north, south *served, task string) {
@@ -321,6 +355,12 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	}
 	if n := standing(); n != 1 {
 		t.Errorf("%d questions stand at the partner, want 1", n)
+	}
+	if out := south.command(exitFailed, "alert", "end", task, "--deadline", "1ns"); !strings.Contains(out, north.id) || !strings.Contains(out, "run the same command again") {
+		t.Errorf("a partner that is not reached: %s", out)
+	}
+	if n := standing(); n != 1 {
+		t.Errorf("%d questions stand at the partner that was not told, want 1", n)
 	}
 	if got := south.json("alert", "end", task); got["told"] != 1.0 || len(got["left"].([]any)) != 0 {
 		t.Errorf("ended: %v", got)
