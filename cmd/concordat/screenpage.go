@@ -179,8 +179,8 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h2>Cluster {{.Number}}: {{len .Documents}} documents</h2>
 <p class="note">In the order of their dates; arcs join pairs, the full circle is the representative.</p>
 {{.Picture}}
-<table><thead><tr><th class="n">No.</th><th>Document</th><th>Title</th><th>Date</th><th>May come from</th><th>Could go for</th></tr></thead><tbody>
-{{range .Documents}}<tr><td class="n">{{.Number}}</td><td>{{.Library}}/{{.Document}}{{if .Representative}} <strong>(representative)</strong>{{end}}</td><td>{{.Title}}</td><td>{{.Date}}</td><td>{{.From}}{{with .FromShare}} ({{.}}){{end}}</td><td>{{.Removable}}</td></tr>
+<table><thead><tr><th class="n">No.</th><th>Document</th><th>Title</th><th class="n">Date</th><th>May come from</th><th>Could go for</th></tr></thead><tbody>
+{{range .Documents}}<tr><td class="n">{{.Number}}</td><td>{{.Library}}/{{.Document}}{{if .Representative}} <strong>(representative)</strong>{{end}}</td><td>{{.Title}}</td><td class="n">{{.Date}}</td><td>{{.From}}{{with .FromShare}} ({{.}}){{end}}</td><td>{{.Removable}}</td></tr>
 {{end}}</tbody></table>
 <table><thead><tr><th class="n">Pair</th><th>Found by</th><th class="n">Resemblance</th><th class="n">Of the first in the second</th><th class="n">Of the second in the first</th><th>Sections</th></tr></thead><tbody>
 {{range .Pairs}}<tr><td class="n">{{.A}} – {{.B}}</td><td>{{.Method}}</td><td class="n">{{.Resemblance}}</td><td class="n">{{.InA}}</td><td class="n">{{.In}}</td><td>{{range .Sections}}{{percent .ContainmentA}} of {{.A}} in {{.B}}<br>{{end}}</td></tr>
@@ -225,7 +225,7 @@ func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs 
 		place[d.doc] = i
 		row := pageDocument{Number: i + 1, Library: string(d.Library), Document: string(d.Document), Title: d.Title, Date: d.Date.UTC().Format(time.DateOnly), Representative: d.screenMember == c.Representative, Removable: kept[d.doc]}
 		if d.From != nil {
-			row.From, row.FromShare = string(d.From.Document), percent(&d.FromResemblance)
+			row.From, row.FromShare = string(d.From.Document), strings.TrimSpace(percent(&d.FromResemblance))
 		}
 		out.Documents = append(out.Documents, row)
 		nodes = append(nodes, screen.Node{Label: string(d.Document), Mark: row.Representative})
