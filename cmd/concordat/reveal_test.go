@@ -165,6 +165,7 @@ func TestPartnerCommands(t *testing.T) {
 		t.Fatalf("%d passages in task %q: %v", n, task, rep)
 	}
 	testReveal(t, north, south, task)
+	testNotified(t, north, south, south.json("check", ice, "--partner", "north/theses")["task"].(string))
 	testMirror(t, north, south, bell)
 	testAlert(t, north, south, task)
 	testRotated(t, north, south, bell)
@@ -213,6 +214,24 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	if out := south.command(exitDone, "reveal", task, "--refresh"); !strings.Contains(out, "nothing is pending") {
 		t.Errorf("after all was granted: %s", out)
 	}
+}
+
+// testNotified: a site that is served fetches what was granted by itself.
+func testNotified(t *testing.T, north, south *served, task string) {
+	if got := south.json("reveal", task, "1", "--level", "passage", "--reason", "another examination", "--contact", "dean@south"); got["state"] != "pending" {
+		t.Fatalf("passage of another check: %v", got)
+	}
+	north.command(exitDone, "disclosure", "approve", north.json("disclosure", "list", "--state", "pending")["id"].(string))
+	south.until("the passage", func() bool {
+		if err := south.p.notices(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(f.Passages[0].Text) == strings.TrimSpace(iceText)
+	})
 }
 
 func testMirror(t *testing.T, north, south *served, bell string) {
