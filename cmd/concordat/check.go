@@ -38,6 +38,7 @@ type checkFlags struct {
 	level, purpose     string
 	deadline           time.Duration
 	standing           bool
+	noMirrors          bool
 	threshold, failOn  float64
 	candidates         int
 	out                outFlags
@@ -51,7 +52,10 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Check submissions and write evidence reports",
 		Long: `Check compares each file with the libraries of this site and keeps what it found as a report (see
 concordat report). Without --out a summary is printed; with it the report goes to the file, or, for
-several submissions, to files in that folder.`,
+several submissions, to files in that folder.
+
+Complete mirrors of partners' libraries (see concordat mirror) are compared with as well, and nothing leaves
+the site for that. A partner named with --partner is not asked about a library that is mirrored.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(cmd.Flags()); err != nil {
@@ -75,6 +79,7 @@ several submissions, to files in that folder.`,
 	fl.StringVar(&f.purpose, "purpose", "", "purpose told to partners, a word that the federation agreed on, such as thesis")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take")
 	fl.BoolVar(&f.standing, "standing", false, "keep the check: later documents that match raise an alert (see concordat alert)")
+	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
 	fl.StringVar(&f.channel, "channel", "both", "by what source documents are nominated: both, fingerprints (fastest) or text")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "covered share from which a report asks to be read (default: configuration, 0.3)")
@@ -243,13 +248,11 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	if err != nil {
 		return err
 	}
-	if len(f.partners) > 0 {
-		end, err := f.setPartners(ctx, a, o, &options)
-		if err != nil {
-			return err
-		}
-		defer end()
+	busy, end, err := f.setOthers(ctx, a, o, &options)
+	if err != nil {
+		return err
 	}
+	defer end()
 	rules, err := f.rules.rules(ctx, a, o)
 	if err != nil {
 		return err
@@ -259,7 +262,7 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 		return err
 	}
 	r := a.reader(extraction(o.config), len(files))
-	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, failures: failures{a: a}}
+	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
 	for _, file := range files {
 		if err = c.file(ctx, r, file); err != nil {
 			break
@@ -304,20 +307,6 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 	}
 	out.Standing = f.standing
 	return out, f.setTemplates(ctx, a, o, &out)
-}
-
-// setPartners adds the partners that are to be asked; end ends the connections to them.
-func (f *checkFlags) setPartners(ctx context.Context, a *app, o *opened, out *site.CheckOptions) (end func(), err error) {
-	c, err := a.circle(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	want, err := c.wantedPartners(ctx, f.partners)
-	if err != nil {
-		return nil, err
-	}
-	out.Partners, end, err = c.partners(ctx, want, asking{level: concordat.Show(f.level), purpose: f.purpose, deadline: f.deadline})
-	return end, err
 }
 
 // setTemplates takes each --template as the section template of that name, or as a file of wording.

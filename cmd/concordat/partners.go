@@ -169,6 +169,72 @@ const unknownLibrary = "(libraries not known)"
 // catalogueSetting is where the latest catalogue of a partner is kept.
 func catalogueSetting(p concordat.SiteID) string { return "catalogue " + string(p) }
 
+// setOthers adds the mirrors that the site has and the partners that are to be asked; end closes them.
+// busy: a mirror is left out because another process changes it.
+func (f *checkFlags) setOthers(ctx context.Context, a *app, o *opened, out *site.CheckOptions) (busy bool, end func(), err error) {
+	end = func() {}
+	var rows []store.Mirror
+	if !f.noMirrors {
+		if rows, err = o.Mirrors(ctx); err != nil {
+			return false, nil, err
+		}
+	}
+	if len(rows) == 0 && len(f.partners) == 0 {
+		return false, end, nil
+	}
+	c, err := a.circle(ctx, o)
+	if err != nil {
+		if len(rows) > 0 {
+			err = fmt.Errorf("%w (--no-mirrors checks without the mirrors of this site)", err)
+		}
+		return false, nil, err
+	}
+	m, err := a.openAll(o, c, rows)
+	if err != nil {
+		return false, nil, err
+	}
+	out.Mirrors = m.in
+	closing, err := f.setPartners(ctx, a, c, m, out)
+	if err != nil {
+		return false, nil, errors.Join(err, m.close())
+	}
+	return m.busy, func() {
+		closing()
+		if err := m.close(); err != nil {
+			a.warn("mirrors: %v", err)
+		}
+	}, nil
+}
+
+// setPartners adds the partners that are to be asked about what is not mirrored; end ends the connections
+// to them.
+func (f *checkFlags) setPartners(ctx context.Context, a *app, c *circle, m *mirrors, out *site.CheckOptions) (end func(), err error) {
+	named, err := c.wantedPartners(ctx, f.partners)
+	if err != nil {
+		return nil, err
+	}
+	var want []wanted
+	for _, w := range named {
+		some := len(w.libraries) > 0
+		if w.libraries = m.without(a, w.partner.Site, w.libraries, f.standing); len(w.libraries) > 0 || !some {
+			want = append(want, w)
+		}
+	}
+	all, end, err := c.partners(ctx, want, asking{level: concordat.Show(f.level), purpose: f.purpose, deadline: f.deadline})
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range all {
+		if len(want[i].libraries) == 0 { // all that the partner opens
+			p.Libraries = m.without(a, want[i].partner.Site, p.Libraries, f.standing)
+		}
+		if len(p.Libraries) > 0 {
+			out.Partners = append(out.Partners, p)
+		}
+	}
+	return end, nil
+}
+
 // partners returns what a check needs of each partner that is wanted. A partner that does not answer now
 // is in it too, with the libraries that it told before: the report then says what was not measured.
 // closing ends the connections.

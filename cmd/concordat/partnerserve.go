@@ -45,6 +45,8 @@ type partnerServer struct {
 	replays *federation.Replays
 	server  *federation.Server
 	address string
+	// notice and again are how often notices, and what commands change, are looked after.
+	notice, again time.Duration
 
 	mu     sync.Mutex // guards the rest
 	shards map[concordat.Epoch]*index.Shard
@@ -66,7 +68,7 @@ func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, erro
 	if err := s.firstReplays(ctx, path); err != nil {
 		return nil, err
 	}
-	p := &partnerServer{c: c, log: s.log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{}}
+	p := &partnerServer{c: c, log: s.log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{}, notice: noticeEvery, again: rereadEvery}
 	if p.replays, err = federation.OpenReplays(path, time.Now()); err != nil {
 		return nil, err
 	}
@@ -110,8 +112,8 @@ func (p *partnerServer) run(ctx context.Context, g *errgroup.Group, l net.Listen
 	p.address = l.Addr().String()
 	g.Go(func() error { return p.server.Serve(ctx, l, shutdownTime) })
 	g.Go(func() error { return p.c.o.KeepEpochs(ctx) })
-	g.Go(func() error { return p.every(ctx, rereadEvery, "keys", p.reread) })
-	g.Go(func() error { return p.every(ctx, noticeEvery, "notices", p.notices) })
+	g.Go(func() error { return p.every(ctx, p.again, "keys", p.reread) })
+	g.Go(func() error { return p.every(ctx, p.notice, "notices", p.notices) })
 	g.Go(func() error {
 		return p.every(ctx, grantEvery, "federations", func(ctx context.Context) error { p.c.joinAnew(ctx, p.log); return nil })
 	})

@@ -35,10 +35,13 @@ func (p place) command(code int, args ...string) string {
 	return out.String() + errs.String()
 }
 
-// json runs a command line with --json and returns the last line of its output.
+// json runs a command line with --json and returns the last line of its output that is JSON.
 func (p place) json(args ...string) map[string]any {
 	p.t.Helper()
 	lines := strings.Split(strings.TrimSpace(p.command(exitDone, append([]string{"--json"}, args...)...)), "\n")
+	for len(lines) > 1 && !strings.HasPrefix(lines[len(lines)-1], "{") {
+		lines = lines[:len(lines)-1] // what was said on stderr
+	}
 	var v map[string]any
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &v); err != nil {
 		p.t.Fatalf("concordat %s: %v in %s", strings.Join(args, " "), err, lines)

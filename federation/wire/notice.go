@@ -4,7 +4,7 @@ import (
 	"concordat"
 )
 
-var noticeKinds = []string{concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure}
+var noticeKinds = []string{concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure, concordat.NoticeEnded}
 
 func (c *coder) notice(n *concordat.Notice) {
 	c.head()

@@ -491,7 +491,7 @@ func (g *gen) shipment() *concordat.Shipment {
 }
 
 func (g *gen) notice() *concordat.Notice {
-	n := &concordat.Notice{Kind: pick(g, concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure), Library: concordat.LibraryID(g.text(20)), Words: g.text(100), At: g.time()}
+	n := &concordat.Notice{Kind: pick(g, concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure, concordat.NoticeEnded), Library: concordat.LibraryID(g.text(20)), Words: g.text(100), At: g.time()}
 	g.fill(n.Job[:])
 	if n.Kind == concordat.NoticeAlert {
 		t := g.tell()

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/federation"
+	"concordat/report"
+	"concordat/site"
+)
+
+// revealFlags are the flags of reveal.
+type revealFlags struct {
+	level, reason, contact string
+	deadline               time.Duration
+	refresh                bool
+}
+
+func (a *app) revealCommand() *cobra.Command {
+	var f revealFlags
+	c := &cobra.Command{
+		Use:   "reveal TASK PASSAGE...",
+		Short: "Ask partners to show more of the passages of a report",
+		Long: `Reveal asks the partners that hold the sources of passages to show more of them, and keeps what they show in
+the report. PASSAGE is the number in brackets that concordat report show prints before a passage. The wording of the
+passages here is sent to the partner, which is recorded as exposed.
+
+At level overlap the partner tells which of these words its document has too, at once. At level passage it shows its
+own words after a person there agreed; until then the request is pending, and --refresh asks how it stands.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case f.refresh && len(args) != 1:
+				return errors.New("--refresh wants a task and no passage")
+			case !f.refresh && len(args) < 2:
+				return errors.New("want a task and at least one passage")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.validate(); err != nil {
+				return err
+			}
+			numbers, err := passageNumbers(args[1:])
+			if err != nil {
+				return err
+			}
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), numbers, &f)
+			})
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.level, "level", string(concordat.ShowOverlap), "what is asked for: overlap or passage")
+	fl.StringVar(&f.reason, "reason", "", "why, for the person who decides at the partner; needed for passage")
+	fl.StringVar(&f.contact, "contact", "", "to whom that person may turn; needed for passage")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take")
+	fl.BoolVar(&f.refresh, "refresh", false, "ask again for what is pending")
+	return c
+}
+
+func (f *revealFlags) validate() error {
+	level := concordat.Show(f.level)
+	switch {
+	case level != concordat.ShowOverlap && level != concordat.ShowPassage:
+		return usagef("--level %s: want overlap or passage", f.level)
+	case !f.refresh && level == concordat.ShowPassage && (f.reason == "" || f.contact == ""):
+		return usagef("--level passage: a person decides, who needs --reason and --contact")
+	case f.deadline <= 0:
+		return usagef("--deadline %v: want more than nothing", f.deadline)
+	}
+	return nil
+}
+
+// passageNumbers reads the numbers of passages, from 1.
+func passageNumbers(args []string) ([]int, error) {
+	var out []int
+	for _, s := range args {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return nil, usagef("passage %s: want a number, as concordat report show prints it", s)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// reveal runs the command.
+func (a *app) reveal(ctx context.Context, o *opened, task concordat.TaskID, numbers []int, f *revealFlags) error {
+	found, err := o.Findings(ctx, task)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return usagef("no report %s; see concordat report list", task)
+	}
+	if err != nil {
+		return err
+	}
+	if f.refresh {
+		return a.refreshReveals(ctx, o, found, task, f)
+	}
+	by, err := a.atPartners(ctx, o, found, numbers, concordat.Show(f.level))
+	if err != nil {
+		return err
+	}
+	if len(by) == 0 {
+		a.say("nothing is left to ask for; concordat report show %s", task)
+		return nil
+	}
+	c, err := a.circle(ctx, o)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, partner := range sortedKeys(by) {
+		cl, err := c.client(partner, f.deadline)
+		if err != nil {
+			return err
+		}
+		ds, err := o.Reveal(ctx, task, site.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact}, by[partner]...)
+		cl.Close()
+		errs = append(errs, a.printReveals(task, ds), err)
+	}
+	return errors.Join(errs...)
+}
+
+// refreshReveals asks again for what is pending in the findings of a task.
+func (a *app) refreshReveals(ctx context.Context, o *opened, found *report.Findings, task concordat.TaskID, f *revealFlags) error {
+	pending := map[concordat.SiteID]bool{}
+	for _, d := range found.Disclosures {
+		if d.State == concordat.DisclosurePending {
+			pending[d.Source.Site] = true
+		}
+	}
+	if len(pending) == 0 {
+		a.say("nothing is pending; concordat report show %s", task)
+		return nil
+	}
+	c, err := a.circle(ctx, o)
+	if err != nil {
+		return err
+	}
+	clients, closing, err := c.clients(sortedKeys(pending), f.deadline)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	ds, err := o.RefreshDisclosures(ctx, task, clients...)
+	return errors.Join(a.printReveals(task, ds), err)
+}
+
+// clients returns clients of partners; closing closes them.
+func (c *circle) clients(partners []concordat.SiteID, timeout time.Duration) (out []concordat.Partner, closing func(), err error) {
+	var all []*federation.Client
+	closing = func() {
+		for _, cl := range all {
+			cl.Close()
+		}
+	}
+	for _, p := range partners {
+		cl, err := c.client(p, timeout)
+		if err != nil {
+			closing()
+			return nil, nil, err
+		}
+		all, out = append(all, cl), append(out, cl)
+	}
+	return out, closing, nil
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	out := make([]K, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// atPartners returns the indices of the passages in the findings that stand in the numbered evidence of their
+// report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
+func (a *app) atPartners(ctx context.Context, o *opened, f *report.Findings, numbers []int, level concordat.Show) (map[concordat.SiteID][]int, error) {
+	rules, err := new(ruleFlags).rules(ctx, a, o)
+	if err != nil {
+		return nil, err
+	}
+	rep := report.Build(f, rules)
+	out := map[concordat.SiteID][]int{}
+	for _, n := range numbers {
+		if n > len(rep.Evidence) {
+			return nil, usagef("passage %d: the report has %d", n, len(rep.Evidence))
+		}
+		there, mirrored := false, false
+		for i := range f.Passages {
+			p := &f.Passages[i]
+			if p.Source.Site == o.ID() || !p.Span.Overlaps(rep.Evidence[n-1].Span) {
+				continue
+			}
+			if src, ok := rep.Partner(p.Source); !ok || src.Job == "" {
+				mirrored = true
+				continue
+			}
+			if p.SourceSpan.Len() <= 0 {
+				continue // it told of the document and not where in it
+			}
+			there = true
+			if !slices.Contains(out[p.Source.Site], i) && !shown(f, p, level) {
+				out[p.Source.Site] = append(out[p.Source.Site], i)
+			}
+		}
+		switch {
+		case there:
+		case mirrored:
+			return nil, usagef("passage %d is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
+		default:
+			return nil, usagef("passage %d has no source with a known place at a partner", n)
+		}
+	}
+	return out, nil
+}
+
+// shown reports whether a partner has shown a passage at the level, or is to decide on that.
+func shown(f *report.Findings, p *concordat.Passage, level concordat.Show) bool {
+	if p.Text != "" || level == concordat.ShowOverlap && p.Shared != nil {
+		return true
+	}
+	return slices.ContainsFunc(f.Disclosures, func(d report.Disclosure) bool {
+		return d.Source == p.Source && d.Level == level && d.State == concordat.DisclosurePending &&
+			slices.Contains(d.Passages, concordat.SpanPair{Span: p.Span, Source: p.SourceSpan})
+	})
+}
+
+// printReveals prints how requests stand, a line each.
+func (a *app) printReveals(task concordat.TaskID, ds []report.Disclosure) error {
+	for _, d := range ds {
+		if a.json {
+			if err := a.line(struct {
+				Task concordat.TaskID `json:"task"`
+				report.Disclosure
+			}{task, d}); err != nil {
+				return err
+			}
+			continue
+		}
+		line := fmt.Sprintf("%-9s %s of %s in %s", d.State, d.Level, report.Plural(len(d.Passages), "passage", "passages"), d.Source)
+		if !d.Until.IsZero() {
+			line += ", until " + d.Until.Local().Format(time.DateOnly)
+		}
+		if d.Words != "" {
+			line += ": " + d.Words
+		}
+		a.say("%s", line)
+	}
+	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosureGranted }) {
+		a.say("what was shown stands in the report: concordat report show %s", task)
+	}
+	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending }) {
+		a.say("what is pending is asked for again with concordat reveal %s --refresh", task)
+	}
+	return nil
+}

@@ -1,0 +1,445 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster"
+)
+
+// served is a place that serve serves in this process.
+type served struct {
+	place
+	id string // by which partners know it
+	o  *opened
+	p  *partnerServer
+}
+
+// serve answers partners and other commands of the site as the command serve does, until the test ends. Notices
+// are looked after every so often.
+func (p place) serve(notices time.Duration) *served {
+	t := p.t
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.command(exitDone, "site", "card", "--url", "https://"+l.Addr().String())
+	a := &app{data: p.dir, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	o, err := a.open(t.Context(), withIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.config.Federation.Listen = l.Addr().String()
+	control, err := cluster.Listen(filepath.Join(o.dir, socketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{o: o, started: time.Now(), log: slog.New(slog.DiscardHandler)}
+	if s.partners, err = s.openPartners(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	s.partners.notice, s.partners.again = notices, 50*time.Millisecond
+	ctx, stop := context.WithCancel(context.Background())
+	g, ctx := errgroup.WithContext(ctx)
+	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime})
+	s.partners.run(ctx, g, l)
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(g.Wait(), s.partners.close(), o.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &served{p, p.json("site", "key", "show")["site"].(string), o, s.partners}
+}
+
+// until waits for what a serving process is about to do.
+func (s *served) until(what string, done func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// asked counts what a partner has asked, by the audit.
+func (s *served) asked(partner string) int {
+	s.t.Helper()
+	n := 0
+	for after := int64(0); ; {
+		es, err := s.o.store.Audit(s.t.Context(), after, 0)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if len(es) == 0 {
+			return n
+		}
+		for _, e := range es {
+			if after = e.Seq; e.Actor == partner {
+				n++
+			}
+		}
+	}
+}
+
+// enrol makes two sites partners of one federation, south with a share of the library theses of north.
+func enrol(t *testing.T, north, south *served) {
+	inv := north.json("peer", "invite", "--library", "theses:passage", "--ship", "--standing")["invitation"].(string)
+	words := south.json("peer", "redeem", inv, "--name", "north")["words"].(string)
+	south.command(exitDone, "peer", "confirm", "north", "--words", words)
+	north.command(exitDone, "peer", "confirm", south.id, "--words", words)
+	north.command(exitDone, "federation", "create", "health")
+	north.command(exitDone, "federation", "invite", "health", south.id)
+	south.command(exitDone, "federation", "join", "health", "north")
+	north.fill(south, 1)
+}
+
+// fill waits until all of the library has fingerprints of so many epochs for the partner.
+func (s *served) fill(partner *served, epochs int) {
+	s.t.Helper()
+	s.until("fingerprints", func() bool {
+		if err := s.o.CatchUp(s.t.Context()); err != nil {
+			s.t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(partner.command(exitDone, "peer", "libraries", "north", "--json")), "\n")
+		for _, line := range lines {
+			if strings.Count(line, `"ready":1}`) != epochs {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Passages of these tests.
+const (
+	iceText = "Glaciologists drilled an ice core from the Vostok plateau and dated volcanic ash layers in it by argon isotopes. " +
+		"Bakers of the lower town petitioned the magistrate against millers who mixed chalk and sawdust into rye flour. "
+	bellText = "The bell founder melted copper and tin in a clay furnace whose bellows were driven by a small undershot wheel. " +
+		"Pears grafted upon quince rootstock bear fruit two summers earlier than those that are raised from seedlings. "
+)
+
+// add takes a document into the library theses.
+func (s *served) add(id, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.t.TempDir(), id+".txt")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.command(exitDone, "add", "--library", "theses", path)
+}
+
+// TestPartnerCommands opens passages, mirrors a library and keeps a check, by commands of two sites that are served.
+func TestPartnerCommands(t *testing.T) {
+	t.Parallel()
+	first := newPlace(t, "north")
+	first.command(exitDone, "library", "create", "theses")
+	// The south takes no notice in by itself, so that the order of what follows is that of this test.
+	north, south := first.serve(50*time.Millisecond), newPlace(t, "south").serve(time.Hour)
+	north.add("ice", iceText)
+	north.add("bell", bellText)
+	enrol(t, north, south)
+	ice, bell := filepath.Join(t.TempDir(), "ice.txt"), filepath.Join(t.TempDir(), "bell.txt")
+	for path, text := range map[string]string{ice: iceText, bell: bellText} {
+		if err := os.WriteFile(path, []byte(text+"And some words of our own stand at the end of this text, which nobody else has written."), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rep := south.json("check", ice, "--partner", "north/theses", "--standing")
+	task, _ := rep["task"].(string)
+	if n := len(rep["evidence"].([]any)); n != 1 || task == "" {
+		t.Fatalf("%d passages in task %q: %v", n, task, rep)
+	}
+	testReveal(t, north, south, task)
+	testNotified(t, north, south, south.json("check", ice, "--partner", "north/theses")["task"].(string))
+	testMirror(t, north, south, bell)
+	testAlert(t, north, south, task)
+	testRotated(t, north, south, bell)
+	testClosed(t, north, south, bell)
+}
+
+func testReveal(t *testing.T, north, south *served, task string) {
+	if got := south.json("reveal", task, "1"); got["state"] != "granted" || got["level"] != "overlap" {
+		t.Fatalf("overlap: %v", got)
+	}
+	if out := south.command(exitDone, "reveal", task, "1"); !strings.Contains(out, "nothing is left") {
+		t.Errorf("the same again: %s", out)
+	}
+	passage := []string{"reveal", task, "1", "--level", "passage", "--reason", "an examination", "--contact", "dean@south"}
+	if got := south.json(passage...); got["state"] != "pending" || got["level"] != "passage" {
+		t.Fatalf("passage: %v", got)
+	}
+	if out := south.command(exitDone, passage...); !strings.Contains(out, "nothing is left") {
+		t.Errorf("asked for twice: %s", out)
+	}
+	if got := south.json("reveal", task, "--refresh"); got["state"] != "pending" {
+		t.Errorf("before anybody decided: %v", got)
+	}
+	text := func() string {
+		f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
+		if err != nil || len(f.Passages) != 1 || f.Passages[0].Shared == nil {
+			t.Fatalf("findings %+v, %v", f, err)
+		}
+		return strings.TrimSpace(f.Passages[0].Text)
+	}
+	if got := text(); got != "" {
+		t.Errorf("shown before anybody decided: %s", got)
+	}
+	asked := north.json("disclosure", "list", "--state", "pending")
+	if asked["reason"] != "an examination" || asked["contact"] != "dean@south" {
+		t.Fatalf("as the owner sees it: %v", asked)
+	}
+	north.command(exitDone, "disclosure", "approve", asked["id"].(string), "--words", "in order")
+	got := south.json("reveal", task, "--refresh")
+	if got["state"] != "granted" || got["words"] != "in order" || got["until"] == nil {
+		t.Errorf("after the approval: %v", got)
+	}
+	if got := text(); got != strings.TrimSpace(iceText) {
+		t.Errorf("what was shown: %q", got)
+	}
+	if out := south.command(exitDone, "reveal", task, "--refresh"); !strings.Contains(out, "nothing is pending") {
+		t.Errorf("after all was granted: %s", out)
+	}
+}
+
+// testNotified: a site that is served fetches what was granted by itself.
+func testNotified(t *testing.T, north, south *served, task string) {
+	if got := south.json("reveal", task, "1", "--level", "passage", "--reason", "another examination", "--contact", "dean@south"); got["state"] != "pending" {
+		t.Fatalf("passage of another check: %v", got)
+	}
+	north.command(exitDone, "disclosure", "approve", north.json("disclosure", "list", "--state", "pending")["id"].(string))
+	south.until("the passage", func() bool {
+		if err := south.p.notices(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(f.Passages[0].Text) == strings.TrimSpace(iceText)
+	})
+}
+
+func testMirror(t *testing.T, north, south *served, bell string) {
+	if out := south.command(exitFailed, "mirror", "sync", "north/nothing"); !strings.Contains(out, "not open to this site") {
+		t.Errorf("a library that is not there: %s", out)
+	}
+	// What was shown in words is not shipped: both forms of one text would tell more than either.
+	if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 || got["complete"] != true || got["ready"] != 1.0 {
+		t.Fatalf("synced: %v", got)
+	}
+	if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 0.0 || got["complete"] != true {
+		t.Errorf("synced again: %v", got)
+	}
+	if got := south.json("mirror", "list"); got["documents"] != 1.0 || got["used"] != true || got["epoch"] != "health/1" {
+		t.Errorf("listed: %v", got)
+	}
+	before := north.asked(south.id)
+	if before == 0 {
+		t.Fatal("the audit of the owner names nothing of what was asked")
+	}
+	rep := south.json("check", bell)
+	if len(rep["evidence"].([]any)) != 1 || !strings.Contains(south.command(exitDone, "report", "show", rep["task"].(string)), "bell") {
+		t.Errorf("check with the mirror: %v", rep)
+	}
+	if out := south.command(exitUsage, "reveal", rep["task"].(string), "1"); !strings.Contains(out, "known from a mirror") {
+		t.Errorf("reveal of a mirror's passage: %s", out)
+	}
+	if out := south.command(exitDone, "check", bell, "--partner", "north/theses", "--standing"); !strings.Contains(out, "is not asked, and keeps no question") {
+		t.Errorf("the partner's library has a mirror: %s", out)
+	}
+	rep = south.json("check", bell, "--no-mirrors")
+	if len(rep["evidence"].([]any)) != 0 {
+		t.Errorf("without mirrors: %v", rep)
+	}
+	if after := north.asked(south.id); after != before {
+		t.Errorf("the owner was asked: %d entries of its audit, want %d", after, before)
+	}
+	// All libraries of a partner: it is asked which they are, and not about the one that is mirrored.
+	if out := south.command(exitDone, "check", bell, "--partner", "all"); !strings.Contains(out, "is not asked: its mirror") {
+		t.Errorf("all partners: %s", out)
+	}
+	// A command that changes the mirrors has them alone; a check meanwhile says so.
+	shard, err := south.o.openMirrors(concordat.Epoch{Federation: "health", Number: 1}, "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := south.command(exitIncomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process changes it now") {
+		t.Errorf("a mirror that is changed: %s", out)
+	}
+	south.command(exitFailed, "mirror", "sync", "north/theses")
+	if err := shard.Close(); err != nil {
+		t.Fatal(err)
+	}
+	testLost(t, north, south, bell)
+	south.command(exitUsage, "mirror", "drop", "north/nothing")
+	if got := south.json("mirror", "drop", "north/theses"); got["dropped"] != 1.0 {
+		t.Errorf("dropped: %v", got)
+	}
+	if got := south.json("mirror", "drop", "north/grants"); got["dropped"] != 1.0 {
+		t.Errorf("dropped: %v", got)
+	}
+	if _, err := os.Stat(mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of a dropped mirror: %v", err)
+	}
+	south.command(exitDone, "mirror", "sync", "north/theses")
+}
+
+// testLost: mirrors whose index is lost or damaged are not used, and fetched anew, all that were in it.
+func testLost(t *testing.T, north, south *served, bell string) {
+	folder := mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
+	north.command(exitDone, "library", "create", "grants")
+	north.command(exitDone, "library", "share", "grants", "--with", south.id, "--ship")
+	path := filepath.Join(t.TempDir(), "grant.txt")
+	if err := os.WriteFile(path, []byte("A ferry of larch planks crossed the estuary twice a day until the railway bridge was opened to passengers."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	north.command(exitDone, "add", "--library", "grants", path)
+	if err := north.o.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := south.json("mirror", "sync", "north/grants"); got["documents"] != 1.0 {
+		t.Fatalf("a second mirror: %v", got)
+	}
+	for name, spoil := range map[string]func() error{
+		"lost":    func() error { return os.RemoveAll(folder) },
+		"damaged": func() error { return os.WriteFile(filepath.Join(folder, "shard.json"), []byte("{"), 0o600) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if out := south.command(exitDone, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 || !strings.Contains(out, "covered 0 %") {
+			t.Errorf("%s: check says %s", name, out)
+		}
+		if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 {
+			t.Errorf("%s: fetched anew: %v", name, got)
+		}
+		if ms, err := south.o.Mirrors(t.Context()); err != nil || len(ms) != 1 || ms[0].Library != "theses" {
+			t.Errorf("%s: the other mirror is still believed: %+v, %v", name, ms, err)
+		}
+		if got := south.json("mirror", "sync", "north/grants"); got["documents"] != 1.0 {
+			t.Errorf("%s: fetched anew: %v", name, got)
+		}
+	}
+	if rep := south.json("check", bell); len(rep["evidence"].([]any)) != 1 {
+		t.Errorf("check with what was fetched anew: %v", rep)
+	}
+}
+
+func testAlert(t *testing.T, north, south *served, task string) {
+	if out := south.command(exitDone, "alert", "list"); out != "" {
+		t.Errorf("alerts before any document came: %s", out)
+	}
+	var kept []string
+	for line := range strings.Lines(south.command(exitDone, "alert", "standing", "--json")) {
+		if strings.Contains(line, task) {
+			kept = append(kept, line)
+		}
+	}
+	if len(kept) != 1 || !strings.Contains(kept[0], north.id) {
+		t.Errorf("checks that stay: %v", kept)
+	}
+	north.add("late", "A document that comes late begins with words of its own, which are not in any other. "+iceText)
+	if err := north.o.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	south.until("an alert", func() bool { return south.command(exitDone, "alert", "list") != "" })
+	got := south.json("alert", "list")
+	if from, _ := got["source"].(map[string]any); got["task"] != task || got["title"] != "late" || from["site"] != north.id || got["sentences"].(float64) < 2 {
+		t.Errorf("alert: %v", got)
+	}
+	if out := south.command(exitDone, "alert", "list", "--after", "1"); out != "" {
+		t.Errorf("after the first: %s", out)
+	}
+	standing := func() int {
+		asks, err := north.o.store.StandingAsks(t.Context(), concordat.Epoch{Federation: "health", Number: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(asks)
+	}
+	if n := standing(); n != 1 {
+		t.Errorf("%d questions stand at the partner, want 1", n)
+	}
+	if out := south.command(exitFailed, "alert", "end", task, "--deadline", "1ns"); !strings.Contains(out, north.id) || !strings.Contains(out, "run the same command again") {
+		t.Errorf("a partner that is not reached: %s", out)
+	}
+	if n := standing(); n != 1 {
+		t.Errorf("%d questions stand at the partner that was not told, want 1", n)
+	}
+	if got := south.json("alert", "end", task); got["told"] != 1.0 || len(got["left"].([]any)) != 0 {
+		t.Errorf("ended: %v", got)
+	}
+	if n := standing(); n != 0 {
+		t.Errorf("%d questions stand at the partner after the end", n)
+	}
+	south.command(exitUsage, "alert", "end", task)
+}
+
+// testRotated: after a rotation the mirror of the new key takes the place of the old one, and one whose key period
+// has ended is not used.
+func testRotated(t *testing.T, north, south *served, bell string) {
+	north.command(exitDone, "federation", "rotate", "health", "--overlap", "24h")
+	south.command(exitDone, "federation", "join", "health", "north")
+	a := &app{data: south.dir, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	c, err := a.circle(t.Context(), south.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := south.o.Mirrors(t.Context())
+	if err != nil || len(old) != 1 || old[0].Epoch.Number != 1 {
+		t.Fatalf("mirrors %+v, %v", old, err)
+	}
+	if _, why, err := c.mirrorKey(old[0], time.Now()); err != nil || why != "" {
+		t.Errorf("within the overlap: %q, %v", why, err)
+	}
+	if _, why, err := c.mirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "its key period has ended") {
+		t.Errorf("after the overlap: %q, %v", why, err)
+	}
+	north.fill(south, 2)
+	if got := south.json("mirror", "sync", "north/theses"); got["epoch"] != "health/2" || got["complete"] != true {
+		t.Errorf("synced after the rotation: %v", got)
+	}
+	now, err := south.o.Mirrors(t.Context())
+	if err != nil || len(now) != 1 || now[0].Epoch.Number != 2 {
+		t.Errorf("mirrors %+v, %v", now, err)
+	}
+	if _, err := os.Stat(mirrorFolder(south.dir, old[0].Epoch)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of the earlier epoch: %v", err)
+	}
+	if rep := south.json("check", bell); len(rep["evidence"].([]any)) != 1 {
+		t.Errorf("check with the new mirror: %v", rep)
+	}
+}
+
+// testClosed: a library that its owner closes is not used from the notice on, and deleted with the next sync.
+func testClosed(t *testing.T, north, south *served, bell string) {
+	north.command(exitDone, "library", "unshare", "theses", "--with", south.id)
+	south.until("the notice", func() bool { return south.json("mirror", "list")["used"] == false })
+	if out := south.command(exitDone, "check", bell); !strings.Contains(out, "its owner has closed the library") || !strings.Contains(out, "covered 0 %") {
+		t.Errorf("check with a closed mirror: %s", out)
+	}
+	if got := south.json("mirror", "sync", "north/theses"); got["withdrawn"] != true {
+		t.Errorf("sync of a closed library: %v", got)
+	}
+	if out := south.command(exitDone, "mirror", "list"); out != "" {
+		t.Errorf("mirrors: %s", out)
+	}
+	if ms, err := south.o.store.Mirrors(t.Context()); err != nil || len(ms) != 0 {
+		t.Errorf("mirrors %v, %v", ms, err)
+	}
+}
