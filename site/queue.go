@@ -29,6 +29,8 @@ type Job struct {
 	Libraries []concordat.LibraryID `json:"libraries,omitempty"`
 	Template  string                `json:"template,omitempty"` // name of a section template
 	Forward   string                `json:"forward,omitempty"`
+	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to be asked
+	Purpose   string                `json:"purpose,omitempty"`  // told to them
 }
 
 // Item is one text of a job's file, or why it has none.
@@ -69,8 +71,8 @@ type QueueOptions struct {
 	Worker string
 	// Read returns the texts of the job's file, an Item with Err for each that gives none.
 	Read func(ctx context.Context, j Job) ([]Item, error)
-	// Options returns what the job's check compares with.
-	Options func(ctx context.Context, j Job) (CheckOptions, error)
+	// Options returns what the job's check compares with; done, if not nil, is called after the check.
+	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
 	Checks  int          // at a time; 0: one
 	Logger  *slog.Logger // nil: nothing is logged
 }
@@ -326,9 +328,12 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 		return nil, err
 	}
 	sub.Title = cmp.Or(j.Title, sub.Title)
-	o, err := q.o.Options(ctx, j)
+	o, done, err := q.o.Options(ctx, j)
 	if err != nil {
 		return nil, err
+	}
+	if done != nil {
+		defer done()
 	}
 	o.Progress = func(p Progress) { q.tell(Event{t.ID, concordat.TaskRunning, p}) }
 	libraries, err := q.site.libraries(ctx, o.Libraries)

@@ -18,8 +18,8 @@ func queued(t *testing.T, read func(ctx context.Context, j site.Job) ([]site.Ite
 	if err := p.Ingest(t.Context(), "a", docs(site.Incoming{ID: "source", Text: folios}), func(site.Ingested) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	return p, p.NewQueue(site.QueueOptions{Store: p.store, Read: read, Options: func(_ context.Context, j site.Job) (site.CheckOptions, error) {
-		return site.CheckOptions{Libraries: j.Libraries}, nil
+	return p, p.NewQueue(site.QueueOptions{Store: p.store, Read: read, Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+		return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 	}})
 }
 

@@ -20,6 +20,7 @@ import (
 type newCheck struct {
 	Libraries []store.Library
 	Templates []string
+	Partners  []Partner
 	Problem   string
 	MaxMiB    int64
 	MaxFiles  int
@@ -35,7 +36,12 @@ func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code 
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, code, "new", "title.new", newCheck{Libraries: libraries, Templates: w.o.Templates(), Problem: problem,
+	partners, err := w.o.Partners(r.Context())
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, code, "new", "title.new", newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(), Problem: problem,
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles})
 }
 
@@ -95,13 +101,17 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 		}
 		libraries = append(libraries, l.ID)
 	}
+	partners, err := w.chosen(ctx, u.fields["partner"])
+	if err != nil {
+		return nil, err
+	}
 	batch := ""
 	if len(jobs) > 1 {
 		batch = strings.ToLower(rand.Text())
 	}
 	var ids []concordat.TaskID
 	for _, j := range jobs {
-		j.Template, j.Libraries = template, libraries
+		j.Template, j.Libraries, j.Partners, j.Purpose = template, libraries, partners, strings.TrimSpace(u.field("purpose"))
 		id, err := w.o.Queue.Submit(ctx, v.Name, batch, j)
 		if err != nil {
 			return ids, err
@@ -110,6 +120,25 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 		w.audit(ctx, v.Name, "check_submitted", map[string]any{"task": id, "file": j.File})
 	}
 	return ids, nil
+}
+
+// chosen returns the partners of a form, each of which must be one that can be asked.
+func (w *Web) chosen(ctx context.Context, names []string) ([]concordat.SiteID, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	all, err := w.o.Partners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []concordat.SiteID
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(p Partner) bool { return string(p.Site) == name }) {
+			return nil, fmt.Errorf("partner %q: %w", name, concordat.ErrInvalid)
+		}
+		out = append(out, concordat.SiteID(name))
+	}
+	return out, nil
 }
 
 // read reads the form as it comes in: files go to disk, never whole into memory.

@@ -36,7 +36,7 @@ var static embed.FS
 //go:embed templates
 var templates embed.FS
 
-// Options of the pages. All but MaxUpload, Logger and Now are required.
+// Options of the pages. All but Partners, MaxUpload, Logger and Now are required.
 type Options struct {
 	Site      *site.Site
 	Title     string // of the site, for people
@@ -48,10 +48,19 @@ type Options struct {
 	// ReportJSON writes a report in JSON, such as signed. Where it fails it has written nothing, or the
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
-	MaxUpload  int64            // bytes of one file; 0: 256 MiB
-	Secure     bool             // people reach the site by https: cookies are bound to that
-	Logger     *slog.Logger     // nil: nothing is logged
-	Now        func() time.Time // nil: time.Now
+	// Partners returns the sites that a check can ask; nil: none.
+	Partners  func(ctx context.Context) ([]Partner, error)
+	MaxUpload int64            // bytes of one file; 0: 256 MiB
+	Secure    bool             // people reach the site by https: cookies are bound to that
+	Logger    *slog.Logger     // nil: nothing is logged
+	Now       func() time.Time // nil: time.Now
+}
+
+// Partner is another site that a check can ask.
+type Partner struct {
+	Site      concordat.SiteID
+	Name      string
+	Libraries []concordat.OpenLibrary // as it told last; nil: it has not told yet
 }
 
 // Web makes the pages. It is safe for concurrent use.
@@ -77,6 +86,9 @@ const (
 func New(o Options) (*Web, error) {
 	if o.MaxUpload == 0 {
 		o.MaxUpload = defaultUpload
+	}
+	if o.Partners == nil {
+		o.Partners = func(context.Context) ([]Partner, error) { return nil, nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

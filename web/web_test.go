@@ -77,8 +77,8 @@ func newDesk(t *testing.T, idle bool) *desk {
 			}
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}}}, err
 		},
-		Options: func(_ context.Context, j site.Job) (site.CheckOptions, error) {
-			return site.CheckOptions{Libraries: j.Libraries}, nil
+		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
 	unsignable := new(atomic.Bool)
 	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
@@ -87,6 +87,9 @@ func newDesk(t *testing.T, idle bool) *desk {
 				return errors.New("no key")
 			}
 			return report.WriteJSON(out, rep)
+		},
+		Partners: func(context.Context) ([]web.Partner, error) {
+			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	if err != nil {
@@ -543,6 +546,27 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestPartnersAreChosen: what a partner would learn is said before, and only partners can be chosen.
+func TestPartnersAreChosen(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.signedIn(t, "ada", store.RoleOfficer)
+	page := p.get("/checks/new", http.StatusOK)
+	for _, want := range []string{"South &lt;Site&gt;", "words that both have, on request", "it has not told its libraries yet", "can test guesses"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	p.upload(http.StatusBadRequest, url.Values{"partner": {"NOBODY"}}, "one.txt", "one")
+	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH"}, "purpose": {" thesis "}}, "one.txt", "one")
+	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	if err != nil || len(tasks) != 1 {
+		t.Fatal(tasks, err)
+	}
+	if want := `"partners":["SOUTH"],"purpose":"thesis"`; !strings.Contains(string(tasks[0].Request), want) {
+		t.Errorf("request %s, want %s", tasks[0].Request, want)
+	}
+}
+
 // TestPeople adds a person, who chooses a password by the link, and disables them.
 func TestPeople(t *testing.T) {
 	d := newDesk(t, true)
@@ -609,9 +633,14 @@ func TestMessages(t *testing.T) {
 			t.Errorf("no message for state %s", s)
 		}
 	}
-	for _, s := range []string{site.StageRead, "fingerprint", "match", "search", "align"} {
+	for _, s := range []string{site.StageRead, "fingerprint", "match", "search", "align", "partner"} {
 		if !web.HasMessage("stage." + s) {
 			t.Errorf("no message for stage %s", s)
+		}
+	}
+	for _, l := range concordat.Levels() {
+		if !web.HasMessage("level." + string(l)) {
+			t.Errorf("no message for level %s", l)
 		}
 	}
 	for _, fault := range web.MessageFaults() {

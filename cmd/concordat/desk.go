@@ -3,12 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"concordat"
+	"concordat/crypto"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -40,10 +44,19 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			}
 			return d.read(ctx, path, j.Name)
 		},
-		Options: func(_ context.Context, j site.Job) (site.CheckOptions, error) {
-			t, err := o.template(j.Template)
-			return site.CheckOptions{Libraries: j.Libraries, Template: t, Exact: o.config.Check.Probe == concordat.ProbeExact,
-				Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}, err
+		Options: func(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
+			out := site.CheckOptions{Libraries: j.Libraries, Exact: o.config.Check.Probe == concordat.ProbeExact,
+				Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}
+			var err error
+			if out.Template, err = o.template(j.Template); err != nil {
+				return out, nil, err
+			}
+			f := checkFlags{level: string(concordat.ShowMetadata), purpose: j.Purpose, deadline: site.DefaultDeadline}
+			for _, p := range j.Partners {
+				f.partners = append(f.partners, string(p))
+			}
+			_, done, err := f.setOthers(ctx, a, o, &out)
+			return out, done, err
 		},
 	})
 	var err error
@@ -52,9 +65,42 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Rules:      func() report.Rules { return defaultRules(o.config) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
+		Partners:   o.partnerChoices,
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err
+}
+
+// partnerChoices are the active partners with what they told last of their libraries.
+func (o *opened) partnerChoices(ctx context.Context) ([]web.Partner, error) {
+	ps, err := o.store.Partners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []web.Partner
+	for _, p := range ps {
+		if p.State != store.PartnerActive {
+			continue
+		}
+		one := web.Partner{Site: p.Site, Name: p.Name}
+		if c, err := crypto.ParseCard(p.Card); err == nil {
+			one.Name = c.Name
+		}
+		kept, err := o.store.Setting(ctx, catalogueSetting(p.Site))
+		var cat concordat.Catalogue
+		switch {
+		case errors.Is(err, concordat.ErrNotFound):
+		case err != nil:
+			return nil, err
+		default:
+			if err := json.Unmarshal([]byte(kept), &cat); err != nil {
+				return nil, fmt.Errorf("kept catalogue of %s: %w: %v", p.Site, concordat.ErrCorrupt, err)
+			}
+		}
+		one.Libraries = cat.Libraries
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // read extracts an original under the name with which it was handed in.
