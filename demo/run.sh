@@ -37,7 +37,7 @@ site() {
 	port=$((port + 1))
 	at "$1" library create "$3" >/dev/null
 	at "$1" add --quiet --library "$3" "$here/library/$4"
-	at "$1" serve >"$base/$1.log" 2>&1 &
+	"$bin" --data "$base/$1" serve >"$base/$1.log" 2>&1 & # not by at, whose process would be the shell's
 	process=$!
 	serving="$serving $process"
 	until at "$1" status >/dev/null 2>&1; do

@@ -60,6 +60,12 @@ func TestDemo(t *testing.T) {
 		t.Errorf("the page: %v, %.40q", err, b)
 	}
 
+	for _, name := range []string{"university", "funder", "library", "archive"} {
+		if out, _ := output(t, exitFailed, filepath.Join(base, name), "status"); out != "" {
+			t.Errorf("site %s is still served: %s", name, out)
+		}
+	}
+
 	truth, err := demo.ReadTruth()
 	if err != nil {
 		t.Fatal(err)
