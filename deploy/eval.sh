@@ -1,7 +1,9 @@
 #!/bin/sh
-# eval.sh: every figure of doc/evaluation.md, evaluation-align.md, evaluation-retrieval.md and evaluation-screen.md, measured
-# again: first quality, then speed. CONCORDAT_CORPORA names the folder of evaluation text. Tables go to standard output; with
-# JSON=1 quality and speed come as one JSON object a line. Figures out of bounds end it with 1, at the end.
+# eval.sh: the figures of doc/evaluation.md, evaluation-align.md, evaluation-retrieval.md, evaluation-score.md and
+# evaluation-short.md, and the costs of evaluation-federation.md, measured again: first quality, then speed. Extraction,
+# screening and the experiment of three sites have their commands on their own pages. CONCORDAT_CORPORA names the folder of evaluation
+# text. Tables go to standard output; with JSON=1 quality and speed come as one JSON object a line. Figures out of bounds
+# end it with 1, at the end.
 set -eu
 GO=${GO:-go}
 BIN=${BIN:-bin/concordat}
@@ -28,7 +30,11 @@ if [ -n "${CONCORDAT_CORPORA:-}" ]; then
 		"$BIN" bench fingerprint $json --scheme $scheme "$dir/zh.txt"
 	done
 fi
+CONCORDAT_EVAL=all $GO test ./eval -run 'Calibration|ShortTexts' -v -timeout 40m || status=1
 $GO test ./eval -run XXX -bench PairTime
+$GO test ./eval -run XXX -bench FederatedCheck -benchtime 20x
+$GO test ./site -run XXX -bench 'Answer|CatchUp'
+$GO test ./federation -run XXX -bench 'Sealing|Exchange|Refused' -benchtime 200x
 $GO test ./index -run XXX -bench Lookup
 $GO test ./minhash -run Estim -v
 exit $status
