@@ -2,7 +2,6 @@ package federation_test
 
 import (
 	"errors"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -86,13 +85,5 @@ func TestL2_Heads(t *testing.T) {
 	var refusal *concordat.Refusal
 	if _, err := c.Catalogue(t.Context()); !errors.As(err, &refusal) || len(owning.heard) != 1 {
 		t.Errorf("a forged head: error %v, heard %d", err, len(owning.heard))
-	}
-}
-
-func TestHealth(t *testing.T) {
-	rec := httptest.NewRecorder()
-	federation.Health().ServeHTTP(rec, httptest.NewRequest("GET", "/healthz", nil))
-	if rec.Code != 200 || rec.Body.String() != "ok\n" {
-		t.Errorf("answered %d %q", rec.Code, rec.Body)
 	}
 }

@@ -112,11 +112,6 @@ func NewServer(roster Roster, a concordat.Answerer, k Keeper, replays *Replays, 
 	return s
 }
 
-// Health is a plain handler for probes: 200 as long as the process serves.
-func Health() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-}
-
 // ServeHTTP implements http.Handler. What is not of the protocol gets the answer of a message that is
 // not taken: a scanner learns nothing.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

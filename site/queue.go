@@ -41,9 +41,8 @@ type Item struct {
 
 // Stages of a queued check that Check itself does not have.
 const (
-	StageQueued = "queued"
-	StageRead   = "read"
-	StageEnded  = "ended"
+	StageRead  = "read"
+	StageEnded = "ended"
 )
 
 // Event tells how far a task is.

@@ -73,16 +73,22 @@ func (v *visitor) mayReview() bool {
 	return v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
-// changeRules changes the rules of one report; the former ones stay and can be had back.
-func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
+// reviewForm reads a form about a task that the visitor may see, and what was decided about it so far.
+func (w *Web) reviewForm(rw http.ResponseWriter, r *http.Request, v *visitor) (store.Task, *review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = form(rw, r)
 	}
-	var now *review
-	if err == nil {
-		now, err = w.review(r.Context(), t.ID)
+	if err != nil {
+		return t, nil, err
 	}
+	now, err := w.review(r.Context(), t.ID)
+	return t, now, err
+}
+
+// changeRules changes the rules of one report; the former ones stay and can be had back.
+func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
 	if err == nil {
 		rules, err = w.newRules(r.Context(), v, t.ID, now.Rules, r.PostForm)
@@ -198,14 +204,7 @@ func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rule
 
 // addNote keeps a comment, a verdict, or that a second person agrees with one.
 func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	t, err := w.task(r, v)
-	if err == nil {
-		err = form(rw, r)
-	}
-	var now *review
-	if err == nil {
-		now, err = w.review(r.Context(), t.ID)
-	}
+	t, now, err := w.reviewForm(rw, r, v)
 	var n store.Review
 	if err == nil {
 		n, err = w.note(v, now, r.PostForm)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -89,7 +90,8 @@ type opened struct {
 	// With withIndex either shard, and with it the lock, or remote, where another process serves the site.
 	shard  *index.Shard
 	remote *cluster.Remote
-	lock   *os.File // nil with storeOnly
+	index  concordat.Index // that of the two which is there
+	lock   *os.File        // nil with storeOnly
 }
 
 // what says which parts of a site a command needs.
@@ -139,7 +141,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 			if _, down := serving(ctx, o.dir); down == nil {
 				err = nil
 				o.remote = cluster.Dial(filepath.Join(o.dir, socketName), "00")
-				options.Index = o.remote
+				o.index = o.remote
 			}
 		}
 		if err != nil {
@@ -153,8 +155,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		if o.shard, err = index.Open(filepath.Join(o.dir, indexName, "00"), o.shardOptions()); err != nil {
 			return fmt.Errorf("open the index: %w", err)
 		}
-		options.Index = o.shard
+		o.index = o.shard
 	}
+	options.Index = o.index
 	o.Site = site.New(options)
 	return nil
 }
@@ -179,6 +182,37 @@ func (o *opened) Close() error {
 		errs = append(errs, o.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// libraryDocuments yields the documents of a library with their texts, in order of id. After an error
+// the iteration goes on with the next one. A served site is read by its catalogue, document by document.
+func (o *opened) libraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
+	if o.shard != nil {
+		return o.shard.LibraryDocuments(ctx, lib)
+	}
+	return func(yield func(*concordat.Document, error) bool) {
+		after := concordat.DocumentID("")
+		for {
+			rows, err := o.store.Documents(ctx, lib, after, 0)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range rows {
+				d, err := o.index.Document(ctx, concordat.Ref{Site: o.ID(), Library: lib, Document: r.ID})
+				if errors.Is(err, concordat.ErrNotFound) {
+					continue // deleted meanwhile
+				}
+				if !yield(d, err) {
+					return
+				}
+			}
+			if len(rows) < store.MaxPage {
+				return
+			}
+			after = rows[len(rows)-1].ID
+		}
+	}
 }
 
 // with opens the site, runs f, and closes it.

@@ -175,7 +175,7 @@ func (a *app) countFeatures(ctx context.Context, o *opened, m *printMaker, memor
 		if lib == "" {
 			continue
 		}
-		for d, err := range o.shard.LibraryDocuments(ctx, concordat.LibraryID(lib)) {
+		for d, err := range o.libraryDocuments(ctx, concordat.LibraryID(lib)) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -261,7 +261,7 @@ func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, libr
 	}
 	n, unread := 0, 0
 	err = writeFiles(func(w []*bufio.Writer) error {
-		for d, err := range o.shard.LibraryDocuments(ctx, concordat.LibraryID(library)) {
+		for d, err := range o.libraryDocuments(ctx, concordat.LibraryID(library)) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

@@ -250,7 +250,7 @@ func (a *app) sweepLibrary(ctx context.Context, o *opened, f *sweepFlags) error 
 	var prints [][]screen.Wide
 	var sets [][]uint64
 	var originals []int
-	for d, err := range o.shard.LibraryDocuments(ctx, concordat.LibraryID(f.library)) {
+	for d, err := range o.libraryDocuments(ctx, concordat.LibraryID(f.library)) {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return err
 		}
@@ -438,7 +438,7 @@ time and all three: whether what a text shares with one source is what it shares
 			return a.with(cmd.Context(), withIndex, func(o *opened) error {
 				var sketches [3][]uint64
 				for i, id := range args {
-					doc, err := o.shard.Document(cmd.Context(), concordat.Ref{Site: o.config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})
+					doc, err := o.index.Document(cmd.Context(), concordat.Ref{Site: o.config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})
 					if errors.Is(err, concordat.ErrNotFound) {
 						return usagef("no document %q in library %q", id, library)
 					} else if err != nil {
