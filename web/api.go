@@ -55,7 +55,13 @@ func (w *Web) api() {
 		}
 		next(huma.WithValue(ctx, visitorKey{}, v))
 	})
-	scope := func(s string) []map[string][]string { return []map[string][]string{{"token": {s}}} }
+	w.apiOfChecks(a)
+}
+
+// scope is what the token of a caller must allow.
+func scope(s string) []map[string][]string { return []map[string][]string{{"token": {s}}} }
+
+func (w *Web) apiOfChecks(a huma.API) {
 	huma.Register(a, huma.Operation{OperationID: "list-libraries", Method: http.MethodGet, Path: apiPrefix + "/libraries", Summary: "Libraries of this site", Security: scope(scopeRead)}, w.apiLibraries)
 	huma.Register(a, huma.Operation{OperationID: "list-checks", Method: http.MethodGet, Path: apiPrefix + "/checks", Summary: "Checks, newest first", Security: scope(scopeRead)}, w.apiChecks)
 	huma.Register(a, huma.Operation{OperationID: "get-check", Method: http.MethodGet, Path: apiPrefix + "/checks/{id}", Summary: "One check", Security: scope(scopeRead)}, w.apiCheck)

@@ -77,8 +77,25 @@ func (l language) say(key string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// messages are the words of the pages, in English and in Simplified Chinese.
-var messages = map[string][2]string{
+// messages are the words of the pages by key, in English and in Simplified Chinese.
+var messages = joined(
+	commonMessages,
+)
+
+func joined(sets ...map[string][2]string) map[string][2]string {
+	all := map[string][2]string{}
+	for _, set := range sets {
+		for key, m := range set {
+			if _, double := all[key]; double {
+				panic("two messages of the key " + key)
+			}
+			all[key] = m
+		}
+	}
+	return all
+}
+
+var commonMessages = map[string][2]string{
 	"title.checks":    {"Checks", "检测"},
 	"title.new":       {"New check", "新建检测"},
 	"title.check":     {"Check", "检测"},

@@ -70,6 +70,7 @@ type Web struct {
 	mux      *http.ServeMux
 	handler  http.Handler
 	throttle throttle
+	access   []access
 }
 
 const (
@@ -171,30 +172,63 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
 
-	all := []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
-	hand := all[:3]
-	m.HandleFunc("GET /{$}", w.as(all, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
+	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
-	}))
-	m.HandleFunc("GET /checks", w.as(all, w.checksPage))
-	m.HandleFunc("GET /checks/new", w.as(hand, w.newPage))
-	m.HandleFunc("POST /checks", w.as(hand, w.submit))
-	m.HandleFunc("GET /checks/{id}", w.as(all, w.checkPage))
-	m.HandleFunc("GET /checks/{id}/events", w.as(all, w.events))
-	m.HandleFunc("POST /checks/{id}/cancel", w.as(hand, w.cancel))
-	m.HandleFunc("GET /checks/{id}/report", w.as(all, w.reportPage))
-	m.HandleFunc("POST /checks/{id}/rules", w.as(all[:2], w.changeRules))
-	m.HandleFunc("POST /checks/{id}/notes", w.as(all[:2], w.addNote))
-	m.HandleFunc("GET /libraries", w.as(all, w.librariesPage))
-	m.HandleFunc("GET /account", w.as(all, w.accountPage))
-	m.HandleFunc("POST /account/tokens", w.as(all, w.changeTokens))
-	m.HandleFunc("GET /people", w.as(all[:1], w.peoplePage))
-	m.HandleFunc("POST /people", w.as(all[:1], w.addPerson))
-	m.HandleFunc("POST /people/{name}", w.as(all[:1], w.changePerson))
+	})
+	w.page("GET /checks", everyone, w.checksPage)
+	w.page("GET /checks/new", checkers, w.newPage)
+	w.page("POST /checks", checkers, w.submit)
+	w.page("GET /checks/{id}", everyone, w.checkPage)
+	w.page("GET /checks/{id}/events", everyone, w.events)
+	w.page("POST /checks/{id}/cancel", checkers, w.cancel)
+	w.page("GET /checks/{id}/report", everyone, w.reportPage)
+	w.page("POST /checks/{id}/rules", officers, w.changeRules)
+	w.page("POST /checks/{id}/notes", officers, w.addNote)
+	w.page("GET /libraries", everyone, w.librariesPage)
+	w.page("GET /account", everyone, w.accountPage)
+	w.page("POST /account/tokens", everyone, w.changeTokens)
+	w.page("GET /people", administrators, w.peoplePage)
+	w.page("POST /people", administrators, w.addPerson)
+	w.page("POST /people/{name}", administrators, w.changePerson)
 	w.api()
-	m.HandleFunc("/", w.as(all, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
+}
+
+// Who may open a page.
+var (
+	everyone       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
+	checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
+	officers       = []store.Role{store.RoleAdministrator, store.RoleOfficer}
+	administrators = []store.Role{store.RoleAdministrator}
+)
+
+// page adds a page that wants somebody with one of the roles, and notes the two for the test that
+// tries every role at every page.
+func (w *Web) page(pattern string, roles []store.Role, page func(http.ResponseWriter, *http.Request, *visitor)) {
+	w.access = append(w.access, access{pattern, roles})
+	w.mux.HandleFunc(pattern, w.as(roles, page))
+}
+
+// access is who may open which page.
+type access struct {
+	pattern string
+	roles   []store.Role
+}
+
+// place is a page in the main navigation.
+type place struct {
+	Path  string
+	Title string // key of a message
+	roles []store.Role
+}
+
+var places = []place{
+	{"/checks", "title.checks", everyone},
+	{"/checks/new", "title.new", checkers},
+	{"/libraries", "title.libraries", everyone},
+	{"/people", "title.people", administrators},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.
@@ -225,11 +259,15 @@ type frame struct {
 	Page     any
 }
 
-// MayManage reports whether the visitor may say who signs in.
-func (f frame) MayManage() bool { return f.Visitor != nil && f.Visitor.Role == store.RoleAdministrator }
-
-// MayCheck reports whether the visitor may hand something in.
-func (f frame) MayCheck() bool { return f.Visitor != nil && f.Visitor.Role != store.RoleAuditor }
+// Places are the pages of the main navigation that the visitor may open.
+func (f frame) Places() (out []place) {
+	for _, p := range places {
+		if f.Visitor != nil && slices.Contains(p.roles, f.Visitor.Role) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
 
 // show writes a page.
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
