@@ -366,7 +366,7 @@ choices of gram lengths how many originals are found again and how many texts mu
 				return a.screenGrams(texts, o)
 			}
 			return a.with(cmd.Context(), withIndex, func(s *opened) error {
-				for d, err := range s.shard.LibraryDocuments(cmd.Context(), concordat.LibraryID(library)) {
+				for d, err := range s.libraryDocuments(cmd.Context(), concordat.LibraryID(library)) {
 					if err = errors.Join(err, context.Cause(cmd.Context())); err != nil {
 						return err
 					}
