@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -118,22 +119,25 @@ func (s *screening) elsewhere(ctx context.Context) error {
 	b := s.app.bar(int64(len(s.texts)), "asking")
 	defer b.done()
 	b.add(len(done))
-	var mu sync.Mutex // guards done
-	g, asking := errgroup.WithContext(ctx)
-	g.SetLimit(abroadAtOnce)
+	var todo []int
 	for text := range s.texts {
-		mu.Lock()
-		over := done[text] != nil || s.texts[text].blank
-		mu.Unlock()
-		if over {
-			continue
+		if done[text] == nil && !s.texts[text].blank {
+			todo = append(todo, text)
 		}
-		if asking.Err() != nil {
+	}
+	var mu sync.Mutex // guards done
+	var stop atomic.Bool
+	// What is on its way when one fails is waited for: it has been paid for.
+	g := new(errgroup.Group)
+	g.SetLimit(abroadAtOnce)
+	for _, text := range todo {
+		if stop.Load() {
 			break
 		}
 		g.Go(func() error {
-			u, err := s.askAbroad(asking, text)
+			u, err := s.askAbroad(ctx, text)
 			if err != nil {
+				stop.Store(true)
 				return err
 			}
 			record, err := json.Marshal(u)
