@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"cluster":         {"", "index", "cluster/coord", "cluster/local"},
 	"cluster/coord":   {""},
 	"cluster/local":   {"", "cluster/coord"},
+	"cluster/wal":     {""},
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"federation":      {"", "crypto", "federation/wire"},
 	"federation/wire": {""},
