@@ -82,12 +82,39 @@ func (x *Extent) EpochAt(seq uint64) uint64 {
 	return x.Epochs[i-1].Epoch
 }
 
+// EndOf returns the last record whose epoch is not above the given one, and its epoch; false if that
+// record lies before Base.
+func (x *Extent) EndOf(epoch uint64) (seq, at uint64, ok bool) {
+	if x.BaseEpoch > epoch {
+		return 0, 0, false
+	}
+	i := sort.Search(len(x.Epochs), func(i int) bool { return x.Epochs[i].Epoch > epoch })
+	seq, at = x.End, x.BaseEpoch
+	if i < len(x.Epochs) {
+		seq = x.Epochs[i].First - 1
+	}
+	if i > 0 {
+		at = x.Epochs[i-1].Epoch
+	}
+	return seq, at, true
+}
+
 // Truncate takes away the records after seq, which is at least Base.
 func (x *Extent) Truncate(seq uint64) {
 	x.End, x.Durable = min(x.End, seq), min(x.Durable, seq)
 	for len(x.Epochs) > 0 && x.Epochs[len(x.Epochs)-1].First > seq {
 		x.Epochs = x.Epochs[:len(x.Epochs)-1]
 	}
+}
+
+// Rebase forgets the records up to base, which has the given epoch.
+func (x *Extent) Rebase(base, epoch uint64) {
+	x.Base, x.BaseEpoch = base, epoch
+	i := sort.Search(len(x.Epochs), func(i int) bool { return x.Epochs[i].First > base+1 })
+	if i > 0 && x.Epochs[i-1].Epoch != epoch {
+		i--
+	}
+	x.Epochs = slices.Clone(x.Epochs[i:])
 }
 
 // Extend adds a record of the epoch after End.
@@ -337,20 +364,9 @@ func (l *Log) Trim(seq uint64, keep int64) error {
 		}
 		size -= s.size
 		l.segments = l.segments[1:]
-		l.rebase(l.segments[0].base, l.segments[0].baseEpoch)
+		l.extent.Rebase(l.segments[0].base, l.segments[0].baseEpoch)
 	}
 	return nil
-}
-
-// rebase forgets the epochs of records up to base. mu is held.
-func (l *Log) rebase(base, epoch uint64) {
-	l.extent.Base, l.extent.BaseEpoch = base, epoch
-	i := sort.Search(len(l.extent.Epochs), func(i int) bool { return l.extent.Epochs[i].First > base+1 })
-	if i > 0 && l.extent.Epochs[i-1].Epoch == epoch {
-		l.extent.Epochs = slices.Clone(l.extent.Epochs[i:])
-	} else if i > 0 {
-		l.extent.Epochs = slices.Clone(l.extent.Epochs[i-1:])
-	}
 }
 
 // Reset empties the log: the next record is base+1, and epoch that of record base. After a crash the
