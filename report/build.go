@@ -80,7 +80,7 @@ type builder struct {
 	masked             spans // union of masks
 	common             int   // documents above which wording is common
 	kinds              map[concordat.Kind]bool
-	sources            refSet
+	sources, own       refSet
 }
 
 // mask is text that gives no score, whatever its sources.
@@ -93,7 +93,7 @@ func newBuilder(f *Findings, r Rules) *builder {
 	text := f.Submission.Text
 	b := &builder{f: f, r: r, text: text, count: NewCounter(text), common: r.CommonAbove,
 		quotes: quotations(text), references: bibliography(text), citations: citations(text),
-		kinds: map[concordat.Kind]bool{}, sources: newRefSet(r.ExcludeSources)}
+		kinds: map[concordat.Kind]bool{}, sources: newRefSet(r.ExcludeSources), own: newRefSet(r.OwnWork)}
 	if b.common == 0 {
 		b.common = DefaultCommonAbove
 	}

@@ -157,6 +157,7 @@ func (d *doc) result() {
 		d.say("What the share means")
 		d.raw("</a></p>")
 	}
+	d.review()
 	if s.Measured() {
 		d.bar()
 		d.scoreTable()
@@ -164,6 +165,23 @@ func (d *doc) result() {
 	d.sections()
 	d.flags()
 	d.raw("</section>\n")
+}
+
+// review says what people decided.
+func (d *doc) review() {
+	words := d.r.ReviewWords()
+	if len(words) == 0 {
+		return
+	}
+	d.raw(`<div class="decided" role="note"><h3>`)
+	d.say("Verdict")
+	d.raw("</h3><ul>")
+	for _, s := range words {
+		d.raw(`<li dir="auto">`)
+		d.text(s)
+		d.raw("</li>")
+	}
+	d.raw("</ul></div>")
 }
 
 // verdict says what the figure asks of the reader. A share is a reason to read, never a judgement.

@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"concordat"
 	"concordat/report"
@@ -42,6 +43,7 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</h3></div><p class="place" dir="auto">`)
 	d.text(d.r.Place(s.Ref))
+	d.mirror(s.Ref)
 	d.raw("</p>")
 	d.strip(s)
 	d.raw(`<p class="shares">`)
@@ -55,6 +57,20 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.raw("</p>")
 	d.links(s.Evidence)
 	d.raw("</li>")
+}
+
+// mirror marks a document that is known from a copy of a partner's library.
+func (d *doc) mirror(ref concordat.Ref) {
+	if !d.r.Mirrored(ref) {
+		return
+	}
+	d.raw(` <strong class="oldest">`)
+	if day := d.r.MirrorDate(ref); day.IsZero() {
+		d.say("mirror")
+	} else {
+		d.say("mirror of %s", day.UTC().Format(time.DateOnly))
+	}
+	d.raw("</strong>")
 }
 
 // strip is a source's own map.
