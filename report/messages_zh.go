@@ -55,6 +55,11 @@ var chinese = map[string]string{
 	"mirror of %s": "%s 的镜像",
 	"mirror":       "镜像",
 
+	// A site's own pages.
+	"Passages %d to %d": "第 %d 至 %d 处段落", "Side by side with this source": "与该来源并排对照",
+	"%s characters left out": "略去 %s 个字符", "Place %d of %d": "第 %d 处，共 %d 处",
+	"The wording of this source is not shown here.": "此处不显示该来源的文字。",
+
 	// The result.
 	"Nothing was compared. This report says nothing about the text.":                                   "没有进行任何比对。本报告对文本不作任何说明。",
 	"No matching passage was found in what answered. Not everything that was to be asked did.":         "在已作答的库中未发现匹配的段落。并非所有应查询的库都已作答。",

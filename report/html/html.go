@@ -18,7 +18,8 @@ import (
 
 var (
 	//go:embed style.css
-	style string
+	pageStyle string
+	style     = Style + pageStyle
 	//go:embed script.js
 	script string
 )
@@ -54,6 +55,7 @@ type doc struct {
 	in    report.Language       // of the page's own words
 	left  int                   // bytes that comparisons may still take
 	rank  map[concordat.Ref]int // of each source in r.Sources
+	links Links
 }
 
 // maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
@@ -308,7 +310,9 @@ func (d *doc) flags() {
 			d.text(d.in.FlagDetail(f))
 		}
 		if s := d.flagSpan(f); s.Len() > 0 {
-			d.raw(fmt.Sprintf(` <a href="#f%d">`, i+1))
+			d.raw(" <a")
+			d.attr("href", d.links.place(s.Start)+fmt.Sprintf("#f%d", i+1))
+			d.raw(">")
 			d.say("in the text:")
 			d.raw(` “<bdi>`)
 			d.text(shorten(s.In(d.full), 60))

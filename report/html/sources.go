@@ -55,7 +55,10 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 		d.say(", %s in no other source", report.Percent(s.Alone))
 	}
 	d.raw("</p>")
-	d.links(s.Evidence)
+	d.passageLinks(s.Evidence)
+	if d.links.SourceTools != nil {
+		d.raw(string(d.links.SourceTools(i)))
+	}
 	d.raw("</li>")
 }
 
@@ -88,7 +91,7 @@ func (d *doc) strip(s report.RankedSource) {
 	d.raw(`<svg class="strip" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="8"/><path d="`, b.String(), `"/></svg>`)
 }
 
-func (d *doc) links(evidence []int) {
+func (d *doc) passageLinks(evidence []int) {
 	if len(evidence) == 0 {
 		return
 	}
@@ -112,7 +115,9 @@ func (d *doc) links(evidence []int) {
 }
 
 func (d *doc) link(e int) {
-	d.raw(fmt.Sprintf(`<a class="no k-%s" href="#m%d" data-e="%d">`, class(d.r.Evidence[e].Kind, d.r.Evidence[e].Excluded), e+1, e+1))
+	d.raw(`<a class="no k-`, class(d.r.Evidence[e].Kind, d.r.Evidence[e].Excluded), `"`)
+	d.attr("href", d.mark(e))
+	d.raw(fmt.Sprintf(` data-e="%d">`, e+1))
 	d.num(e + 1)
 	d.raw("</a> ")
 }
