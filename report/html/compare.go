@@ -67,7 +67,7 @@ func (v *View) pairings(s int) []pairing {
 				continue
 			}
 			for _, p := range src.Parts {
-				out = append(out, pairing{p, e, 0, src})
+				out = append(out, pairing{p, e, 0, 0, src})
 			}
 		}
 	}

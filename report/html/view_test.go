@@ -119,7 +119,9 @@ func TestCompare(t *testing.T) {
 		i := strings.Index(text, s)
 		return concordat.Span{Start: i, End: i + len(s)}
 	}
-	pair := func(a, b string) concordat.SpanPair { return concordat.SpanPair{Span: span(here, a), Source: span(there, b)} }
+	pair := func(a, b string) concordat.SpanPair {
+		return concordat.SpanPair{Span: span(here, a), Source: span(there, b)}
+	}
 	fox := concordat.Passage{Source: ref, Kind: concordat.KindNear, Similarity: 0.9, Span: span(here, "the quick brown fox jumps over the lazy dog again."), SourceSpan: span(there, "the quick red fox jumps over the lazy dog again."),
 		Words: []concordat.SpanPair{pair("the quick", "the quick"), pair("fox jumps over the lazy dog again.", "fox jumps over the lazy dog again.")}}
 	second := concordat.Passage{Source: ref, Kind: concordat.KindVerbatim, Similarity: 1, Span: span(here, "a second place that both have."), SourceSpan: span(there, "a second place that both have.")}
