@@ -46,7 +46,7 @@ var chinese = map[string]string{
 	"; not counted: %s": "；不计入：%s", ", not counted: %s": "，不计入：%s", "Not counted: %s. ": "不计入：%s。", ". Not counted: it %s.": "。不计入：%s。",
 
 	// What people decided.
-	"No concern": "未见问题", "To be discussed with the author": "需与作者讨论", "Plagiarism suspected": "涉嫌抄袭", "No verdict": "尚无结论",
+	"No concern": "无问题", "To be discussed with the author": "需与作者沟通", "Misconduct suspected": "涉嫌学术不端", "No verdict": "尚无结论",
 	"Verdict: %s, given by %s on %s.": "结论：%s，%s 于 %s 作出。", "Reason: %s": "理由：%s", "Signed off by %s on %s.": "%s 于 %s 复核同意。",
 	"Nobody else has signed it off yet.":                                        "尚无他人复核同意。",
 	"The rules have changed since this verdict: it was given on other figures.": "作出结论之后规则已有变动：结论所依据的数值与现在不同。",

@@ -50,7 +50,7 @@ func (l Language) Verdict(code string) string {
 	case "discuss":
 		return l.Say("To be discussed with the author")
 	case "suspected":
-		return l.Say("Plagiarism suspected")
+		return l.Say("Misconduct suspected")
 	}
 	return l.Say("No verdict")
 }

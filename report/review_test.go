@@ -18,7 +18,7 @@ func TestReviewIsInTheReport(t *testing.T) {
 	if s := schema(t); check(s, s, parse(t, r), "report") != nil {
 		t.Error(check(s, s, parse(t, r), "report"))
 	}
-	if words := strings.Join(r.ReviewWords(), " "); strings.Contains(words, "changed") || !strings.Contains(words, "Signed off by bo") || !strings.Contains(words, "Plagiarism suspected, given by ada") {
+	if words := strings.Join(r.ReviewWords(), " "); strings.Contains(words, "changed") || !strings.Contains(words, "Signed off by bo") || !strings.Contains(words, "Misconduct suspected, given by ada") {
 		t.Errorf("words %q", words)
 	}
 	r.Review.Signed, r.Review.Stale = nil, true
