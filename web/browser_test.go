@@ -18,7 +18,7 @@ import (
 
 // browser starts Chromium with a window of the given width and collects what it complains about. It
 // skips the test where there is no Chromium.
-func browser(t *testing.T, base string, width int) (context.Context, func() []string) {
+func browser(t testing.TB, base string, width int) (context.Context, func() []string) {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -124,7 +124,7 @@ func TestInBrowser(t *testing.T) {
 }
 
 // shot keeps a picture of the page in the folder CONCORDAT_SHOTS, if there is one.
-func shot(t *testing.T, name string, width int) chromedp.Action {
+func shot(t testing.TB, name string, width int) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		dir := os.Getenv("CONCORDAT_SHOTS")
 		if dir == "" {

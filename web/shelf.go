@@ -39,7 +39,8 @@ type book struct {
 	mu       sync.Mutex // guards the rest; held while findings are read, so that they are read once
 	revision int64
 	findings *report.Findings
-	views    []*reading // the one used last stands at the end
+	prepared *report.Prepared // of findings
+	views    []*reading       // the one used last stands at the end
 	readers  map[string]time.Time
 }
 
@@ -118,7 +119,7 @@ func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rul
 		if err != nil {
 			return nil, err
 		}
-		b.findings, b.revision, b.views = f, revision, nil
+		b.findings, b.prepared, b.revision, b.views = f, report.Prepare(f), revision, nil
 	}
 	got := b.view(string(key), in, rules)
 	w.shelf.weigh(b, weight(b.findings)*(1+len(b.views)/2))
@@ -139,7 +140,7 @@ func (b *book) view(key string, in report.Language, rules report.Rules) *reading
 		same = v.report
 	}
 	if same == nil {
-		same = report.Build(b.findings, rules)
+		same = b.prepared.Build(rules)
 	}
 	rep := *same
 	rep.Language = in

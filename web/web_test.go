@@ -39,7 +39,7 @@ type desk struct {
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t *testing.T, idle bool) *desk {
+func newDesk(t testing.TB, idle bool) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
