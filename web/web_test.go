@@ -33,6 +33,7 @@ const folios = "The reading room of the old library kept its shutters closed unt
 type desk struct {
 	*httptest.Server
 	web        *web.Web
+	site       *site.Site
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
@@ -95,7 +96,7 @@ func newDesk(t testing.TB, idle bool) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q, unsignable}
+	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {
