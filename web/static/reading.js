@@ -209,7 +209,7 @@
 	function compare() {
 		const panes = [one("#here"), one("#there")], together = one("#together");
 		const places = panes.map((p) => new Map(all("[data-place]", p).map((x) => [x.dataset.place, x])));
-		let led = null; // the pane that is scrolled by the other one
+		const ours = [-1, -1]; // where this script scrolled each pane to
 		let place = 0;
 		const offset = (pane, x) => x.getBoundingClientRect().top - pane.getBoundingClientRect().top + pane.scrollTop;
 		const anchors = (a) => {
@@ -233,15 +233,11 @@
 			const y = y1 >= y0 ? y0 + share * (y1 - y0) : (share < 0.5 ? y0 : y1);
 			const to = Math.round(y - third);
 			if (Math.abs(other.scrollTop - to) < 2) return;
-			led = other;
 			other.scrollTop = to;
+			ours[1 - a] = other.scrollTop;
 		}
 		panes.forEach((pane, a) => pane.addEventListener("scroll", () => {
-			if (led === pane) {
-				led = null;
-				return;
-			}
-			requestAnimationFrame(() => follow(a));
+			if (pane.scrollTop !== ours[a]) follow(a);
 		}, { passive: true }));
 
 		// to brings a place into view on both sides.
@@ -250,12 +246,13 @@
 			place = n;
 			panes.forEach((pane, a) => {
 				const x = places[a].get(String(n));
-				led = pane;
 				pane.scrollTop = offset(pane, x) - pane.clientHeight / 3;
+				ours[a] = pane.scrollTop;
 				for (const [k, y] of places[a]) y.classList.toggle("on", k === String(n));
 			});
 			one("a", places[side].get(String(n))).focus({ preventScroll: true });
-			setTimeout(() => { led = null; }, 100);
+			const at = beside.getBoundingClientRect();
+			if (at.top < 0 || at.bottom > window.innerHeight) beside.scrollIntoView({ behavior: "instant", block: "start" });
 		}
 		const numbers = () => Array.from(places[0].keys(), Number).sort((a, b) => a - b);
 		const side = () => panes[1].contains(document.activeElement) ? 1 : 0;
