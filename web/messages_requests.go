@@ -15,7 +15,7 @@ var requestMessages = map[string][2]string{
 	"requests.asked":    {"Asked", "请求时间"},
 	"requests.in":       {"%s asks this site", "%s 向本站请求"},
 	"requests.out":      {"This site asks %s", "本站向 %s 请求"},
-	"requests.passages": {"%d passages", "%d 处段落"},
+	"requests.passages": {"Passages: %d", "段落：%d 处"},
 	"requests.check":    {"Check", "检测"},
 	"requests.none":     {"There is no such request.", "没有此类请求。"},
 
