@@ -329,8 +329,18 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.FinishTask(ctx, task, state, "")
 }
 
-// Findings returns what a check found, or concordat.ErrNotFound.
+// Findings returns what a check found, as it may be seen today: sources under an embargo without title
+// and wording, and a word about sources that were deleted since; or concordat.ErrNotFound.
 func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
+	f, err := s.findings(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.veil(ctx, f)
+}
+
+// findings returns what a check found as it is kept.
+func (s *Site) findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
 	data, err := s.o.Store.Findings(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("findings of %s: %w", id, err)

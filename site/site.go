@@ -43,6 +43,7 @@ type Store interface {
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	Findings(ctx context.Context, id concordat.TaskID) ([]byte, error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
+	Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.Term, error)
 	askingStore
 
 	AnswerStore

@@ -172,6 +172,30 @@ const (
 	ErasureDone    ErasureState = "done"    // the bytes are gone
 )
 
+// EraseTraces forgets what else names documents of this site: alerts of standing checks, and the matches
+// that were told to partners; it returns how many. What was shown to whom stays.
+func (db *DB) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64, err error) {
+	err = db.write(ctx, func(c conn) error {
+		for _, id := range ids {
+			n, err := c.exec(ctx, `DELETE FROM alert WHERE site = ? AND library = ? AND document = ?`, site, lib, id)
+			if err != nil {
+				return err
+			}
+			alerts += n
+			if _, err = c.exec(ctx, `DELETE FROM answer_hit WHERE EXISTS (SELECT 1 FROM answer_document d WHERE d.partner = answer_hit.partner
+				AND d.job = answer_hit.job AND d.handle = answer_hit.handle AND d.library = ? AND d.document = ?)`, lib, id); err != nil {
+				return err
+			}
+			if n, err = c.exec(ctx, `DELETE FROM answer_document WHERE library = ? AND document = ?`, lib, id); err != nil {
+				return err
+			}
+			answers += n
+		}
+		return nil
+	})
+	return alerts, answers, db.fail(err, "forget traces of %d documents of %s", len(ids), lib)
+}
+
 // Erasure is a deletion that was asked for.
 type Erasure struct {
 	Seq     int64 // order, from 1; set by the store
@@ -180,7 +204,7 @@ type Erasure struct {
 	Actor   string
 	Reason  string
 	State   ErasureState
-	Target  json.RawMessage // in the caller's form; nil once it is done
+	Target  json.RawMessage // in the caller's form; nil once nothing is left to be found
 	Receipt json.RawMessage // nil: nothing was deleted yet
 	Done    time.Time       // zero: not yet
 }
@@ -218,13 +242,16 @@ func (db *DB) AskErasure(ctx context.Context, e Erasure) error {
 	return db.fail(err, "ask for deletion %s", e.ID)
 }
 
-// StepErasure notes how far a deletion is. With ErasureDone its target is forgotten. It fails with
-// concordat.ErrNotFound where there is none of that id.
+// StepErasure notes how far a deletion is. Once it is no longer asked its target is forgotten: it may
+// name what was deleted. It fails with concordat.ErrNotFound where there is none of that id.
 func (db *DB) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c conn) error {
 		set, args := `state = ?, receipt = ?`, []any{state, prose(string(receipt))}
+		if state != ErasureAsked {
+			set += `, target = ''`
+		}
 		if state == ErasureDone {
-			set += `, target = '', done = ?`
+			set += `, done = ?`
 			args = append(args, stamp(db.now()))
 		}
 		n, err := c.exec(ctx, `UPDATE erasure SET `+set+` WHERE id = ?`, append(args, id)...)
