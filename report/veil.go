@@ -63,3 +63,30 @@ func HiddenFlag(n int, until time.Time) concordat.Flag {
 func DeletedFlag(n int) concordat.Flag {
 	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources that this report names have been deleted from their library since. Their titles and wording are shown only as far as the policy of the site keeps them."}
 }
+
+// Renamed returns the findings with other names for some sources.
+func Renamed(f *Findings, names map[concordat.Ref]concordat.Ref) *Findings {
+	rename := func(r *concordat.Ref) {
+		if to, ok := names[*r]; ok {
+			*r = to
+		}
+	}
+	out := *f
+	out.Passages = slices.Clone(f.Passages)
+	for i := range out.Passages {
+		rename(&out.Passages[i].Source)
+	}
+	out.Dates = slices.Clone(f.Dates)
+	for i := range out.Dates {
+		rename(&out.Dates[i].Source)
+	}
+	if f.Short != nil {
+		short := *f.Short
+		short.Matches = slices.Clone(short.Matches)
+		for i := range short.Matches {
+			rename(&short.Matches[i].Source)
+		}
+		out.Short = &short
+	}
+	return &out
+}

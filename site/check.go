@@ -127,7 +127,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		// The cause is kept even if ctx is what ended the check.
 		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
 	}
-	return f, nil
+	return s.veil(ctx, f)
 }
 
 // libraries returns the libraries to ask.
@@ -313,11 +313,7 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	if err := s.o.Store.PutFindings(ctx, task.ID, data); err != nil {
 		return fmt.Errorf("keep findings: %w", err)
 	}
-	results := make([]store.Result, len(f.Passages))
-	for i, p := range f.Passages {
-		results[i] = store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents}
-	}
-	if err := s.o.Store.PutResults(ctx, task.ID, results); err != nil {
+	if err := s.o.Store.PutResults(ctx, task.ID, resultsOf(f)); err != nil {
 		return fmt.Errorf("keep results: %w", err)
 	}
 	state := concordat.TaskDone
@@ -327,6 +323,15 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 		}
 	}
 	return s.o.Store.FinishTask(ctx, task, state, "")
+}
+
+// resultsOf returns the rows of the results table.
+func resultsOf(f *report.Findings) []store.Result {
+	results := make([]store.Result, len(f.Passages))
+	for i, p := range f.Passages {
+		results[i] = store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents}
+	}
+	return results
 }
 
 // Findings returns what a check found, as it may be seen today: sources under an embargo without title

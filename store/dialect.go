@@ -24,5 +24,5 @@ type dialect struct {
 	// backup writes a copy into the empty file at path.
 	backup func(ctx context.Context, db *sql.DB, path string) error
 	// purge leaves no bytes of deleted rows behind; nil: the engine does not offer it.
-	purge func(ctx context.Context, writer *sql.DB) error
+	purge func(ctx context.Context, writer *sql.DB, whole bool) error
 }

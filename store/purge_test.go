@@ -60,7 +60,7 @@ func TestPurge(t *testing.T) {
 	if _, err := db.EraseTask(ctx, "t100"); err != nil {
 		t.Fatal(err)
 	}
-	if purged, err := db.Purge(ctx); !purged || err != nil {
+	if purged, err := db.Purge(ctx, true); !purged || err != nil {
 		t.Fatal(purged, err)
 	}
 	if n := found(); n != 0 {

@@ -133,6 +133,13 @@ func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
+// OriginalShared reports whether a task other than the given one needs the file.
+func (db *DB) OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error) {
+	var n int
+	err := db.read().row(ctx, `SELECT count(*) FROM original WHERE hash = ? AND task <> ?`, hash, id).Scan(&n)
+	return n > 0, db.fail(err, "file %s", hash)
+}
+
 // Erased counts what went with a task.
 type Erased struct {
 	Findings int64 `json:"findings_bytes"` // as kept
@@ -282,12 +289,13 @@ func (db *DB) OpenErasures(ctx context.Context) ([]Erasure, error) {
 	return es, db.fail(err, "list open deletions")
 }
 
-// Purge takes the bytes of what was deleted or replaced off the disk, as far as the engine can: it
-// rewrites the database, which needs as much free space again, and empties its log. Writers wait
-// meanwhile. purged is false where the engine leaves that to its own housekeeping.
-func (db *DB) Purge(ctx context.Context) (purged bool, err error) {
+// Purge takes the bytes of what was deleted or replaced off the disk, as far as the engine can. whole
+// rewrites the database, which needs as much free space again and keeps writers waiting; else only its
+// log is emptied, and what pages held in gaps between rows may stay. purged is false where the engine
+// leaves that to its own housekeeping.
+func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
 	if db.d.purge == nil {
 		return false, nil
 	}
-	return true, db.fail(db.d.purge(ctx, db.writer), "purge store")
+	return true, db.fail(db.d.purge(ctx, db.writer, whole), "purge store")
 }

@@ -286,11 +286,13 @@ func sqliteBackup(ctx context.Context, db *sql.DB, path string) error {
 	return err
 }
 
-// sqlitePurge makes the file anew, without the pages and the gaps in which deleted rows stood, and
+// sqlitePurge makes the whole file anew, without the pages and the gaps in which deleted rows stood, and
 // empties the write-ahead log, which holds former states of pages.
-func sqlitePurge(ctx context.Context, writer *sql.DB) error {
-	if _, err := writer.ExecContext(ctx, `VACUUM`); err != nil {
-		return err
+func sqlitePurge(ctx context.Context, writer *sql.DB, whole bool) error {
+	if whole {
+		if _, err := writer.ExecContext(ctx, `VACUUM`); err != nil {
+			return err
+		}
 	}
 	for { // readers of a former state hold the log for as long as a query takes
 		var busy, log, moved int
