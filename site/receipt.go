@@ -72,9 +72,10 @@ func DocumentName(lib concordat.LibraryID, id concordat.DocumentID) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Sum returns what a signature of the receipt is over: the SHA-256 of its compact JSON without it.
+// Sum returns what a signature of the receipt is over: the SHA-256 of its compact JSON without it and
+// without the reason, as the audit has it.
 func (r Receipt) Sum() ([32]byte, error) {
-	r.Signature = nil
+	r.Signature, r.Reason = nil, ""
 	b, err := json.Marshal(r)
 	return sha256.Sum256(b), err
 }
