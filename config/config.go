@@ -29,6 +29,8 @@ type Config struct {
 	Extract    Extract
 	Serve      Serve
 	Federation Federation
+	People     People
+	Retention  Retention
 	Log        Log
 
 	origins map[string]Origin // of keys that are not at their default
