@@ -77,7 +77,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// UpdateAccount sets title, role, password and Disabled of the account with a's name, or fails with
+// UpdateAccount sets title, role, password, Disabled and Public of the account with a's name, or fails with
 // concordat.ErrNotFound. An account that is disabled, or whose password or role changes, is signed
 // out everywhere.
 func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
@@ -93,8 +93,8 @@ func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
 					return err
 				}
 			}
-			_, err = c.exec(ctx, `UPDATE account SET title = ?, role = ?, password = ?, disabled = ? WHERE name = ?`,
-				prose(a.Title), a.Role, a.Password, flag(a.Disabled), a.Name)
+			_, err = c.exec(ctx, `UPDATE account SET title = ?, role = ?, password = ?, disabled = ?, public = ? WHERE name = ?`,
+				prose(a.Title), a.Role, a.Password, flag(a.Disabled), flag(a.Public), a.Name)
 			return err
 		})
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -99,6 +100,8 @@ type checkPage struct {
 	Report    *report.Report // nil: none, or not yet
 	Review    *review
 	MayReview bool
+	MayDelete bool
+	Limited   See // what the visitor sees of the report; empty: everything
 	Me        string
 	Passages  []passage
 	From      int // index of the first of Passages
@@ -145,12 +148,19 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err == nil && hasReport(t) {
 		if p.Review, err = w.review(r.Context(), t.ID); err == nil {
 			p.Report, err = w.report(r.Context(), v, t, p.Review.Rules, languageOf(r).report())
+			if see := w.sees(v, p.Review); see != SeeEverything {
+				p.Limited, p.Review = see, nil // what officers wrote is theirs
+			}
+			if errors.Is(err, errNotShown) {
+				err = nil
+			}
 		}
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
+	p.MayDelete = v.mayReview() && w.o.Eraser != nil
 	if p.Report != nil {
 		if n, err := strconv.Atoi(r.URL.Query().Get("from")); err == nil && n > 0 {
 			p.From = n / passagesPage * passagesPage
@@ -173,11 +183,22 @@ func (w *Web) report(ctx context.Context, v *visitor, t store.Task, rules report
 	if err != nil {
 		return nil, err
 	}
-	w.audit(ctx, v.Name, "report_read", map[string]any{"task": t.ID})
+	now, err := w.review(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	see := w.sees(v, now)
 	rep := report.Build(f, rules)
 	rep.Language = in
+	if rep = seen(rep, see); rep == nil {
+		return nil, fmt.Errorf("report of %s for %s: %w", t.ID, v.Name, errNotShown)
+	}
+	w.audit(ctx, v.Name, "report_read", map[string]any{"task": t.ID, "see": see})
 	return rep, nil
 }
+
+// errNotShown refuses a report that the policy of the site does not show to submitters, or not yet.
+var errNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
 
 // currentReport is the report by the rules in force.
 func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in report.Language) (*report.Report, error) {
