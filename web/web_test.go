@@ -36,10 +36,14 @@ type desk struct {
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
+	dir        string
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t *testing.T, idle bool) *desk {
+func newDesk(t *testing.T, idle bool) *desk { return newDeskOf(t, idle, nil) }
+
+// newDeskOf is newDesk with other options of the pages.
+func newDeskOf(t *testing.T, idle bool, change func(*web.Options)) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -65,7 +69,12 @@ func newDesk(t *testing.T, idle bool) *desk {
 		t.Fatal(err)
 	}
 	files := store.OpenFiles(filepath.Join(dir, "originals"))
-	q := s.NewQueue(site.QueueOptions{Store: db,
+	eraser := s.NewEraser(site.EraserOptions{Store: db, Areas: []site.Area{files}})
+	var w *web.Web
+	q := s.NewQueue(site.QueueOptions{Store: db, Discard: eraser.Discard,
+		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
+			return w.Admit(ctx, t, j, items)
+		},
 		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Path(j.File)
 			if err != nil {
@@ -81,7 +90,7 @@ func newDesk(t *testing.T, idle bool) *desk {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
 	unsignable := new(atomic.Bool)
-	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
+	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -91,11 +100,14 @@ func newDesk(t *testing.T, idle bool) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
-		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
-	if err != nil {
+		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
+	if change != nil {
+		change(&o)
+	}
+	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q, unsignable}
+	d := &desk{httptest.NewServer(w), w, db, q, unsignable, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {
