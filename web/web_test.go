@@ -81,6 +81,13 @@ func newDeskOf(t *testing.T, idle bool, change func(*web.Options)) *desk {
 				return nil, err
 			}
 			b, err := os.ReadFile(path)
+			if strings.HasSuffix(j.Name, ".many") { // an archive of a document for each word
+				var items []site.Item
+				for _, word := range strings.Fields(string(b)) {
+					items = append(items, site.Item{Submission: site.Submission{ID: concordat.DocumentID(word), Title: word, Text: word}})
+				}
+				return items, err
+			}
 			if strings.HasSuffix(j.Name, ".bad") {
 				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)}, Err: errors.New("damaged: the file ends in the middle")}}, nil
 			}
