@@ -35,6 +35,7 @@ func WithoutWording(r *Report) *Report {
 	for i := range out.Rules.ExcludePassages {
 		out.Rules.ExcludePassages[i].Comment, out.Rules.ExcludePassages[i].By = "", ""
 	}
+	out.Review = nil
 	out.Disclosures, out.Statements = nil, nil // what was asked of partners, and their signed words
 	return &out
 }

@@ -363,26 +363,22 @@ func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.
 	}
 	e.s.keeping.Lock()
 	defer e.s.keeping.Unlock()
-	f, err := e.s.findings(ctx, task)
+	anonymous := map[concordat.Ref]concordat.Ref{}
+	for _, id := range docs {
+		anonymous[e.s.ref(lib, id)] = e.s.ref(lib, concordat.DocumentID("deleted-"+DocumentName(lib, id)[:16]))
+	}
+	var rows []store.Result
+	err := e.s.changeFindings(ctx, task, func(f *report.Findings) {
+		*f = *report.Renamed(report.Veil(f, func(r concordat.Ref) bool { _, ok := anonymous[r]; return ok }), anonymous)
+		rows = resultsOf(f)
+	})
 	if isNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	anonymous := map[concordat.Ref]concordat.Ref{}
-	for _, id := range docs {
-		anonymous[e.s.ref(lib, id)] = e.s.ref(lib, concordat.DocumentID("deleted-"+DocumentName(lib, id)[:16]))
-	}
-	f = report.Renamed(report.Veil(f, func(r concordat.Ref) bool { _, ok := anonymous[r]; return ok }), anonymous)
-	data, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	if err := e.s.o.Store.PutFindings(ctx, task, data); err != nil {
-		return err
-	}
-	return e.s.o.Store.PutResults(ctx, task, resultsOf(f))
+	return e.s.o.Store.PutResults(ctx, task, rows)
 }
 
 // leaveEpochs takes deleted documents out of the fingerprint sets of partners.

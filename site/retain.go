@@ -441,12 +441,7 @@ func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (b
 	if err != nil || f.Withheld != nil || f.Submission.Text == "" || dry {
 		return err == nil && f.Withheld == nil && f.Submission.Text != "", err
 	}
-	report.Withhold(f)
-	data, err := json.Marshal(f)
-	if err != nil {
-		return false, err
-	}
-	if err := e.s.o.Store.PutFindings(ctx, id, data); err != nil {
+	if err := e.s.changeFindings(ctx, id, report.Withhold); err != nil {
 		return false, err
 	}
 	if err := e.s.o.Store.EndStanding(ctx, id); err != nil && !isNotFound(err) {

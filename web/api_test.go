@@ -238,7 +238,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations == 0 {
-		t.Error("no operation is described")
+	if operations < 10 {
+		t.Errorf("%d operations are described, there are more", operations)
 	}
 }

@@ -131,5 +131,9 @@ func (w *Web) erase(ctx context.Context, v *visitor, reason string, t site.Targe
 			}
 		}
 	}
-	return w.o.Eraser.Erase(ctx, v.Name, reason, t)
+	r, err := w.o.Eraser.Erase(ctx, v.Name, reason, t)
+	for _, id := range t.Tasks {
+		w.shelf.drop(id)
+	}
+	return r, err
 }

@@ -42,3 +42,10 @@ func (w *Web) Access() (out []Access) {
 	}
 	return out
 }
+
+// Forget empties what is kept of reports.
+func (w *Web) Forget() {
+	w.shelf.mu.Lock()
+	defer w.shelf.mu.Unlock()
+	w.shelf.books, w.shelf.bytes = nil, 0
+}

@@ -108,7 +108,7 @@ func (w *Web) sees(v *visitor, now *review) See {
 		return SeeEverything
 	}
 	p := w.o.Policy
-	if p.From == FromVerdict && now.Verdict == nil || p.From == FromSigned && len(now.SignedOff) == 0 {
+	if p.From == FromVerdict && now.Verdict == nil || p.From == FromSigned && len(now.Signed) == 0 {
 		return SeeNothing
 	}
 	return p.See

@@ -33,17 +33,19 @@ const folios = "The reading room of the old library kept its shutters closed unt
 type desk struct {
 	*httptest.Server
 	web        *web.Web
+	site       *site.Site
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
+	partner    *south       // who is asked for passages
 	dir        string
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t *testing.T, idle bool) *desk { return newDeskOf(t, idle, nil) }
+func newDesk(t testing.TB, idle bool) *desk { return newDeskOf(t, idle, nil) }
 
 // newDeskOf is newDesk with other options of the pages.
-func newDeskOf(t *testing.T, idle bool, change func(*web.Options)) *desk {
+func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -97,6 +99,7 @@ func newDeskOf(t *testing.T, idle bool, change func(*web.Options)) *desk {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
 	unsignable := new(atomic.Bool)
+	partner := new(south)
 	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
@@ -107,6 +110,12 @@ func newDeskOf(t *testing.T, idle bool, change func(*web.Options)) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
+		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+			if id != partner.Site() {
+				return nil, nil, concordat.ErrNotFound
+			}
+			return partner, func() {}, nil
+		},
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
 	if change != nil {
 		change(&o)
@@ -114,7 +123,7 @@ func newDeskOf(t *testing.T, idle bool, change func(*web.Options)) *desk {
 	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q, unsignable, dir}
+	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {
