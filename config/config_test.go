@@ -136,7 +136,12 @@ extract:
   cpu: 1h
   memory: 512 MiB
   ocr: eng+chi_sim
-serve: {listen: '[::1]:0'}
+serve: {listen: '[::1]:0', url: 'https://check.example.edu/'}
+login:
+  password: administrators
+  oidc:
+    - {name: university, issuer: 'https://id.example.edu', client_id: check, default_role: submitter, create: true}
+lti: {learners: true, private_addresses: true}
 federation: {listen: ':8421', behind_proxy: true}
 log: {level: debug}
 templates:
@@ -176,7 +181,9 @@ func TestFull(t *testing.T) {
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
 		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "federation.listen": ":8421", "federation.behind_proxy": "true", "log.level": "debug",
-		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
+		"serve.url": "https://check.example.edu", "login.password": "administrators", "lti.learners": "true", "lti.private_addresses": "true",
+		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
+		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -429,7 +436,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("templates: [{name: a, sections: [{name: b, heading: c}]}]"))
 	f.Add([]byte("site: !!binary aGVsbG8=\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if bytes.Contains(text, []byte("path")) {
+		if bytes.Contains(text, []byte("path")) || bytes.Contains(text, []byte("secret_file")) {
 			t.Skip("reads other files")
 		}
 		c, err := load(text, "", nil)
