@@ -92,6 +92,9 @@ const (
 // roleNames are those of store.Role; a test of cmd/concordat holds the two together.
 var roleNames = []string{"administrator", "officer", "submitter", "auditor"}
 
+// Roles returns the roles that a provider's claims may give.
+func Roles() []string { return slices.Clone(roleNames) }
+
 // SecretEnv returns the variable that holds the client secret of a provider.
 func SecretEnv(provider string) string {
 	return "CONCORDAT_LOGIN_OIDC_" + strings.ToUpper(strings.ReplaceAll(provider, "-", "_")) + "_SECRET"

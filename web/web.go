@@ -51,6 +51,9 @@ type Options struct {
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners  func(ctx context.Context) ([]Partner, error)
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
+	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
+	Login     Login            // how people sign in beside a password
+	LTI       *LTI             // learning platforms; nil: none
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
 	Now       func() time.Time // nil: time.Now
@@ -71,6 +74,9 @@ type Web struct {
 	handler  http.Handler
 	throttle throttle
 	access   []access
+	// providers are those at which people sign in.
+	providers []*provider
+	lti       *ltiDesk // nil: no learning platforms
 }
 
 const (
@@ -104,9 +110,14 @@ func New(o Options) (*Web, error) {
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
+	w.providers, w.lti = newProviders(o.Login), newLTIDesk(w)
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
-	w.handler = headers(http.NewCrossOriginProtection().Handler(w.mux))
+	protection := http.NewCrossOriginProtection()
+	for _, pattern := range ltiForeign { // platforms send people there by forms; each is checked by its own signature
+		protection.AddInsecureBypassPattern(pattern)
+	}
+	w.handler = headers(protection.Handler(w.mux))
 	return w, nil
 }
 
@@ -171,6 +182,8 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
+	w.oidcRoutes()
+	w.ltiRoutes()
 
 	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)

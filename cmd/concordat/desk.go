@@ -67,6 +67,9 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
 		MaxUpload:  o.config.Extract.MaxInput,
+		Base:       o.config.BaseURL(),
+		Secure:     overTLS(o.config),
+		Login:      loginOptions(o.config),
 	})
 	return d, err
 }
