@@ -123,3 +123,25 @@ func (c *Client) Register(ctx context.Context, o *Offer, token string, t Tool) (
 	}
 	return p, p.Validate(c.o.Private)
 }
+
+// SignIn is what the site sends along when it sends a browser to a platform to sign in.
+type SignIn struct{ State, Nonce, Login, Hint string }
+
+// SignInURL returns where a browser signs in at a platform (1EdTech Security Framework 1.0, section
+// 5.1.1.2): it comes back to the launch address with a form.
+func SignInURL(p *Platform, t Tool, s SignIn) (string, error) {
+	u, err := url.Parse(p.AuthURL)
+	if err != nil {
+		return "", fmt.Errorf("sign in: %w: %w", concordat.ErrInvalid, err)
+	}
+	q := u.Query()
+	for name, v := range map[string]string{"scope": "openid", "response_type": "id_token", "response_mode": "form_post", "prompt": "none",
+		"client_id": p.ClientID, "redirect_uri": t.LaunchURL(), "state": s.State, "nonce": s.Nonce, "login_hint": s.Login} {
+		q.Set(name, v)
+	}
+	if s.Hint != "" {
+		q.Set("lti_message_hint", s.Hint)
+	}
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}

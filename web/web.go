@@ -242,6 +242,7 @@ var places = []place{
 	{"/checks/new", "title.new", checkers},
 	{"/libraries", "title.libraries", everyone},
 	{"/people", "title.people", administrators},
+	{"/platforms", "title.platforms", administrators},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.
