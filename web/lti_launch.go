@@ -265,7 +265,7 @@ func (d *ltiDesk) keepChoices(ctx context.Context, s *ltiSession, one pendingCho
 	for _, name := range f["library"] {
 		l, err := d.w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+			return fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
 		}
 		c.Libraries = append(c.Libraries, l.ID)
 	}
