@@ -250,7 +250,7 @@ func (s *ltiSession) visitor() *visitor {
 	if s.Teacher {
 		role = store.RoleOfficer
 	}
-	return &visitor{store.Account{Name: ltiOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
+	return &visitor{Account: store.Account{Name: ltiOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
 }
 
 // mayUse reports whether the visitor may see anything here at all.
