@@ -49,7 +49,9 @@ type Options struct {
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
 	// Partners returns the sites that a check can ask; nil: none.
-	Partners  func(ctx context.Context) ([]Partner, error)
+	Partners func(ctx context.Context) ([]Partner, error)
+	// Partner connects with a partner, to ask for passages; nil: none can be asked.
+	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
 	Login     Login            // how people sign in beside a password
@@ -77,6 +79,7 @@ type Web struct {
 	// providers are those at which people sign in.
 	providers []*provider
 	lti       *ltiDesk // nil: no learning platforms
+	shelf     shelf
 }
 
 const (
@@ -106,7 +109,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, shelf: shelf{most: shelfBytes}}
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -203,6 +206,8 @@ func (w *Web) routes() {
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.readingRoutes()
+	w.requestRoutes()
 	w.api()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -241,6 +246,7 @@ var places = []place{
 	{"/checks", "title.checks", everyone},
 	{"/checks/new", "title.new", checkers},
 	{"/libraries", "title.libraries", everyone},
+	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
 	{"/platforms", "title.platforms", administrators},
 }
@@ -308,6 +314,8 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):
 		code, key = http.StatusForbidden, "error.refused"
+	case errors.Is(err, concordat.ErrChanged):
+		code, key = http.StatusConflict, "error.changed"
 	case errors.Is(err, concordat.ErrDiskFull):
 		code, key = http.StatusInsufficientStorage, "error.full"
 	case errors.Is(err, concordat.ErrInvalid):

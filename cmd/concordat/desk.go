@@ -69,6 +69,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
+		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
 		Base:       o.config.BaseURL(),
 		Secure:     overTLS(o.config),
