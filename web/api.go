@@ -28,7 +28,7 @@ const (
 	scopeCheck = "check" // hands in and cancels
 )
 
-var scopes = []string{scopeRead, scopeCheck}
+var scopes = []string{scopeRead, scopeCheck, scopePlatforms}
 
 const apiPrefix = "/api/v1"
 
@@ -57,6 +57,7 @@ func (w *Web) api() {
 	})
 	w.apiOfChecks(a)
 	w.apiOfRequests(a)
+	w.apiOfLTI(a)
 }
 
 // scope is what the token of a caller must allow.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -688,7 +689,50 @@ func TestRegisterPlatform(t *testing.T) {
 		t.Errorf("platform %v, %v", p, err)
 	}
 	admin.post("/platforms", http.StatusOK, url.Values{"action": {"remove"}, "id": {id}})
+	// Programs do the same, with a token for it.
+	prog := admin.program("platforms")
+	body := `{"id":"brightspace","issuer":"https://d2l.example.edu","client":"7","auth_url":"https://d2l.example.edu/a","token_url":"https://d2l.example.edu/t","keys_url":"https://d2l.example.edu/k","deployments":["d"]}`
+	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)
+	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusBadRequest)
+	if got := prog.exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`, http.StatusOK); got["disabled"] != true || got["deployments"].([]any)[0] != "x" {
+		t.Errorf("changed to %v", got)
+	}
+	if got := prog.exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] != "brightspace" || len(got["platforms"].([]any)) != 1 {
+		t.Errorf("got %v", got)
+	}
+	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNoContent)
+	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNotFound)
 	officer := (&desk{Server: c.server, store: c.db}).signedIn(t, "olga", store.RoleOfficer)
+	officer.program("platforms").exchange(http.MethodGet, "/lti/platforms", "", http.StatusForbidden)
 	officer.get("/platforms", http.StatusForbidden)
 	officer.post("/platforms", http.StatusForbidden, by)
+}
+
+// exchange sends a request with a body and returns the answer, if it has one.
+func (p *program) exchange(method, path, body string, want int) map[string]any {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/api/v1"+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != want {
+		p.t.Errorf("%s %s: %d, want %d\n%s", method, path, resp.StatusCode, want, text)
+	}
+	var out map[string]any
+	if len(text) > 0 && strings.Contains(resp.Header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(text, &out); err != nil {
+			p.t.Error(err)
+		}
+	}
+	return out
 }

@@ -57,6 +57,8 @@ var ltiMessages = map[string][2]string{
 	"platforms.state":       {"State", "状态"},
 	"platforms.why":         {"Why", "原因"},
 
+	"scope.platforms": {"register and remove learning platforms (administrators)", "注册与移除教学平台（管理员）"},
+
 	"asset.fetch":  {"to be fetched", "待获取"},
 	"asset.check":  {"being checked", "检测中"},
 	"asset.done":   {"told", "已告知结果"},
