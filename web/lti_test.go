@@ -447,6 +447,19 @@ func TestPlatformFails(t *testing.T) {
 	if got := len(c.tasks()); got != 1 {
 		t.Errorf("%d checks", got)
 	}
+	// A file that is not the one that the platform named is not checked; it is fetched again until it is.
+	named := c.Put("swap", "swap.txt", []byte(folios))
+	c.Put("swap", "swap.txt", []byte("something else"))
+	before := len(c.tasks())
+	c.send(http.StatusOK, c.Submission("u1", nil, named))
+	for c.Requests("/assets/swap") < 3 {
+		c.awaitState("swap", store.LTIFetch)
+	}
+	if got := len(c.tasks()); got != before {
+		t.Errorf("%d checks of %d", got, before)
+	}
+	c.Put("swap", "swap.txt", []byte(folios))
+	c.Await(ctx, "swap", lti.Processed, 0)
 	// What failed is fetched anew when it is asked for again.
 	gone := map[string]any{"asset_id": "late", "url": c.URL + "/assets/late", "title": "late.txt"}
 	c.send(http.StatusOK, c.Submission("u1", nil, gone))
