@@ -48,6 +48,9 @@ type Options struct {
 	// ReportJSON writes a report in JSON, such as signed. Where it fails it has written nothing, or the
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
+	// ReportPDF writes a report as a PDF, such as signed, with what people decided about it. Where it
+	// fails it has written nothing, or the reader is gone. nil: the pages alone.
+	ReportPDF func(context.Context, io.Writer, *report.Report) error
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners  func(ctx context.Context) ([]Partner, error)
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
@@ -99,6 +102,9 @@ func New(o Options) (*Web, error) {
 	}
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
+	}
+	if o.ReportPDF == nil {
+		o.ReportPDF = plainPDF
 	}
 	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}}
 	if err := w.parse(); err != nil {

@@ -65,6 +65,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Rules:      func() report.Rules { return defaultRules(o.config) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
+		ReportPDF:  o.reportPDF(a),
 		Partners:   o.partnerChoices,
 		MaxUpload:  o.config.Extract.MaxInput,
 	})

@@ -194,11 +194,11 @@ func (d *doc) notes() {
 func (d *doc) verdictWords(v string) string {
 	switch v {
 	case "clear":
-		return d.in.Say("nothing to object to")
+		return d.in.Say("no concern")
 	case "discuss":
-		return d.in.Say("to be talked over")
+		return d.in.Say("to be discussed with the author")
 	case "suspected":
-		return d.in.Say("suspected of copying")
+		return d.in.Say("misconduct suspected")
 	}
 	return v
 }
@@ -417,4 +417,3 @@ func (d *doc) standing(e concordat.Evidence) string {
 	}
 	return d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }
-
