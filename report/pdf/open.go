@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"concordat"
 )
@@ -141,9 +143,18 @@ func (s *Sealed) files(b []byte) error {
 		if err != nil {
 			return fmt.Errorf("attachment %q: %w", name, err)
 		}
-		s.Files = append(s.Files, File{Name: name, Content: content})
+		s.Files = append(s.Files, File{Name: name, Type: plainName(string(b[m[4]:m[5]])), Content: content})
 	}
 	return nil
+}
+
+// plainName undoes nameOf.
+func plainName(s string) string {
+	out, err := url.PathUnescape(strings.ReplaceAll(strings.ReplaceAll(s, "%", "%25"), "#", "%"))
+	if err != nil {
+		return s
+	}
+	return out
 }
 
 // File returns the attachment of a name; ok is false where there is none, or several.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,16 +41,18 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal pdf: %w", err)
 	}
-	var names, list strings.Builder
+	var names []string // a name tree is sorted (7.9.6)
+	var list strings.Builder
 	for _, f := range files {
 		spec := u.file(f)
-		fmt.Fprintf(&names, " %s %d 0 R", textString(f.Name), spec)
+		names = append(names, fmt.Sprintf("%s %d 0 R", textString(f.Name), spec))
 		fmt.Fprintf(&list, " %d 0 R", spec)
 	}
+	slices.Sort(names)
 	catalog := u.catalog + "\n/Version /1.7"
 	if len(files) > 0 {
 		catalog += "\n/AF [" + list.String() + " ]"
-		catalog += "\n/Names << /EmbeddedFiles << /Names [" + names.String() + " ] >> >>"
+		catalog += "\n/Names << /EmbeddedFiles << /Names [ " + strings.Join(names, " ") + " ] >> >>"
 	}
 	place := 0
 	if s != nil {
