@@ -105,6 +105,8 @@ type checkPage struct {
 	Next      int // index of the first of the next page; 0: none
 	Verdicts  []string
 	Kinds     []concordat.Kind
+	// HasOriginal: passages can be shown on the pages of what was handed in.
+	HasOriginal bool
 }
 
 // passage is one evidence as the page shows it.
@@ -156,6 +158,8 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 			p.From = n / passagesPage * passagesPage
 		}
 		p.Passages, p.Next = passages(p.Report, p.From)
+		_, missing := w.original(r.Context(), t)
+		p.HasOriginal = missing == nil
 		p.MayReview, p.Me, p.Verdicts = v.mayReview(), v.Name, verdicts
 		p.Kinds = []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}
 	}

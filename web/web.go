@@ -51,6 +51,8 @@ type Options struct {
 	// ReportPDF writes a report as a PDF, such as signed, with what people decided about it. Where it
 	// fails it has written nothing, or the reader is gone. nil: the pages alone.
 	ReportPDF func(context.Context, io.Writer, *report.Report) error
+	// Originals shows the pages of what was handed in; nil: they are not shown.
+	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners  func(ctx context.Context) ([]Partner, error)
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
@@ -196,6 +198,7 @@ func (w *Web) routes() {
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.pagesRoutes()
 	w.api()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))

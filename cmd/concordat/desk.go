@@ -66,6 +66,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
 		ReportPDF:  o.reportPDF(a),
+		Originals:  newOriginals(files, d.reader),
 		Partners:   o.partnerChoices,
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
