@@ -118,7 +118,7 @@ func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	to := url.URL{Path: fmt.Sprintf("/checks/%s/pages/%d", s.task.ID, max(at.Page, 1))}
 	if s.passage > 0 {
-		to.RawQuery = "passage=" + strconv.Itoa(s.passage)
+		to.RawQuery, to.Fragment = "passage="+strconv.Itoa(s.passage), "mark"
 	}
 	http.Redirect(rw, r, to.String(), http.StatusSeeOther)
 }

@@ -81,7 +81,7 @@ func newDesk(t *testing.T, idle bool) *desk {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
 	unsignable := new(atomic.Bool)
-	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
+	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
