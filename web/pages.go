@@ -77,24 +77,30 @@ type shownPassage struct {
 	passage int // from 1; 0: none
 }
 
-// shownPassage reads the request, and notes who has looked at the original.
-func (w *Web) shownPassage(r *http.Request, v *visitor) (s shownPassage, err error) {
-	if s.task, err = w.task(r, v); err != nil {
+// shownPassage returns what the visitor asks to see of a task, passage k, "" for none, and notes who has
+// looked at the original.
+func (w *Web) shownPassage(ctx context.Context, v *visitor, id concordat.TaskID, k string, in report.Language) (s shownPassage, err error) {
+	if s.task, err = w.visible(ctx, v, id); err != nil {
 		return s, err
 	}
-	if s.file, err = w.original(r.Context(), s.task); err != nil {
+	if s.file, err = w.original(ctx, s.task); err != nil {
 		return s, err
 	}
-	if k := r.URL.Query().Get("passage"); k != "" {
-		if s.rep, err = w.currentReport(r.Context(), v, s.task, languageOf(r).report()); err != nil {
+	if k != "" {
+		if s.rep, err = w.currentReport(ctx, v, s.task, in); err != nil {
 			return s, err
 		}
 		if s.passage, err = strconv.Atoi(k); err != nil || s.passage < 1 || s.passage > len(s.rep.Evidence) {
 			return s, fmt.Errorf("passage %q: %w", k, concordat.ErrNotFound)
 		}
 	}
-	w.audit(r.Context(), v.Name, "original_read", map[string]any{"task": s.task.ID})
+	w.audit(ctx, v.Name, "original_read", map[string]any{"task": s.task.ID})
 	return s, nil
+}
+
+// shownByPage is shownPassage of a request for a page.
+func (w *Web) shownByPage(r *http.Request, v *visitor) (shownPassage, error) {
+	return w.shownPassage(r.Context(), v, concordat.TaskID(r.PathValue("id")), r.URL.Query().Get("passage"), languageOf(r).report())
 }
 
 // find returns where the passage stands, with its marks on page n; zero without one.
@@ -107,7 +113,7 @@ func (w *Web) find(ctx context.Context, s shownPassage, n int) (Found, error) {
 
 // findPage leads to the page on which a passage begins.
 func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	s, err := w.shownPassage(r, v)
+	s, err := w.shownByPage(r, v)
 	var at Found
 	if err == nil {
 		at, err = w.find(r.Context(), s, 0)
@@ -151,7 +157,7 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	}
 	var s shownPassage
 	if err == nil {
-		s, err = w.shownPassage(r, v)
+		s, err = w.shownByPage(r, v)
 	}
 	var p *OriginalPage
 	if err == nil {

@@ -105,6 +105,29 @@ func TestOriginalPages(t *testing.T) {
 	}
 }
 
+// A program gets the page, the picture and the marks in one answer.
+func TestAPIPages(t *testing.T) {
+	d := newDesk(t, false)
+	sue := d.signedIn(t, "sue", store.RoleSubmitter)
+	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
+	base := "/api/v1/checks/" + string(d.await(t)["essay.pdf"]) + "/pages/"
+	p := sue.program("read")
+	var got struct {
+		Page, Pages, Begins int
+		Sure                bool
+		Marks               []web.Mark
+		Image               []byte
+	}
+	p.call("GET", base+"0?passage=1", http.StatusOK, &got)
+	if got.Page != 2 || got.Pages != 3 || got.Begins != 2 || !got.Sure || len(got.Marks) != 2 || !bytes.HasPrefix(got.Image, []byte("\x89PNG")) {
+		t.Errorf("got page %d of %d, begins %d, sure %v, marks %v, %d bytes", got.Page, got.Pages, got.Begins, got.Sure, got.Marks, len(got.Image))
+	}
+	p.call("GET", base+"9", http.StatusNotFound, nil)
+	p.call("GET", base+"1?passage=7", http.StatusNotFound, nil)
+	d.signedIn(t, "eve", store.RoleSubmitter).program("read").call("GET", base+"1", http.StatusNotFound, nil)
+	sue.program("check").call("GET", base+"1", http.StatusForbidden, nil)
+}
+
 // actions are those of the audit.
 func (d *desk) actions(t *testing.T) string {
 	t.Helper()
