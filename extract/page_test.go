@@ -166,3 +166,36 @@ func FuzzLocate(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkPages(b *testing.B) {
+	paragraphs := salad(1000)
+	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(paragraphs)
+	pages, err := engine(b).Letters(data, extract.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("letters", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := engine(b).Letters(data, extract.Options{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(pages)), "us/page")
+	})
+	b.Run("locate", func(b *testing.B) {
+		passage := extract.Fold(paragraphs[500])
+		for b.Loop() {
+			if !extract.Locate(pages, passage, 0.5).Sure() {
+				b.Fatal("not found")
+			}
+		}
+		b.ReportMetric(float64(len(pages)), "pages")
+	})
+	b.Run("draw", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := engine(b).Page(data, 20, 1200); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

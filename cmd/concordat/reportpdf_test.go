@@ -241,20 +241,3 @@ func TestKeyOfAnotherCertificate(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func BenchmarkReportPDF(b *testing.B) {
-	own := newSigning(b, "own")
-	for _, n := range []int{1000, 2000} {
-		rep := longReport(n)
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				out, err := (&signer{own.id}).pdf(rep, pageOptions{site: "Own"}, time.Now())
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.ReportMetric(float64(len(out)), "bytes/file")
-			}
-		})
-	}
-}

@@ -179,16 +179,6 @@ func lines(ps []piece, w float64) [][]piece {
 	return out
 }
 
-// height returns the height of a line in points.
-func height(line []piece, least float64) float64 {
-	for _, p := range line {
-		if p.look != nil {
-			least = max(least, p.look.size)
-		}
-	}
-	return least * leading
-}
-
 // leading is the distance of base lines over the type size.
 const leading = 1.4
 

@@ -220,7 +220,6 @@ func (d *doc) item(runs ...run) {
 
 func body(s string) run   { return run{s, look{size: sizeText}} }
 func strong(s string) run { return run{s, look{size: sizeText, bold: true}} }
-func small(s string) run  { return run{s, look{size: sizeSmall}} }
 func faint(s string) run  { return run{s, look{size: sizeSmall, grey: true}} }
 
 // heading begins a part of the report, with a bookmark.
