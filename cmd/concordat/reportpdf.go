@@ -72,9 +72,19 @@ func (a *app) writeReportPDF(w io.Writer, rep *report.Report, p pageOptions) err
 	return err
 }
 
+// mostPDFs bounds the PDF reports that are made at a time: a long one takes about 100 MB meanwhile.
+const mostPDFs = 2
+
 // reportPDF returns what writes a report for the pages in a browser.
 func (o *opened) reportPDF(a *app) func(context.Context, io.Writer, *report.Report) error {
+	turn := make(chan struct{}, mostPDFs)
 	return func(ctx context.Context, w io.Writer, rep *report.Report) error {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		notes, err := o.notes(ctx, rep.Task)
 		if err != nil {
 			return err

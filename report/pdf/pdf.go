@@ -279,6 +279,10 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 		row(head, true)
 	}
 	for _, r := range rows {
+		if head != nil && d.y+3*sizeSmall*leading > bottom {
+			d.page()
+			row(head, true)
+		}
 		row(r, false)
 	}
 	d.y += 4
