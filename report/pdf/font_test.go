@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"strings"
 	"testing"
 	"unicode"
 )
@@ -76,4 +77,53 @@ func TestLinesLoseNothing(t *testing.T) {
 			t.Fatalf("width %v: %d pieces of %d", w, n, len(ps))
 		}
 	}
+}
+
+// Whatever the text, its pieces are its characters in their order, and lines are those pieces.
+func FuzzLines(f *testing.F) {
+	fs, err := faces()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("Some words, “quoted”; 中文 𠀀 e\u0301\n\nmore\t\x00\u200b", 40.0)
+	f.Add("\u0301\u0301 ", 0.0)
+	f.Fuzz(func(t *testing.T, text string, w float64) {
+		if len(text) > 5000 {
+			return
+		}
+		d := &doc{faces: fs}
+		ps := d.pieces([]run{body(text[:len(text)/2]), faint(text[len(text)/2:])})
+		var got, want strings.Builder
+		for _, p := range ps {
+			if p.newRow {
+				got.WriteByte('\n')
+			}
+			got.WriteString(p.text)
+		}
+		for _, half := range []string{text[:len(text)/2], text[len(text)/2:]} {
+			for _, r := range half {
+				switch {
+				case r == '\r':
+				case r == '\n':
+					want.WriteByte('\n')
+				case r == '\t':
+					want.WriteByte(' ')
+				case drawn(r) && (len(d.piece(r, &look{size: 1}).text) != len(escape(r)) || !d.piece(r, &look{size: 1}).escape):
+					want.WriteRune(r)
+				default:
+					want.WriteString(escape(r))
+				}
+			}
+		}
+		if got.String() != want.String() {
+			t.Fatalf("got  %q\nwant %q", got.String(), want.String())
+		}
+		n := 0
+		for _, l := range lines(ps, w) {
+			n += len(l)
+		}
+		if n != len(ps) {
+			t.Fatalf("%d pieces in lines, of %d", n, len(ps))
+		}
+	})
 }

@@ -3,6 +3,7 @@ package pdf_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -283,4 +284,40 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("a file differs from itself: pages %v, other %v", pages, other)
 		}
 	})
+}
+
+// Random letters of many scripts, marks of punctuation and symbols stand in the file as they are, or as
+// their code point.
+func TestRandomText(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	ranges := [][2]rune{{'!', '~'}, {'!', '~'}, {'a', 'z'}, {0xc0, 0x17f}, {0x391, 0x3a1}, {0x400, 0x45f}, {0x531, 0x556}, {0x10d0, 0x10f0}, {0x3041, 0x3096}, {0x4e00, 0x9fa5}, {0x4e00, 0x9fa5},
+		{0xac00, 0xd7a3}, {0x3400, 0x4db5}, {0x1f300, 0x1f5ff}, {0x20000, 0x20100}, {0xe000, 0xe100}, {0x2190, 0x21ff}, {0x2200, 0x22ff}, {0x3001, 0x3011}, {0x1680, 0x169c}}
+	rep := report.Build(oddFindings("x", "y"), report.Rules{})
+	var notes []pdf.Note
+	for range 40 {
+		var b strings.Builder
+		for range 200 {
+			x := ranges[random.IntN(len(ranges))]
+			if random.IntN(6) == 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteRune(x[0] + random.Int32N(x[1]-x[0]+1))
+		}
+		notes = append(notes, pdf.Note{Kind: pdf.NoteComment, Text: b.String()})
+	}
+	b, err := pdf.Write(rep, pdf.Options{Notes: notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := pagesOf(t, b)
+	all := strings.Join(pages, "")
+	for i, n := range notes {
+		// Which letters the fonts lack the file itself tells.
+		lacks := func(r rune) bool { return strings.Contains(all, fmt.Sprintf("[U+%04X]", r)) }
+		if want := shown(n.Text, lacks); !stands(pages, want) {
+			t.Errorf("note %d: this is not in the file: %s", i, want)
+		}
+	}
 }
