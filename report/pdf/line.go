@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,6 +14,8 @@ type look struct {
 	grey  bool    // surroundings and remarks
 	bold  bool    // drawn with an outline: neither font has a bold form here
 	apart bool    // words that the other side does not hold: underlined and shaded
+	// wording is what somebody wrote: its paragraphs run in the direction of their first letter.
+	wording bool
 }
 
 // run is text of one look.
@@ -31,20 +34,29 @@ type piece struct {
 	space  bool
 	begins bool // a line may begin with it
 	newRow bool // a line ends here; nothing is drawn
+
+	// For text from right to left.
+
+	raw    string  // the characters that text stands for
+	letter bool    // strong, from left to right
+	turned bool    // strong, from right to left
+	digit  bool    // of any script
+	level  int     // of embedding, set for each line
+	indent float64 // of the line that begins with the piece, in points
 }
 
 // escape writes a character that the fonts lack, or that nobody would see, as its code point.
 func escape(r rune) string { return fmt.Sprintf("[U+%04X]", r) }
 
 // drawn reports whether r can be drawn as itself. Characters without a look of their own are evidence of
-// tampering and are shown; right-to-left letters need shaping and an order that is not made here.
+// tampering and are shown; of the scripts from right to left Hebrew and Arabic alone are laid out.
 func drawn(r rune) bool {
 	switch {
 	case r >= 1<<16, r < ' ', r >= 0x7f && r < 0xa0, r == 0xad:
 		return false
 	case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp):
 		return false
-	case unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko):
+	case unicode.In(r, unicode.Syriac, unicode.Thaana, unicode.Nko):
 		return false
 	}
 	return true
@@ -98,13 +110,14 @@ func (d *doc) pieces(runs []run) []piece {
 			p.begins = !p.space && mayBreak(last, r, p.escape)
 			if n := len(out); n > 0 && unicode.In(r, unicode.Mn) && !p.escape && !out[n-1].newRow && !out[n-1].escape && out[n-1].face == p.face && out[n-1].look == l {
 				out[n-1].text += p.text
+				out[n-1].raw += p.raw
 				out[n-1].width += p.width
 				continue
 			}
 			out, last = append(out, p), r
 		}
 	}
-	return out
+	return d.shape(out)
 }
 
 func mayBreak(before, r rune, escaped bool) bool {
@@ -125,12 +138,13 @@ func (d *doc) piece(r rune, l *look) piece {
 	if drawn(r) {
 		for _, f := range d.faces {
 			if w, ok := f.width(r); ok {
-				return piece{text: string(r), look: l, face: f, width: w * l.size / 1000, space: unicode.IsSpace(r)}
+				return piece{text: string(r), raw: string(r), look: l, face: f, width: w * l.size / 1000, space: unicode.IsSpace(r),
+					turned: turned(r), digit: unicode.IsDigit(r), letter: unicode.IsLetter(r) && !turned(r)}
 			}
 		}
 	}
 	s := escape(r)
-	p := piece{text: s, look: l, face: d.faces[0], escape: true}
+	p := piece{text: s, raw: s, look: l, face: d.faces[0], escape: true, letter: true}
 	for _, c := range s {
 		w, _ := p.face.width(c)
 		p.width += w * l.size / 1000
@@ -149,7 +163,13 @@ func lines(ps []piece, w float64) [][]piece {
 	var out [][]piece
 	start, at, brk := 0, 0, 0
 	used := 0.0
+	base, paragraph := direction(ps), true
 	cut := func(end int) {
+		if paragraph {
+			base = direction(ps[start:])
+		}
+		paragraph = ps[end-1].newRow
+		lay(ps[start:end], base, w)
 		out = append(out, ps[start:end])
 		start, at, brk, used = end, end, end, 0
 	}
@@ -173,10 +193,28 @@ func lines(ps []piece, w float64) [][]piece {
 		used += p.width
 		at++
 	}
-	if start < len(ps) || len(out) == 0 {
-		out = append(out, ps[start:])
+	if start < len(ps) {
+		cut(len(ps))
+	}
+	if len(out) == 0 {
+		out = append(out, nil)
 	}
 	return out
+}
+
+// lay settles where the pieces of a line stand, w wide, of a paragraph of the base level.
+func lay(line []piece, base int, w float64) {
+	if base == 0 && !slices.ContainsFunc(line, func(p piece) bool { return p.turned }) {
+		return
+	}
+	level(line, base)
+	if base == 1 {
+		used := 0.0
+		for _, p := range line {
+			used += p.width
+		}
+		line[0].indent = max(w-used, 0)
+	}
 }
 
 // leading is the distance of base lines over the type size.
@@ -184,6 +222,10 @@ const leading = 1.4
 
 // draw writes a line whose upper left corner is at x, y.
 func (d *doc) draw(line []piece, x, y, h float64) {
+	if slices.ContainsFunc(line, func(p piece) bool { return p.level > 0 }) {
+		d.turn(line, x+line[0].indent, y, h)
+		return
+	}
 	base := y + h*0.74
 	for i := 0; i < len(line); {
 		p := line[i]

@@ -39,7 +39,7 @@ func (d *doc) evidence(i int) {
 		d.pair(e, k)
 	}
 	if len(e.Sources) == 0 { // such as a passage whose sources were all taken out
-		d.text(e.Span.In(d.full))
+		d.para(margin, textWidth, wording([]run{body(e.Span.In(d.full))})...)
 	}
 	if k == 0 && len(e.Sources) > 0 {
 		d.note("This file holds no more wording on its pages. The attached JSON has it.")
@@ -82,7 +82,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	if s.Excluded != "" && e.Excluded == "" {
 		how += d.in.Say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}
-	d.para(margin, textWidth, strong(name(s.Title, s.Ref)), faint("  "+how))
+	d.para(margin, textWidth, wording([]run{strong(name(s.Title, s.Ref)), faint("  " + how)})...)
 	d.para(margin, textWidth, faint(d.place(e, s)))
 	for _, p := range s.Parts {
 		d.part(s, p)
@@ -149,7 +149,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	d.room(3 * sizeText * leading)
 	d.columns(sizeSmall, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces([]run{faint(d.in.Say("Checked text"))}), w), lines(d.pieces([]run{faint(d.in.Say("Source"))}), w)})
 	y, page := d.y, d.f.PageNo()
-	d.columns(sizeText, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces(here), w), lines(d.pieces(d.there(s, p, words)), w)})
+	d.columns(sizeText, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces(wording(here)), w), lines(d.pieces(d.there(s, p, words)), w)})
 	if d.f.PageNo() == page {
 		d.f.SetLineWidth(0.3)
 		d.f.Line(margin+w+gutter/2, y, margin+w+gutter/2, d.y)
@@ -160,6 +160,14 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	}
 }
 
+// wording marks runs as what somebody wrote.
+func wording(runs []run) []run {
+	for i := range runs {
+		runs[i].wording = true
+	}
+	return runs
+}
+
 // there is the source's side.
 func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.SpanPair) []run {
 	shared := report.SharedWords(d.full, p)
@@ -167,9 +175,9 @@ func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.S
 	case p.Text != "":
 		out := append([]run{faint(lastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))},
 			differences(p.Text, p.SourceSpan.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Source })...)
-		return append(out, faint(firstOf(p.After, false)))
+		return wording(append(out, faint(firstOf(p.After, false))))
 	case shared != "":
-		return []run{faint(d.in.Say("Only the words that both sides have are shown:") + "\n"), body(shared)}
+		return []run{faint(d.in.Say("Only the words that both sides have are shown:") + "\n"), wording([]run{body(shared)})[0]}
 	}
 	ask := d.in.Say("The wording of this source may not be shown here. Ask {0} for document {1} of {2}.")
 	return []run{faint(strings.NewReplacer("{0}", string(s.Site), "{1}", string(s.Document), "{2}", string(s.Library)).Replace(ask))}

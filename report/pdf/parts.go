@@ -22,7 +22,7 @@ func (d *doc) front() {
 	d.bookmark(d.in.Say("Result"), 0)
 	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), look{size: sizeText, grey: true}})
 	d.y += 4
-	d.para(margin, textWidth, run{d.title(), look{size: sizeTitle, bold: true}})
+	d.para(margin, textWidth, run{d.title(), look{size: sizeTitle, bold: true, wording: true}})
 	d.y += 6
 	r := d.r
 	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)}, {"Document dated", string(r.Dated)},
@@ -185,7 +185,7 @@ func (d *doc) notes() {
 		d.room(30)
 		d.para(margin, textWidth, faint(n.By+", "+d.time(n.At)+": "+what))
 		if n.Text != "" {
-			d.text(n.Text)
+			d.para(margin, textWidth, wording([]run{body(n.Text)})...)
 		}
 		d.y += 4
 	}

@@ -7,11 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"concordat"
 	"concordat/report"
@@ -76,15 +79,18 @@ func tool(t *testing.T, b []byte, name string, args ...string) []byte {
 	return out
 }
 
-// solid drops white space, which line breaks change.
+// solid drops white space, which line breaks change, the marks by which pdftotext tells of direction, and
+// the forms that Arabic letters take by their places.
 func solid(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		if unicode.IsSpace(r) || r >= 0x202a && r <= 0x202e {
 			return -1
 		}
 		return r
-	}, s)
+	}, arabicForm.ReplaceAllStringFunc(s, norm.NFKC.String))
 }
+
+var arabicForm = regexp.MustCompile(`[\x{fb50}-\x{fbff}\x{fe80}-\x{fefc}]`)
 
 // shown is s as the pages should show it, by another way than the package's own: escapes where the fonts
 // are known to lack a letter.
@@ -129,18 +135,24 @@ func pagesOf(t *testing.T, b []byte) []string {
 
 // Every letter of every passage and of its source stands in the file, as another program reads it.
 func TestWording(t *testing.T) {
-	never := func(rune) bool { return false }
-	for name, lacks := range map[string]func(rune) bool{"english": never, "chinese": never,
-		"arabic": func(r rune) bool { return unicode.Is(unicode.Arabic, r) && r != '،' }} {
+	lacks := func(rune) bool { return false }
+	for _, name := range []string{"english", "chinese", "arabic"} {
 		t.Run(name, func(t *testing.T) {
 			rep := report.Build(findings(t, name), report.Rules{})
 			pages := pagesOf(t, write(t, rep))
+			kept := func(s string) string { return s }
+			if name == "arabic" { // pdftotext takes a comma behind a word from right to left for one before it
+				kept = func(s string) string { return notLetters.ReplaceAllString(s, "") }
+				for i := range pages {
+					pages[i] = kept(pages[i])
+				}
+			}
 			n := 0
 			for i, e := range rep.Evidence {
 				for _, s := range e.Sources {
 					for _, p := range s.Parts {
 						for _, side := range []string{p.Span.In(rep.Submission.Text), p.Text} {
-							if n++; !stands(pages, shown(side, lacks)) {
+							if n++; !stands(pages, kept(shown(side, lacks))) {
 								t.Errorf("passage %d: this is not in the file: %s", i+1, shown(side, lacks))
 							}
 						}
@@ -153,6 +165,8 @@ func TestWording(t *testing.T) {
 		})
 	}
 }
+
+var notLetters = regexp.MustCompile(`[^\pL\pN\pM]`)
 
 // odd are texts that PDF writers lose or that hide something.
 const odd = "Plain, then 𠀀𝒜 beyond the plane; 㐀 a rare letter; a zero\u200bwidth space and a soft\u00adhyphen; Հայերեն գիր, ქართული, ελληνικά, кириллица, tiếng Việt, 日本語のテキスト、한국어 문장; \ufeffa mark; \u202eturned\u202c; tab\there; e\u0301 and a\u030a; {nb} {nb}; (brackets) \\ and \\) too; a\u2028b; \ue000; \x01\x7f."
