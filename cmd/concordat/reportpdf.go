@@ -271,7 +271,8 @@ func verifyPDF(b []byte, cards cardsBySite) (*outcome, error) {
 }
 
 // pdfProblems says what is wrong with the pages and their signature.
-func pdfProblems(b []byte, s *pdf.Sealed, cards cardsBySite) (out []string) {
+func pdfProblems(b []byte, s *pdf.Sealed, cards cardsBySite) []string {
+	out := []string{}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if s.Signature == nil {
 		say("the pages are not signed")

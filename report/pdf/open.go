@@ -25,10 +25,11 @@ type Sealed struct {
 
 var byteRange = regexp.MustCompile(`/ByteRange \[0 (\d{1,10}) *(\d{1,10}) *(\d{1,10}) *\]`)
 
-// mostFile bounds one attachment when it is unpacked, mostFiles all of them.
 const (
-	mostFile  = 1 << 30
-	mostFiles = 16
+	mostFile  = 1 << 30 // bytes of one attachment when it is unpacked
+	mostFiles = 16      // attachments
+	// mostSignature bounds a signature, in bytes of the file.
+	mostSignature = 1 << 20
 )
 
 // Open reads a file that Seal wrote, or what became of it. It is no reader of any PDF: it finds the parts
@@ -64,6 +65,9 @@ func (s *Sealed) signature(b []byte) error {
 	open, after, rest := n[0], n[1], n[2]
 	if open < 0 || after < open+2 || after > len(b) || b[open] != '<' || b[after-1] != '>' {
 		return fmt.Errorf("the signature is not where it says")
+	}
+	if after-open > mostSignature {
+		return fmt.Errorf("a signature of %d bytes", after-open)
 	}
 	if rest > len(b)-after {
 		return fmt.Errorf("%d bytes are missing at the end", rest-(len(b)-after))
