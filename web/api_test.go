@@ -238,7 +238,7 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	if operations != 7 {
-		t.Errorf("%d operations are described, there are 7", operations)
+	if operations < 10 {
+		t.Errorf("%d operations are described, there are more", operations)
 	}
 }

@@ -61,8 +61,8 @@ func (w *Web) original(ctx context.Context, t store.Task) (string, error) {
 	return j.File, nil
 }
 
-// OriginalLink is where a passage, from 1, of a check is shown on the original page; empty: nowhere.
-func (p checkPage) OriginalLink(passage int) string {
+// originalLink is where a passage, from 1, of a check is shown on the original page; empty: nowhere.
+func (p *checkPage) originalLink(passage int) string {
 	if !p.HasOriginal {
 		return ""
 	}
@@ -183,10 +183,7 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	view.Back = "/checks/" + string(s.task.ID)
 	if s.passage > 0 {
 		view.Text = s.rep.Evidence[s.passage-1].Span.In(s.rep.Submission.Text)
-		if from := (s.passage - 1) / passagesPage * passagesPage; from > 0 {
-			view.Back += "?from=" + strconv.Itoa(from)
-		}
-		view.Back += "#passage-" + strconv.Itoa(s.passage)
+		view.Back += "/passages/" + strconv.Itoa(s.passage)
 	}
 	w.show(rw, r, v, http.StatusOK, "pages", "title.original", view)
 }

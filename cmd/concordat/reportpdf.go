@@ -76,18 +76,21 @@ func (a *app) writeReportPDF(w io.Writer, rep *report.Report, p pageOptions) err
 const mostPDFs = 2
 
 // reportPDF returns what writes a report for the pages in a browser.
-func (o *opened) reportPDF(a *app) func(context.Context, io.Writer, *report.Report) error {
+func (o *opened) reportPDF(a *app) func(context.Context, io.Writer, *report.Report, bool) error {
 	turn := make(chan struct{}, mostPDFs)
-	return func(ctx context.Context, w io.Writer, rep *report.Report) error {
+	return func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		notes, err := o.notes(ctx, rep.Task)
-		if err != nil {
-			return err
+		var notes []pdf.Note
+		if comments {
+			var err error
+			if notes, err = o.notes(ctx, rep.Task); err != nil {
+				return err
+			}
 		}
 		return a.writeReportPDF(w, rep, pagesOf(o.config, notes))
 	}

@@ -151,10 +151,13 @@ func (d *doc) flags() {
 
 // notes shows what people decided.
 func (d *doc) notes() {
-	if len(d.o.Notes) == 0 {
+	if len(d.o.Notes) == 0 && d.r.Review == nil {
 		return
 	}
 	d.heading("Verdict and comments")
+	for _, s := range d.r.ReviewWords() {
+		d.item(body(s))
+	}
 	var verdict *Note
 	var signed []string
 	for i, n := range d.o.Notes {
@@ -166,19 +169,20 @@ func (d *doc) notes() {
 		}
 	}
 	switch {
+	case d.r.Review != nil: // said already
 	case verdict == nil:
 		d.text(d.in.Say("No verdict was given yet."))
 	case signed == nil:
-		d.para(margin, textWidth, strong(d.verdictWords(verdict.Verdict)), body(" · "+d.in.Say("Nobody has signed it off yet.")))
+		d.para(margin, textWidth, strong(d.in.Verdict(verdict.Verdict)), body(" · "+d.in.Say("Nobody has signed it off yet.")))
 	default:
-		d.para(margin, textWidth, strong(d.verdictWords(verdict.Verdict)), body(" · "+d.in.Say("Signed off by %s.", strings.Join(signed, ", "))))
+		d.para(margin, textWidth, strong(d.in.Verdict(verdict.Verdict)), body(" · "+d.in.Say("Signed off by %s.", strings.Join(signed, ", "))))
 	}
 	d.y += 4
 	for _, n := range d.o.Notes {
 		what := d.in.Say("comment")
 		switch n.Kind {
 		case NoteVerdict:
-			what = d.in.Say("verdict: %s", d.verdictWords(n.Verdict))
+			what = d.in.Say("verdict: %s", d.in.Verdict(n.Verdict))
 		case NoteSignOff:
 			what = d.in.Say("agrees with the verdict")
 		}
@@ -189,18 +193,6 @@ func (d *doc) notes() {
 		}
 		d.y += 4
 	}
-}
-
-func (d *doc) verdictWords(v string) string {
-	switch v {
-	case "clear":
-		return d.in.Say("no concern")
-	case "discuss":
-		return d.in.Say("to be discussed with the author")
-	case "suspected":
-		return d.in.Say("misconduct suspected")
-	}
-	return v
 }
 
 // coverage says what the report rests on.

@@ -238,7 +238,7 @@ func TestParts(t *testing.T) {
 	f := findings(t, "english")
 	rep := report.Build(f, report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: f.Passages[0].Span, Comment: "cited on the page before", By: "supervisor", At: day}}})
 	all := strings.Join(pagesOf(t, write(t, rep)), "")
-	want := []string{"To be asked about page 3.", "to be discussed with the author", "Signed off by bert.", "cited on the page before", "supervisor", rep.Headline(), rep.Digest, string(rep.Scheme),
+	want := []string{"To be asked about page 3.", "To be discussed with the author", "Signed off by bert.", "cited on the page before", "supervisor", rep.Headline(), rep.Digest, string(rep.Scheme),
 		"Northern University", "Page 1 of", "This file is not signed."}
 	want = append(want, rep.Statement()...)
 	want = append(want, rep.RuleWords()...)
