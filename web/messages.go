@@ -82,6 +82,8 @@ var messages = joined(
 	peopleMessages,
 	commonMessages,
 	pagesMessages,
+	oidcMessages,
+	ltiMessages,
 	readingMessages,
 	requestMessages,
 )
