@@ -61,6 +61,7 @@ type Report struct {
 	ExcludeBibliography bool
 	ExcludeCitations    bool
 	Language            string // of a report's own words: en or zh
+	Certificate, Key    string // files by which PDF reports are signed; empty: the site's own key
 	ExcludeKinds        []string
 	ExcludeSections     []string
 	MinCharacters       int

@@ -75,6 +75,10 @@ var siteKeys = []Key{
 
 	word("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
 		"Language of the words of reports: English or simplified Chinese.", "en", "zh"),
+	text("report.certificate", "", live, func(c *Config) *string { return &c.Report.Certificate },
+		"File with the X.509 certificate, and those above it, by which PDF reports are signed (PEM); empty: one that the site makes for its own key."),
+	text("report.key", "", live, func(c *Config) *string { return &c.Report.Key },
+		"File with the private key of report.certificate (PEM, not encrypted, readable by the site only)."),
 	yesNo("report.exclude_quotes", "false", live, func(c *Config) *bool { return &c.Report.ExcludeQuotes },
 		"Leave quoted passages out of the scores."),
 	yesNo("report.exclude_bibliography", "false", live, func(c *Config) *bool { return &c.Report.ExcludeBibliography },

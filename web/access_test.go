@@ -74,6 +74,8 @@ var routeDecisions = map[string]string{
 	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report, as the report
 	"GET /checks/{id}/sources":           "aosu",
 	"GET /checks/{id}/passages/{number}": "aosu",
+	"GET /checks/{id}/pages":             "aosu",
+	"GET /checks/{id}/pages/{n}":         "aosu",
 	"GET /checks/{id}/compare":           "aosu",
 	"POST /checks/{id}/ask":              "ao", // asks partners for passages
 	"GET /requests":                      "ao",
@@ -91,22 +93,23 @@ var routeDecisions = map[string]string{
 
 // apiDecisions are those of the programs' interface: the scope that a token needs, and whose token.
 var apiDecisions = map[string]string{
-	"GET /api/v1/libraries":               "read aosu",
-	"GET /api/v1/checks":                  "read aosu",
-	"POST /api/v1/checks":                 "check aos",
-	"GET /api/v1/checks/{id}":             "read aosu",
-	"GET /api/v1/checks/{id}/report":      "read aosu",
-	"POST /api/v1/checks/{id}/cancel":     "check aos",
-	"GET /api/v1/checks/{id}/review":      "read aosu",
-	"POST /api/v1/checks/{id}/rules":      "check ao",
-	"POST /api/v1/checks/{id}/notes":      "check ao",
-	"POST /api/v1/deletions":              "erase ao",
-	"GET /api/v1/deletions":               "read au",
-	"GET /api/v1/deletions/{id}":          "read au",
-	"GET /api/v1/requests":                "read ao",
-	"GET /api/v1/requests/{id}":           "read ao",
-	"POST /api/v1/checks/{id}/requests":   "check ao",
-	"POST /api/v1/requests/{id}/decision": "check ao",
+	"GET /api/v1/libraries":                "read aosu",
+	"GET /api/v1/checks":                   "read aosu",
+	"POST /api/v1/checks":                  "check aos",
+	"GET /api/v1/checks/{id}":              "read aosu",
+	"GET /api/v1/checks/{id}/report":       "read aosu",
+	"GET /api/v1/checks/{id}/pages/{page}": "read aosu",
+	"POST /api/v1/checks/{id}/cancel":      "check aos",
+	"GET /api/v1/checks/{id}/review":       "read aosu",
+	"POST /api/v1/checks/{id}/rules":       "check ao",
+	"POST /api/v1/checks/{id}/notes":       "check ao",
+	"POST /api/v1/deletions":               "erase ao",
+	"GET /api/v1/deletions":                "read au",
+	"GET /api/v1/deletions/{id}":           "read au",
+	"GET /api/v1/requests":                 "read ao",
+	"GET /api/v1/requests/{id}":            "read ao",
+	"POST /api/v1/checks/{id}/requests":    "check ao",
+	"POST /api/v1/requests/{id}/decision":  "check ao",
 }
 
 // apiBodies are bodies that the operations take: without, what is not valid is refused before who asks.

@@ -57,6 +57,7 @@ func (w *Web) api() {
 		next(huma.WithValue(ctx, visitorKey{}, v))
 	})
 	w.apiOfChecks(a)
+	w.apiOfPages(a)
 	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfReviews(a)
@@ -92,7 +93,7 @@ func (w *Web) apiOfChecks(a huma.API) {
 	a.OpenAPI().AddOperation(&huma.Operation{OperationID: "get-report", Method: http.MethodGet, Path: apiPrefix + "/checks/{id}/report", Summary: "The report of a check that is done",
 		Security: scope(scopeRead),
 		Parameters: []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}},
-			{Name: "format", In: "query", Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html"}}}},
+			{Name: "format", In: "query", Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}},
 		Responses: map[string]*huma.Response{"200": text("The report (doc/format.md)"), "default": text("A problem (RFC 9457)")}})
 }
 
@@ -420,7 +421,7 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request) {
 		rep, err = w.currentReport(r.Context(), v, t, languageOf(r).report())
 	}
 	format := r.URL.Query().Get("format")
-	if err == nil && !slices.Contains([]string{"", "json", "csv", "html"}, format) {
+	if err == nil && !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
 		err = fmt.Errorf("format %q: %w", format, concordat.ErrInvalid)
 	}
 	if err != nil {
@@ -434,6 +435,11 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request) {
 	case "html":
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		err = html.Write(rw, rep)
+	case "pdf":
+		if err := w.writePDF(rw, r, v, rep); err != nil {
+			w.problem(rw, err)
+			return
+		}
 	default:
 		rw.Header().Set("Content-Type", "application/json")
 		if err := w.o.ReportJSON(rw, rep); err != nil {

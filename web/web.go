@@ -49,6 +49,11 @@ type Options struct {
 	// ReportJSON writes a report in JSON, such as signed. Where it fails it has written nothing, or the
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
+	// ReportPDF writes a report as a PDF, such as signed, with or without the comments of those who
+	// review it. Where it fails it has written nothing, or the reader is gone. nil: the pages alone.
+	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
+	// Originals shows the pages of what was handed in; nil: they are not shown.
+	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
@@ -114,6 +119,9 @@ func New(o Options) (*Web, error) {
 	}
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
+	}
+	if o.ReportPDF == nil {
+		o.ReportPDF = plainPDF
 	}
 	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes},
 		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}}
@@ -218,6 +226,7 @@ func (w *Web) routes() {
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.pagesRoutes()
 	w.readingRoutes()
 	w.requestRoutes()
 	w.api()

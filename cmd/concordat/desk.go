@@ -73,6 +73,8 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Rules:      func() report.Rules { return defaultRules(o.config) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
+		ReportPDF:  o.reportPDF(a),
+		Originals:  newOriginals(files, d.reader),
 		Partners:   o.partnerChoices,
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
