@@ -59,6 +59,7 @@ func (w *Web) api() {
 	w.apiOfChecks(a)
 	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
+	w.apiOfReviews(a)
 }
 
 // scope is what the token of a caller must allow.
