@@ -81,6 +81,8 @@ func (l language) say(key string, args ...any) string {
 var messages = joined(
 	peopleMessages,
 	commonMessages,
+	oidcMessages,
+	ltiMessages,
 	readingMessages,
 	requestMessages,
 )
