@@ -116,6 +116,8 @@ var apiDecisions = map[string]string{
 var apiBodies = map[string]string{
 	"POST /api/v1/deletions":              `{"reason":"x","tasks":["none"]}`,
 	"POST /api/v1/checks/{id}/requests":   `{"start":0,"end":1,"level":"overlap"}`,
+	"POST /api/v1/checks/{id}/rules":      `{"action":"undo"}`,
+	"POST /api/v1/checks/{id}/notes":      `{"kind":"comment","text":"x"}`,
 	"POST /api/v1/requests/{id}/decision": `{"action":"refuse","words":"x"}`,
 }
 
@@ -455,6 +457,8 @@ func TestSubmittersView(t *testing.T) {
 			olga := d.signedIn(t, "olga", store.RoleOfficer)
 			sue := d.signedIn(t, "sue", store.RoleSubmitter)
 			id := d.checkedBy(t, sue, "essay", essay)
+			const among = "words among officers"
+			olga.post("/checks/"+string(id)+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {among}})
 			if c.afterVerdict {
 				olga.post("/checks/"+string(id)+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"it is cited"}})
 			}
@@ -463,6 +467,9 @@ func TestSubmittersView(t *testing.T) {
 			var withWording, withName, withScore, shown int
 			for route, resp := range reads(t, sue, prog, id) {
 				text := body(t, resp)
+				if strings.Contains(text, among) && !c.wording {
+					t.Errorf("%s shows what officers wrote", route)
+				}
 				if strings.Contains(text, wording) {
 					withWording++
 					if !c.wording {

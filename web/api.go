@@ -346,14 +346,12 @@ func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request) {
 		w.problem(rw, err)
 		return
 	}
-	err = w.mayUpload(rw, r, v)
-	var u *upload
-	if err == nil {
-		u, err = w.read(rw, r)
-	}
+	u, err := w.take(rw, r, v)
 	var answer string
 	if err == nil {
-		answer, err = w.submitOnce(r.Context(), v, u, r.Header.Get("Idempotency-Key"))
+		if answer, err = w.submitOnce(r.Context(), v, u, r.Header.Get("Idempotency-Key")); answer == "" {
+			w.lose(r.Context(), v, u)
+		}
 	}
 	if err != nil {
 		w.problem(rw, err)

@@ -207,6 +207,11 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
+	if err := w.streams.enter(v.Name); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	defer w.streams.leave(v.Name)
 	events, stop := w.o.Queue.Watch(t.ID)
 	defer stop()
 	c := http.NewResponseController(rw)

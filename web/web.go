@@ -84,6 +84,7 @@ type Web struct {
 	handler  http.Handler
 	throttle throttle
 	calls    limiter // of the API, by token or address, in a minute
+	streams  crowd   // events that are being followed
 	access   []access
 	shelf    shelf
 
