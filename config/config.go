@@ -31,6 +31,8 @@ type Config struct {
 	Login      Login
 	LTI        LTI
 	Federation Federation
+	People     People
+	Retention  Retention
 	Log        Log
 	Segment    Segment
 

@@ -153,13 +153,13 @@ func (w *Web) removePlatform(ctx context.Context, who, id string) error {
 	return nil
 }
 
-type registerPage struct{ Key, Offer, Token, Issuer, Family string }
+type ltiRegisterPage struct{ Key, Offer, Token, Issuer, Family string }
 
 // registerPage asks whoever administers a platform whether it is to be registered (Dynamic Registration
 // 1.0, section 3.3). The link is a secret that an administrator of the site made.
 func (d *ltiDesk) registerPage(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	p := registerPage{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
+	p := ltiRegisterPage{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
 	if _, err := d.w.o.Store.Token(r.Context(), p.Key, purposeLTI); err != nil {
 		d.w.fail(rw, r, nil, err)
 		return

@@ -257,7 +257,7 @@ func (w *Web) signPage(p signPage) signPage {
 	for _, one := range w.providers {
 		p.Providers = append(p.Providers, providerLink{one.Name, one.Title})
 	}
-	p.Administrators = w.o.Login.AdministratorsOnly
+	p.Administrators, p.Public = w.o.Login.AdministratorsOnly, w.o.Policy.Public
 	return p
 }
 
