@@ -134,8 +134,10 @@ func New(o Options) (*Web, error) {
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
 	protection := http.NewCrossOriginProtection()
-	for _, pattern := range ltiForeign { // platforms send people there by forms; each is checked by its own signature
-		protection.AddInsecureBypassPattern(pattern)
+	if w.lti != nil {
+		for _, pattern := range ltiForeign { // platforms send people there by forms; each is checked by its own signature
+			protection.AddInsecureBypassPattern(pattern)
+		}
 	}
 	w.handler = headers(protection.Handler(w.mux))
 	return w, nil

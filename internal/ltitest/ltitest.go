@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
 	"maps"
 	"net/http"
@@ -56,6 +57,7 @@ type Platform struct {
 	seen    map[string]int    // requests by path
 	jti     map[string]bool
 	pending map[string]any // of the next launch
+	answers []string
 }
 
 // New starts a platform, which ends with the test.
@@ -73,6 +75,7 @@ func New(t testing.TB) *Platform {
 	m.HandleFunc("PUT /notices", p.subscribe)
 	m.HandleFunc("GET /.well-known/openid-configuration", p.offer)
 	m.HandleFunc("POST /register", p.register)
+	m.HandleFunc("POST /return", p.returned)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		p.seen[r.URL.Path]++
@@ -486,7 +489,36 @@ func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 	if _, ok := c["nonce"]; !ok {
 		all["nonce"] = q.Get("nonce")
 	}
+	if strings.Contains(r.Header.Get("Accept"), "text/html") { // a real browser
+		rw.Header().Set("Content-Type", "text/html")
+		_ = page.Execute(rw, []string{q.Get("redirect_uri"), q.Get("state"), p.Sign(all)}) // a browser that went away fails its own test
+		return
+	}
 	answer(rw, http.StatusOK, map[string]string{"At": q.Get("redirect_uri"), "State": q.Get("state"), "Token": p.Sign(all)})
+}
+
+var page = template.Must(template.New("").Parse(`<!doctype html><title>platform</title><form method="post" action="{{index . 0}}"><input type="hidden" name="state" value="{{index . 1}}"><input type="hidden" name="id_token" value="{{index . 2}}"></form><script>document.forms[0].submit()</script>`))
+
+// Next says what the next launch claims, for a browser that goes by itself to LoginAt.
+func (p *Platform) Next(claims map[string]any) { p.with(func() { p.pending = claims }) }
+
+// LoginAt is where a browser begins a launch.
+func (p *Platform) LoginAt(loginURL string) string {
+	return loginURL + "?" + url.Values{"iss": {p.URL}, "login_hint": {"user-7"}, "lti_message_hint": {"m"}, "client_id": {Client}}.Encode()
+}
+
+// returned takes the answer to a deep linking request.
+func (p *Platform) returned(rw http.ResponseWriter, r *http.Request) {
+	p.with(func() { p.answers = append(p.answers, r.PostFormValue("JWT")) })
+	rw.Header().Set("Content-Type", "text/html")
+	_, _ = io.WriteString(rw, "<!doctype html><title>back</title><h1 id=back>back at the platform</h1>") // as above
+}
+
+// Answers returns what came back from deep linking requests.
+func (p *Platform) Answers() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.answers)
 }
 
 func (p *Platform) offer(rw http.ResponseWriter, _ *http.Request) {

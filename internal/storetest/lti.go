@@ -207,6 +207,12 @@ func testLTIAssets(t *testing.T, p Place) {
 	if len(all) != 2 {
 		t.Errorf("assets %v", all)
 	}
+	_, err = db.EraseTask(ctx, "task-1") // nothing of whose it was stays
+	must(t, err)
+	_, err = db.LTICheck(ctx, "task-1")
+	wantErr(t, err, concordat.ErrNotFound)
+	_, err = db.FindLTIAsset(ctx, "one", "1", "asset-1", "")
+	wantErr(t, err, concordat.ErrNotFound)
 	gone := a
 	gone.ID = "none"
 	wantErr(t, db.SetLTIAsset(ctx, gone), concordat.ErrNotFound)
