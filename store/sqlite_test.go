@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(childPath); path != "" {
 		writeForEver(path)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	storetest.StopPostgres()
+	os.Exit(code)
 }
 
 // writeForEver writes document after document and prints each number once it is acknowledged.
