@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,13 @@ type Options struct {
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
 	// Partners returns the sites that a check can ask; nil: none.
-	Partners  func(ctx context.Context) ([]Partner, error)
+	Partners func(ctx context.Context) ([]Partner, error)
+	// AddFile takes the documents of one file into a library and tells what became of each; nil: nobody
+	// adds documents here. Its error is of the whole file, and may be that of content.
+	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
+	// HookNetworks are networks that are not public and yet may be told by webhooks.
+	HookNetworks []netip.Prefix
+
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -190,6 +197,7 @@ func (w *Web) routes() {
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.hookRoutes()
 	w.api()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))

@@ -67,6 +67,9 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
 		MaxUpload:  o.config.Extract.MaxInput,
+
+		AddFile:      d.adder(o),
+		HookNetworks: o.config.Webhooks.Allow,
 	})
 	return d, err
 }
