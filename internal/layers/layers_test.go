@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"federation/wire": {""},
 	"web":             {"", "report", "report/html", "site", "store", "webhook"},
 	"webhook":         {"", "store"},
+	"client":          {""},
 	"site":            {"", "profile", "segment", "align", "report", "screen", "store"},
 	"crypto":          {},
 	"crypto/keyfile":  {"crypto"},
