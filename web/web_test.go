@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -91,6 +92,7 @@ func newDesk(t *testing.T, idle bool) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
+		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	if err != nil {
 		t.Fatal(err)
