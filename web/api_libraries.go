@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -46,7 +47,7 @@ func (w *Web) apiOfLibraries(a huma.API) {
 	register(w, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
 	register(w, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
 	register(w, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers), w.apiDocuments)
-	register(w, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries", scopeRead, everyone), w.apiPartners)
+	register(w, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site", scopeRead, everyone), w.apiPartners)
 	register(w, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
 	register(w, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
 	w.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents", summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
@@ -189,27 +190,30 @@ type apiPartnersOutput struct {
 }
 
 func (w *Web) apiPartners(ctx context.Context, in *PageInput) (*apiPartnersOutput, error) {
-	from := 0
-	if err := readCursor(in.Cursor, "partners", &from); err != nil {
+	var after concordat.SiteID
+	if err := readCursor(in.Cursor, "partners", &after); err != nil {
 		return nil, err
 	}
 	all, err := w.o.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}
-	from = min(max(from, 0), len(all))
-	to := min(from+in.Limit, len(all))
+	all = slices.SortedFunc(slices.Values(all), func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
-	for _, p := range all[from:to] {
+	for _, p := range all {
+		if p.Site <= after {
+			continue
+		}
+		if n := len(out.Body.Partners); n == in.Limit {
+			out.Body.Next = cursorOf("partners", out.Body.Partners[n-1].Site)
+			break
+		}
 		one := apiPartner{p.Site, p.Name, []apiOpenLibrary{}, p.Libraries != nil}
 		for _, l := range p.Libraries {
 			one.Libraries = append(one.Libraries, apiOpenLibrary{l.ID, l.Level})
 		}
 		out.Body.Partners = append(out.Body.Partners, one)
-	}
-	if to < len(all) {
-		out.Body.Next = cursorOf("partners", to)
 	}
 	return out, nil
 }

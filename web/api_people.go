@@ -188,24 +188,27 @@ type apiTokensOutput struct {
 }
 
 func (w *Web) apiTokens(ctx context.Context, in *PageInput) (*apiTokensOutput, error) {
-	from := 0
-	if err := readCursor(in.Cursor, "tokens", &from); err != nil {
+	var made int64
+	var after store.TokenID
+	if err := readCursor(in.Cursor, "tokens", &made, &after); err != nil {
 		return nil, err
 	}
 	ids, tokens, err := w.o.Store.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
 	if err != nil {
 		return nil, err
 	}
-	from = min(max(from, 0), len(tokens))
-	to := min(from+in.Limit, len(tokens))
 	out := &apiTokensOutput{}
 	out.Body.Tokens = []apiToken{}
-	for i := from; i < to; i++ {
-		t := tokens[i]
+	for i, t := range tokens {
+		if at := t.Made.UnixMicro(); in.Cursor != "" && (at > made || at == made && ids[i] <= after) {
+			continue // of the pages before
+		}
+		if n := len(out.Body.Tokens); n == in.Limit {
+			last := out.Body.Tokens[n-1]
+			out.Body.Next = cursorOf("tokens", last.Made.UnixMicro(), last.ID)
+			break
+		}
 		out.Body.Tokens = append(out.Body.Tokens, apiToken{ids[i], t.Name, append([]string{}, t.Scopes...), t.Made, t.Expires, moment(t.Used)})
-	}
-	if to < len(tokens) {
-		out.Body.Next = cursorOf("tokens", to)
 	}
 	return out, nil
 }
