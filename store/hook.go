@@ -66,9 +66,14 @@ type Hook struct {
 
 const hookColumns = `h.id, h.account, h.whole, h.url, h.title, h.kinds, h.secret, h.former, h.former_until, h.made, h.state, h.cause`
 
-// activeHooks are those that are told: a webhook acts for its account and ends with its rights.
-const activeHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
-	WHERE h.state = 'active' AND a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
+// ableHooks are those that may hear of events, and activeHooks those of them that are told: a webhook
+// acts for its account and ends with its rights.
+const (
+	ableHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
+		WHERE a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
+	activeHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
+		WHERE h.state = 'active' AND a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
+)
 
 func (db *DB) scanHook(s scanner) (Hook, error) {
 	var h Hook

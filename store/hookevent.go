@@ -48,8 +48,8 @@ type disclosureEvent struct {
 	State   string           `json:"state"`
 }
 
-// Announce tells all active webhooks that want it of an event: the site's, and those of the account
-// owner where it is not empty. data is JSON.
+// Announce tells all webhooks that want it of an event: the site's, and those of the account owner where
+// it is not empty; what a paused one is told waits. data is JSON.
 func (db *DB) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
 	err := db.write(ctx, func(c conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)
@@ -58,7 +58,7 @@ func (db *DB) Announce(ctx context.Context, kind EventKind, owner string, data j
 // announce is Announce in a transaction: what happened and that it is to be told are kept together.
 func (db *DB) announce(ctx context.Context, c conn, kind EventKind, owner string, data any) error {
 	ids, err := collect(ctx, c, func(s scanner) (id HookID, err error) { return id, s.Scan(&id) },
-		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND (state = 'paused' OR id IN `+activeHooks+`) ORDER BY id`,
+		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND id IN `+ableHooks+` ORDER BY id`,
 		"% "+string(kind)+" %", owner, owner)
 	if err != nil || len(ids) == 0 {
 		return err

@@ -283,12 +283,28 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
 	}
 	out := &apiAddedBody{Documents: []apiAdded{}}
+	if err := readAdded(parts, func(f AddedFile, content io.Reader) error {
+		return w.addFile(rw, r, v, l.ID, f, content, out)
+	}); err != nil {
+		return err
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(out) // a caller that went away can ask again: nothing changes
+	return nil
+}
+
+// readAdded reads the form of add-documents and gives each file to take, which reads as much of it as
+// it wants.
+func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
 	room, files := mostForm, 0
 	var f AddedFile
 	for {
 		p, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			break
+			if files == 0 {
+				return errNothing
+			}
+			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
@@ -302,17 +318,15 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 		if files++; files > mostFiles {
 			return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
 		}
-		if err := w.addFile(rw, r, v, l.ID, f, p, out); err != nil {
+		if f.Name = cleanName(p.FileName()); f.Name == "" {
+			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
+		}
+		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
+		if err := take(f, p); err != nil {
 			return err
 		}
 		f = AddedFile{}
 	}
-	if files == 0 {
-		return errNothing
-	}
-	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(out) // a caller that went away can ask again: nothing changes
-	return nil
 }
 
 // field reads a field of the form of add-documents; room is what all fields may still have.
@@ -344,13 +358,8 @@ func (f *AddedFile) field(p *multipart.Part, room *int) error {
 	return nil
 }
 
-func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, p *multipart.Part, out *apiAddedBody) error {
-	f.Name = cleanName(p.FileName())
-	if f.Name == "" {
-		return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
-	}
-	f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
-	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, p, w.o.MaxUpload))
+func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader, out *apiAddedBody) error {
+	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(content), w.o.MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

@@ -7,4 +7,5 @@ var Scopes = scopes
 var (
 	CursorOf   = cursorOf
 	ReadCursor = readCursor
+	ReadAdded  = readAdded
 )
