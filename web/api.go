@@ -72,7 +72,7 @@ func (w *Web) api() {
 		next(huma.WithValue(huma.WithValue(ctx, visitorKey{}, v), tokenKey{}, t))
 	})
 	w.apiOfChecks(a)
-	w.apiOfReview(a)
+	w.apiOfRules(a)
 	w.apiOfLibraries(a)
 	w.apiOfPeople(a)
 	w.apiOfTokens(a)

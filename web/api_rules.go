@@ -18,14 +18,14 @@ import (
 	"concordat/store"
 )
 
-func (w *Web) apiOfReview(a huma.API) {
+func (w *Web) apiOfRules(a huma.API) {
 	get := func(id, path, summary, text string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead, roles: everyone}
 	}
 	do := func(id, method, path, summary, text string) operation {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview, roles: officers}
 	}
-	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made", "ETag is their revision. Spans are code points of the submission."), w.apiRules)
+	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made", "ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
 	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history."), w.apiPutRules)
 	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change", "If-Match as put-rules has it. Undoing again goes back further."), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
@@ -149,7 +149,7 @@ func (w *Web) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, e
 	return &reviewed{t, now, report.NewCounter(f.Submission.Text)}, nil
 }
 
-func (w *Web) apiRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
+func (w *Web) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
 	r, err := w.reviewed(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
@@ -366,7 +366,7 @@ func (w *Web) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, 
 	return out, nil
 }
 
-type apiChange struct {
+type apiRuleChange struct {
 	Seq    int        `json:"seq"`
 	At     time.Time  `json:"at"`
 	By     string     `json:"by"`
@@ -376,7 +376,7 @@ type apiChange struct {
 
 type apiRulesHistoryOutput struct {
 	Body struct {
-		Changes []apiChange `json:"changes" nullable:"false"`
+		Changes []apiRuleChange `json:"changes" nullable:"false"`
 		Next    string      `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
 }
@@ -391,13 +391,13 @@ func (w *Web) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesH
 		return nil, err
 	}
 	out := &apiRulesHistoryOutput{}
-	out.Body.Changes, out.Body.Next = []apiChange{}, next
+	out.Body.Changes, out.Body.Next = []apiRuleChange{}, next
 	for _, one := range rs {
 		var rules report.Rules
 		if err := json.Unmarshal(one.Data, &rules); err != nil {
 			return nil, fmt.Errorf("rules of %s: %w: %v", in.ID, concordat.ErrCorrupt, err)
 		}
-		out.Body.Changes = append(out.Body.Changes, apiChange{one.Seq, one.At, one.By, one.Text, ruleSet(rules, r.count)})
+		out.Body.Changes = append(out.Body.Changes, apiRuleChange{one.Seq, one.At, one.By, one.Text, ruleSet(rules, r.count)})
 	}
 	return out, nil
 }
@@ -427,7 +427,7 @@ func (w *Web) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOut
 	return out, err
 }
 
-type apiNoteOutput struct{ Body apiNote }
+type apiOneNoteOutput struct{ Body apiNote }
 
 type apiCommentInput struct {
 	ID string `path:"id"`
@@ -437,7 +437,7 @@ type apiCommentInput struct {
 	}
 }
 
-func (w *Web) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiNoteOutput, error) {
+func (w *Web) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}})
 }
 
@@ -450,7 +450,7 @@ type apiGiveVerdictInput struct {
 	}
 }
 
-func (w *Web) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiNoteOutput, error) {
+func (w *Web) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewVerdict)}, "verdict": {in.Body.Verdict}, "text": {in.Body.Text}})
 }
 
@@ -459,13 +459,13 @@ type apiSignOffInput struct {
 	KeyInput
 }
 
-func (w *Web) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiNoteOutput, error) {
+func (w *Web) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}})
 }
 
-func (w *Web) apiAddNote(ctx context.Context, id, key string, f url.Values) (*apiNoteOutput, error) {
+func (w *Web) apiAddNote(ctx context.Context, id, key string, f url.Values) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
-	return once(ctx, w, v, key, []any{"note", id, f}, func() (*apiNoteOutput, error) {
+	return once(ctx, w, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
 		t, err := w.visible(ctx, v, concordat.TaskID(id))
 		if err != nil {
 			return nil, err
@@ -483,6 +483,6 @@ func (w *Web) apiAddNote(ctx context.Context, id, key string, f url.Values) (*ap
 		}
 		w.audit(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
 		one, err := noteOf(n)
-		return &apiNoteOutput{one}, err
+		return &apiOneNoteOutput{one}, err
 	})
 }
