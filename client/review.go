@@ -19,6 +19,7 @@ type Rules struct {
 	MinShare      float64           `json:"min_source_share"` // 0 to 1
 	CommonAbove   int               `json:"common_above"`     // 0: the default, negative: nothing is common
 	Sources       []concordat.Ref   `json:"exclude_sources,omitempty"`
+	OwnWork       []concordat.Ref   `json:"own_work,omitempty"` // earlier work of the author
 	Kinds         []concordat.Kind  `json:"exclude_kinds,omitempty"`
 	Sections      []string          `json:"exclude_sections,omitempty"`
 	Templates     []string          `json:"exclude_template,omitempty"`
@@ -70,8 +71,9 @@ type RuleChange struct {
 	Seq    int       `json:"seq"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
-	Action string    `json:"action"`
-	Rules  Rules     `json:"rules"` // from then on
+	Action string    `json:"action"`  // set, undo, exclude-source and so on
+	About  string    `json:"subject"` // what of, in words for people
+	Rules  Rules     `json:"rules"`   // from then on
 }
 
 // RuleChanges returns every change of the rules, oldest first.

@@ -32,6 +32,7 @@ type Config struct {
 	Webhooks   Webhooks
 	Federation Federation
 	Log        Log
+	Segment    Segment
 
 	origins map[string]Origin // of keys that are not at their default
 }
@@ -95,6 +96,11 @@ type Federation struct {
 // Webhooks says where webhooks may go.
 type Webhooks struct {
 	Allow []netip.Prefix // networks that are not public
+}
+
+// Segment says how text is cut up.
+type Segment struct {
+	Gojieba bool // Chinese words by gojieba itself
 }
 
 // Log says what is logged.

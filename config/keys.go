@@ -126,6 +126,8 @@ var keys = []Key{
 
 	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
 		"Networks that are not public and yet may be told by webhooks, by plain http as well: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
+		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages that are logged."),

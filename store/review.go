@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,14 +45,11 @@ func (db *DB) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (
 	return db.AppendReviewIf(ctx, id, r, AnyRules)
 }
 
-// ErrChanged: somebody else has changed meanwhile what was to be changed.
-var ErrChanged = errors.New("changed meanwhile")
-
 // AnyRules is for AppendReviewIf: whatever the rules are.
 const AnyRules = -1
 
 // AppendReviewIf is AppendReview if the task's rules were changed that many times, AnyRules apart, and
-// else fails with ErrChanged: of two people who change the rules of one revision the first does.
+// else fails with concordat.ErrChanged: of two people who change the rules of one revision the first does.
 func (db *DB) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
 	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff:
@@ -77,7 +73,7 @@ func (db *DB) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review,
 			return err
 		}
 		if changes != AnyRules && n != changes {
-			return fmt.Errorf("%w: the rules have revision %d, not %d", ErrChanged, n, changes)
+			return fmt.Errorf("%w: the rules have revision %d, not %d", concordat.ErrChanged, n, changes)
 		}
 		if err := c.row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
 			return err

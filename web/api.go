@@ -77,6 +77,8 @@ func (w *Web) api() {
 	w.apiOfPeople(a)
 	w.apiOfTokens(a)
 	w.apiOfHooks(a)
+	w.apiOfRequests(a)
+	w.apiOfReviews(a)
 	// The last: it describes all that is there.
 	w.describe(a)
 }
@@ -226,8 +228,10 @@ func problemOf(err error) *huma.ErrorModel {
 		status, kind = http.StatusForbidden, "refused"
 	case errors.Is(err, concordat.ErrDiskFull):
 		status, kind = http.StatusInsufficientStorage, "disk_full"
-	case errors.Is(err, store.ErrChanged):
+	case errors.Is(err, errStale):
 		status, kind = http.StatusPreconditionFailed, "changed"
+	case errors.Is(err, concordat.ErrChanged):
+		status, kind = http.StatusConflict, "changed"
 	case errors.Is(err, errCondition):
 		status, kind = http.StatusPreconditionRequired, "condition"
 	case errors.Is(err, concordat.ErrExists):
@@ -249,7 +253,9 @@ func problemOf(err error) *huma.ErrorModel {
 const problemPrefix = "urn:concordat:problem:"
 
 var (
-	errKey       = errors.New("the Idempotency-Key was used for another request")
+	errKey = errors.New("the Idempotency-Key was used for another request")
+	// errStale: what was to be changed is not as the caller has seen it.
+	errStale     = fmt.Errorf("%w since it was read", concordat.ErrChanged)
 	errCondition = errors.New("the request needs If-Match with the ETag of what it changes")
 )
 

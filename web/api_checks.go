@@ -386,17 +386,23 @@ func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEviden
 	if err != nil {
 		return nil, err
 	}
-	revision, from := now.Changes, 0
-	if err := readCursor(in.Cursor, "evidence", &revision, &from); err != nil {
-		return nil, err
-	}
-	if revision != now.Changes {
-		return nil, fmt.Errorf("%w: the rules have revision %d, the cursor is of %d", store.ErrChanged, now.Changes, revision)
-	}
-	rep, err := w.report(ctx, v, t, now.Rules, report.English)
+	findings, err := w.o.Store.FindingsRevision(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
+	rules, found, from := now.Changes, findings, 0
+	if err := readCursor(in.Cursor, "evidence", &rules, &found, &from); err != nil {
+		return nil, err
+	}
+	if rules != now.Changes || found != findings {
+		return nil, fmt.Errorf("the report has changed: %w", errStale)
+	}
+	got, err := w.reading(ctx, t.ID, now.Rules, report.English)
+	if err != nil {
+		return nil, err
+	}
+	w.noteRead(ctx, v, t.ID, from > 0)
+	rep := got.report
 	out := &apiEvidenceOutput{}
 	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}
 	from = min(max(from, 0), len(rep.Evidence))
@@ -406,7 +412,7 @@ func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEviden
 		out.Body.Evidence = append(out.Body.Evidence, evidenceItem(item))
 	}
 	if to < len(rep.Evidence) {
-		out.Body.Next = cursorOf("evidence", now.Changes, to)
+		out.Body.Next = cursorOf("evidence", now.Changes, findings, to)
 	}
 	return out, err
 }

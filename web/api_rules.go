@@ -66,6 +66,7 @@ type apiRuleSet struct {
 	MinShare      float64      `json:"min_source_share" minimum:"0" maximum:"1"`
 	CommonAbove   int          `json:"common_above" doc:"Documents above which wording is common; 0: the default, negative: nothing is"`
 	Sources       []apiRef     `json:"exclude_sources,omitempty" maxItems:"1000"`
+	OwnWork       []apiRef     `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
 	Kinds         []string     `json:"exclude_kinds,omitempty" maxItems:"10" enum:"verbatim,near,paraphrase,summary"`
 	Sections      []string     `json:"exclude_sections,omitempty" maxItems:"1000"`
 	Templates     []string     `json:"exclude_template,omitempty" maxItems:"100"`
@@ -77,6 +78,9 @@ func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
 		MinCharacters: r.MinCharacters, MinShare: r.MinSourceShare, CommonAbove: r.CommonAbove, Sections: r.ExcludeSections, Templates: r.ExcludeTemplate}
 	for _, s := range r.ExcludeSources {
 		out.Sources = append(out.Sources, apiRef(s))
+	}
+	for _, one := range r.OwnWork {
+		out.OwnWork = append(out.OwnWork, apiRef(one))
 	}
 	for _, k := range r.ExcludeKinds {
 		out.Kinds = append(out.Kinds, string(k))
@@ -95,6 +99,9 @@ func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *visitor
 		MinCharacters: s.MinCharacters, MinSourceShare: s.MinShare, CommonAbove: s.CommonAbove, ExcludeSections: s.Sections, ExcludeTemplate: s.Templates}
 	for _, one := range s.Sources {
 		out.ExcludeSources = append(out.ExcludeSources, concordat.Ref(one))
+	}
+	for _, one := range s.OwnWork {
+		out.OwnWork = append(out.OwnWork, concordat.Ref(one))
 	}
 	for _, k := range s.Kinds {
 		out.ExcludeKinds = append(out.ExcludeKinds, concordat.Kind(k))
@@ -142,11 +149,11 @@ func (w *Web) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, e
 	if err != nil {
 		return nil, err
 	}
-	f, err := w.o.Site.Findings(ctx, t.ID)
+	got, err := w.reading(ctx, t.ID, now.Rules, report.English)
 	if err != nil {
 		return nil, err
 	}
-	return &reviewed{t, now, report.NewCounter(f.Submission.Text)}, nil
+	return &reviewed{t, now, report.NewCounter(got.report.Submission.Text)}, nil
 }
 
 func (w *Web) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
@@ -172,7 +179,7 @@ func (c ConditionInput) revision() (int, error) {
 	s, ok2 := strings.CutSuffix(s, `"`)
 	n, err := strconv.Atoi(s)
 	if !ok || !ok2 || err != nil || n < 0 {
-		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", store.ErrChanged, c.IfMatch)
+		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", errStale, c.IfMatch)
 	}
 	return n, nil
 }
@@ -209,7 +216,7 @@ func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action strin
 		return nil, err
 	}
 	if seen != r.now.Changes {
-		return nil, fmt.Errorf("%w: the rules have revision %d, not %d", store.ErrChanged, r.now.Changes, seen)
+		return nil, fmt.Errorf("%w: the rules have revision %d, not %d", errStale, r.now.Changes, seen)
 	}
 	rules, err := change(r, v)
 	if err != nil {
@@ -228,10 +235,13 @@ func (w *Web) keepRules(ctx context.Context, v *visitor, r *reviewed, rules repo
 		return nil, err
 	}
 	_, err = w.o.Store.AppendReviewIf(ctx, r.task.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: action, Data: data}, r.now.Changes)
+	if errors.Is(err, concordat.ErrChanged) {
+		err = fmt.Errorf("%w: %w", errStale, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": r.task.ID, "action": action})
+	w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": r.task.ID, "action": shortened(action)})
 	n := r.now.Changes + 1
 	return &apiRulesOutput{etag(n), apiRulesBody{n, ruleSet(rules, r.count)}}, nil
 }
@@ -279,12 +289,12 @@ func (w *Web) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOut
 			f.Set("end", strconv.Itoa(at.End))
 		}
 		f.Set("action", what)
-		rules, err := w.newRules(ctx, v, r.task.ID, r.now.Rules, f)
+		rules, subject, err := w.newRules(ctx, v, r.task.ID, r.now.Rules, f)
 		if err != nil {
 			return nil, err
 		}
-		out, err := w.keepRules(ctx, v, r, rules, what)
-		if errors.Is(err, store.ErrChanged) && tries < mostTries {
+		out, err := w.keepRules(ctx, v, r, rules, strings.TrimSpace(what+" "+subject))
+		if errors.Is(err, errStale) && tries < mostTries {
 			continue
 		}
 		return out, err
@@ -370,14 +380,15 @@ type apiRuleChange struct {
 	Seq    int        `json:"seq"`
 	At     time.Time  `json:"at"`
 	By     string     `json:"by"`
-	Action string     `json:"action" doc:"set, undo, or what was taken out or in"`
+	Action string     `json:"action" doc:"set, undo, exclude-source and so on"`
+	About  string     `json:"subject,omitempty" doc:"What of, in words for people"`
 	Rules  apiRuleSet `json:"rules" doc:"From then on"`
 }
 
 type apiRulesHistoryOutput struct {
 	Body struct {
 		Changes []apiRuleChange `json:"changes" nullable:"false"`
-		Next    string      `json:"next,omitempty" doc:"Cursor of the next page"`
+		Next    string          `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
 }
 
@@ -397,7 +408,8 @@ func (w *Web) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesH
 		if err := json.Unmarshal(one.Data, &rules); err != nil {
 			return nil, fmt.Errorf("rules of %s: %w: %v", in.ID, concordat.ErrCorrupt, err)
 		}
-		out.Body.Changes = append(out.Body.Changes, apiRuleChange{one.Seq, one.At, one.By, one.Text, ruleSet(rules, r.count)})
+		action, subject, _ := strings.Cut(one.Text, " ")
+		out.Body.Changes = append(out.Body.Changes, apiRuleChange{one.Seq, one.At, one.By, action, subject, ruleSet(rules, r.count)})
 	}
 	return out, nil
 }
@@ -407,6 +419,14 @@ type apiVerdictOutput struct {
 		Verdict   apiNote  `json:"verdict"`
 		SignedOff []string `json:"signed_off" nullable:"false" doc:"Who agrees with it"`
 	}
+}
+
+// signers are those who agree with the verdict in force.
+func signers(r *review) (out []string) {
+	for _, s := range r.Signed {
+		out = append(out, s.By)
+	}
+	return out
 }
 
 func (w *Web) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
@@ -422,7 +442,7 @@ func (w *Web) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOut
 		return nil, fmt.Errorf("verdict of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	out := &apiVerdictOutput{}
-	out.Body.SignedOff = append([]string{}, now.SignedOff...)
+	out.Body.SignedOff = append([]string{}, signers(now)...)
 	out.Body.Verdict, err = noteOf(*now.Verdict)
 	return out, err
 }

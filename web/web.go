@@ -57,6 +57,8 @@ type Options struct {
 	// HookNetworks are networks that are not public and yet may be told by webhooks.
 	HookNetworks []netip.Prefix
 
+	// Partner connects with a partner, to ask for passages; nil: none can be asked.
+	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -78,6 +80,7 @@ type Web struct {
 	handler  http.Handler
 	throttle throttle
 	access   []access
+	shelf    shelf
 }
 
 const (
@@ -107,7 +110,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, shelf: shelf{most: shelfBytes}}
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -198,6 +201,8 @@ func (w *Web) routes() {
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
 	w.hookRoutes()
+	w.readingRoutes()
+	w.requestRoutes()
 	w.api()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -236,6 +241,7 @@ var places = []place{
 	{"/checks", "title.checks", everyone},
 	{"/checks/new", "title.new", checkers},
 	{"/libraries", "title.libraries", everyone},
+	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
 }
 
@@ -302,6 +308,8 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):
 		code, key = http.StatusForbidden, "error.refused"
+	case errors.Is(err, concordat.ErrChanged):
+		code, key = http.StatusConflict, "error.changed"
 	case errors.Is(err, concordat.ErrDiskFull):
 		code, key = http.StatusInsufficientStorage, "error.full"
 	case errors.Is(err, concordat.ErrInvalid):

@@ -66,6 +66,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
+		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
 
 		AddFile:      d.adder(o),

@@ -300,7 +300,7 @@ func testReviewIf(t *testing.T, p Place) {
 	_, err := db.AppendReviewIf(ctx, "t1", rules, 0)
 	must(t, err)
 	_, err = db.AppendReviewIf(ctx, "t1", rules, 0)
-	wantErr(t, err, store.ErrChanged)
+	wantErr(t, err, concordat.ErrChanged)
 	_, err = db.AppendReviewIf(ctx, "t1", store.Review{At: start, By: "bo", Kind: store.ReviewComment, Text: "x"}, store.AnyRules)
 	must(t, err)
 	_, err = db.AppendReviewIf(ctx, "t1", rules, 1)

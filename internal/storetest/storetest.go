@@ -59,6 +59,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"TaskFilter", testTaskFilter},
 		{"ReviewIf", testReviewIf},
 		{"Findings", testFindings},
+		{"FindingsRevision", testFindingsRevision},
 		{"Results", testResults},
 		{"Shares", testShares},
 		{"EpochDocuments", testEpochDocuments},
