@@ -31,6 +31,8 @@ type Config struct {
 	Serve      Serve
 	Webhooks   Webhooks
 	Federation Federation
+	People     People
+	Retention  Retention
 	Log        Log
 	Segment    Segment
 

@@ -25,9 +25,10 @@ const (
 	scopePeople    = "people"    // accounts
 	scopeTokens    = "tokens"    // own tokens
 	scopeHooks     = "hooks"     // webhooks
+	scopeErase     = "erase"     // deletes for good
 )
 
-var scopes = []string{scopeRead, scopeCheck, scopeReview, scopeDocuments, scopePeople, scopeTokens, scopeHooks}
+var scopes = []string{scopeRead, scopeCheck, scopeReview, scopeDocuments, scopePeople, scopeTokens, scopeHooks, scopeErase}
 
 const apiPrefix = "/api/v1"
 
@@ -77,6 +78,7 @@ func (w *Web) api() {
 	w.apiOfPeople(a)
 	w.apiOfTokens(a)
 	w.apiOfHooks(a)
+	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfReviews(a)
 	// The last: it describes all that is there.
@@ -187,28 +189,37 @@ func (w *Web) caller(r *http.Request, scope string) (*visitor, error) {
 // callerToken is caller, with its token.
 func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	address := w.address(r)
+	if wait := w.calls.wait("address/"+address, max(1, w.o.Policy.Calls/10)); wait > 0 {
+		return nil, store.Token{}, &tooMany{"error.often", wait} // it has guessed at tokens
+	}
 	if !ok {
+		w.calls.count("address/" + address)
 		return nil, store.Token{}, errNoToken
 	}
 	t, err := w.o.Store.UseToken(r.Context(), secret, store.PurposeAPI)
 	if errors.Is(err, concordat.ErrNotFound) {
+		w.calls.count("address/" + address)
 		return nil, store.Token{}, errNoToken
 	}
 	if err != nil {
-		return nil, t, err
+		return nil, store.Token{}, err
+	}
+	if err := w.calls.allow("token/"+string(store.SecretID(secret)), w.o.Policy.Calls); err != nil {
+		return nil, store.Token{}, err
 	}
 	a, err := w.o.Store.Account(r.Context(), t.Account)
 	switch {
 	case err != nil:
 		return nil, t, err
 	case a.Disabled:
-		return nil, store.Token{}, errNoToken
+		return nil, t, errNoToken
 	case !slices.Contains(t.Scopes, scope):
 		return nil, t, fmt.Errorf("%w: the token does not have the scope %q", concordat.ErrRefused, scope)
-	case scope == scopeCheck && a.Role == store.RoleAuditor: // also of operations that name no roles
+	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, t, fmt.Errorf("%w: an auditor hands nothing in", concordat.ErrRefused)
 	}
-	return &visitor{a}, t, nil
+	return &visitor{Account: a, address: address}, t, nil
 }
 
 var errNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
@@ -222,6 +233,10 @@ func problemOf(err error) *huma.ErrorModel {
 		status, kind = http.StatusUnauthorized, "token"
 	case errors.As(err, &tooLarge):
 		status, kind = http.StatusRequestEntityTooLarge, "large"
+	case errors.As(err, new(*store.QuotaUsed)):
+		status, kind = http.StatusTooManyRequests, "quota"
+	case errors.As(err, new(*tooMany)):
+		status, kind = http.StatusTooManyRequests, "too_many"
 	case errors.Is(err, concordat.ErrNotFound):
 		status, kind = http.StatusNotFound, "not_found"
 	case errors.Is(err, concordat.ErrRefused):
@@ -261,6 +276,12 @@ var (
 
 func (w *Web) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
+	if _, words, retry, limited := limits(english, w.o.Now(), err); limited {
+		retryAfter(rw.Header(), retry)
+		if words != "" {
+			m.Detail = words
+		}
+	}
 	rw.Header().Set("Content-Type", "application/problem+json")
 	if m.Status == http.StatusUnauthorized {
 		rw.Header().Set("WWW-Authenticate", "Bearer")

@@ -58,6 +58,7 @@ var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schem
 	"partner":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partner sites to ask; none: as the site is set"},
 	"purpose":  {Type: "string", Description: "Why, told to the partners"},
 	"template": {Type: "string", Description: "Section template"},
+	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
 
 func answers(what, media string, s *huma.Schema) *huma.Response {
@@ -184,6 +185,9 @@ func (w *Web) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput
 
 // apiSubmit takes what submit takes, once for each Idempotency-Key.
 func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+	if err := w.mayUpload(rw, r, v); err != nil {
+		return err
+	}
 	u, err := w.read(rw, r)
 	if err != nil {
 		return err
@@ -397,7 +401,7 @@ func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEviden
 	if rules != now.Changes || found != findings {
 		return nil, fmt.Errorf("the report has changed: %w", errStale)
 	}
-	got, err := w.reading(ctx, t.ID, now.Rules, report.English)
+	got, err := w.reading(ctx, t.ID, now.Rules, report.English, w.sees(v, now))
 	if err != nil {
 		return nil, err
 	}

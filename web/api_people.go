@@ -251,7 +251,7 @@ func (w *Web) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMade
 }
 
 type apiRevokeTokenInput struct {
-	ID string `path:"id" pattern:"^[0-9a-f]{32}$"`
+	ID string `path:"id"`
 }
 
 func (w *Web) apiRevokeToken(ctx context.Context, in *apiRevokeTokenInput) (*struct{}, error) {

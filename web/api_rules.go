@@ -149,7 +149,10 @@ func (w *Web) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, e
 	if err != nil {
 		return nil, err
 	}
-	got, err := w.reading(ctx, t.ID, now.Rules, report.English)
+	if w.sees(v, now) != SeeEverything {
+		return nil, errNotShown // what officers decided is theirs
+	}
+	got, err := w.reading(ctx, t.ID, now.Rules, report.English, SeeEverything)
 	if err != nil {
 		return nil, err
 	}
@@ -339,6 +342,13 @@ func (w *Web) reviews(ctx context.Context, in *apiListInput, rules bool) (out []
 	if err != nil {
 		return nil, "", err
 	}
+	now, err := w.review(ctx, t.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	if w.sees(visitorOf(ctx), now) != SeeEverything {
+		return nil, "", errNotShown // what officers wrote is theirs
+	}
 	list, after := "notes", 0
 	if rules {
 		list = "rules"
@@ -437,6 +447,9 @@ func (w *Web) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOut
 	now, err := w.review(ctx, t.ID)
 	if err != nil {
 		return nil, err
+	}
+	if w.sees(visitorOf(ctx), now) != SeeEverything {
+		return nil, errNotShown
 	}
 	if now.Verdict == nil {
 		return nil, fmt.Errorf("verdict of %s: %w", t.ID, concordat.ErrNotFound)
