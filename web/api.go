@@ -28,7 +28,7 @@ const (
 	scopeErase     = "erase"     // deletes for good
 )
 
-var scopes = []string{scopeRead, scopeCheck, scopeReview, scopeDocuments, scopePeople, scopeTokens, scopeHooks, scopeErase}
+var scopes = []string{scopeRead, scopeCheck, scopeReview, scopeDocuments, scopePeople, scopeTokens, scopeHooks, scopeErase, scopePlatforms}
 
 const apiPrefix = "/api/v1"
 
@@ -80,6 +80,7 @@ func (w *Web) api() {
 	w.apiOfHooks(a)
 	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
+	w.apiOfLTI(a)
 	w.apiOfReviews(a)
 	// The last: it describes all that is there.
 	w.describe(a)
@@ -243,7 +244,7 @@ func problemOf(err error) *huma.ErrorModel {
 		status, kind = http.StatusForbidden, "refused"
 	case errors.Is(err, concordat.ErrDiskFull):
 		status, kind = http.StatusInsufficientStorage, "disk_full"
-	case errors.Is(err, errStale):
+	case errors.Is(err, errRevision):
 		status, kind = http.StatusPreconditionFailed, "changed"
 	case errors.Is(err, concordat.ErrChanged):
 		status, kind = http.StatusConflict, "changed"
@@ -269,8 +270,8 @@ const problemPrefix = "urn:concordat:problem:"
 
 var (
 	errKey = errors.New("the Idempotency-Key was used for another request")
-	// errStale: what was to be changed is not as the caller has seen it.
-	errStale     = fmt.Errorf("%w since it was read", concordat.ErrChanged)
+	// errRevision: what was to be changed is not as the caller has seen it.
+	errRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
 	errCondition = errors.New("the request needs If-Match with the ETag of what it changes")
 )
 

@@ -399,7 +399,7 @@ func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEviden
 		return nil, err
 	}
 	if rules != now.Changes || found != findings {
-		return nil, fmt.Errorf("the report has changed: %w", errStale)
+		return nil, fmt.Errorf("the report has changed: %w", errRevision)
 	}
 	got, err := w.reading(ctx, t.ID, now.Rules, report.English, w.sees(v, now))
 	if err != nil {

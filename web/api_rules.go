@@ -182,7 +182,7 @@ func (c ConditionInput) revision() (int, error) {
 	s, ok2 := strings.CutSuffix(s, `"`)
 	n, err := strconv.Atoi(s)
 	if !ok || !ok2 || err != nil || n < 0 {
-		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", errStale, c.IfMatch)
+		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", errRevision, c.IfMatch)
 	}
 	return n, nil
 }
@@ -219,7 +219,7 @@ func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action strin
 		return nil, err
 	}
 	if seen != r.now.Changes {
-		return nil, fmt.Errorf("%w: the rules have revision %d, not %d", errStale, r.now.Changes, seen)
+		return nil, fmt.Errorf("%w: the rules have revision %d, not %d", errRevision, r.now.Changes, seen)
 	}
 	rules, err := change(r, v)
 	if err != nil {
@@ -239,7 +239,7 @@ func (w *Web) keepRules(ctx context.Context, v *visitor, r *reviewed, rules repo
 	}
 	_, err = w.o.Store.AppendReviewIf(ctx, r.task.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: action, Data: data}, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
-		err = fmt.Errorf("%w: %w", errStale, err)
+		err = fmt.Errorf("%w: %w", errRevision, err)
 	}
 	if err != nil {
 		return nil, err
@@ -259,8 +259,8 @@ type apiExcludeInput struct {
 	}
 }
 
-// mostTries bounds how often a change is tried that others get in the way of.
-const mostTries = 10
+// mostRuleTries bounds how often a change is tried that others get in the way of.
+const mostRuleTries = 10
 
 func (w *Web) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
@@ -297,7 +297,7 @@ func (w *Web) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOut
 			return nil, err
 		}
 		out, err := w.keepRules(ctx, v, r, rules, strings.TrimSpace(what+" "+subject))
-		if errors.Is(err, errStale) && tries < mostTries {
+		if errors.Is(err, errRevision) && tries < mostRuleTries {
 			continue
 		}
 		return out, err

@@ -82,6 +82,8 @@ var messages = joined(
 	peopleMessages,
 	commonMessages,
 	hooksMessages,
+	oidcMessages,
+	ltiMessages,
 	readingMessages,
 	requestMessages,
 )
