@@ -11,6 +11,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,7 @@ type Config struct {
 	Templates  []Template // by name, each name once
 	Extract    Extract
 	Serve      Serve
+	Webhooks   Webhooks
 	Login      Login
 	LTI        LTI
 	Federation Federation
@@ -95,6 +97,11 @@ type Serve struct {
 type Federation struct {
 	Listen string // host and port at which partners are answered; empty: nowhere
 	Behind bool   // a proxy ends TLS
+}
+
+// Webhooks says where webhooks may go.
+type Webhooks struct {
+	Allow []netip.Prefix // networks that are not public
 }
 
 // Segment says how text is cut up.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -142,6 +143,9 @@ var siteKeys = []Key{
 }
 
 var logKeys = []Key{
+	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
+		"Networks that are not public and yet may be told by webhooks, by plain http as well: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 
@@ -168,6 +172,30 @@ func address(name, def string, field func(*Config) *string, doc string) Key {
 			return nil
 		},
 		get: func(c *Config) string { return *field(c) }}
+}
+
+// networks are address ranges, with spaces between.
+func networks(name, def string, field func(*Config) *[]netip.Prefix, doc string) Key {
+	return Key{Name: name, Type: "networks", Default: def, Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			var out []netip.Prefix
+			for _, one := range strings.Fields(s) {
+				p, err := netip.ParsePrefix(one)
+				if err != nil {
+					return fmt.Errorf("network %q: want an address and the length of its prefix, such as 10.0.0.0/8", one)
+				}
+				out = append(out, p.Masked())
+			}
+			*field(c) = out
+			return nil
+		},
+		get: func(c *Config) string {
+			var out []string
+			for _, p := range *field(c) {
+				out = append(out, p.String())
+			}
+			return strings.Join(out, " ")
+		}}
 }
 
 func text(name, def string, live bool, field func(*Config) *string, doc string) Key {

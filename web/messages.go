@@ -82,6 +82,7 @@ var messages = joined(
 	peopleMessages,
 	commonMessages,
 	pagesMessages,
+	hooksMessages,
 	oidcMessages,
 	ltiMessages,
 	readingMessages,

@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,12 @@ type Options struct {
 	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
+	// AddFile takes the documents of one file into a library and tells what became of each; nil: nobody
+	// adds documents here. Its error is of the whole file, and may be that of content.
+	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
+	// HookNetworks are networks that are not public and yet may be told by webhooks.
+	HookNetworks []netip.Prefix
+
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do how much
@@ -230,6 +237,7 @@ func (w *Web) routes() {
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
 	w.pagesRoutes()
+	w.hookRoutes()
 	w.readingRoutes()
 	w.requestRoutes()
 	w.api()

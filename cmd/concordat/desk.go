@@ -78,6 +78,9 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Partners:   o.partnerChoices,
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
+
+		AddFile:      d.adder(o),
+		HookNetworks: o.config.Webhooks.Allow,
 		Policy:     policyOf(o.config),
 		Eraser:     s.eraser,
 		Base:       o.config.BaseURL(),
