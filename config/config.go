@@ -81,7 +81,9 @@ type Extract struct {
 
 // Serve says where the serving process listens.
 type Serve struct {
-	Listen string // host and port of /healthz
+	Listen   string // host and port of the pages
+	Metrics  string // host and port of /metrics; empty: nowhere
+	LowWater int64  // bytes of the disk that stay free
 }
 
 // Federation says how the site is among its partners.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,15 +34,25 @@ const (
 )
 
 func (a *app) serveCommand() *cobra.Command {
-	var listen string
+	var listen, title string
+	var noCreate bool
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the site until interrupted",
-		Long: `Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
+		Short: "Serve the site until interrupted; the first time, create it",
+		Long: `Where the folder of --data is empty or absent, serve first creates a site in it, as init does, with an
+empty library, and prints a link that makes the first administrator. The site is an ordinary one: all
+other commands, those of federations and clusters too, take it from there.
+
+Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
 progress are finished first. Meanwhile the other commands work as ever: they reach the index through
 the serving process. Only reindex needs the site for itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !noCreate {
+				if err := a.createToServe(cmd.Context(), title); err != nil {
+					return err
+				}
+			}
 			return a.with(cmd.Context(), withIndex, func(o *opened) error {
 				if o.remote != nil {
 					return fmt.Errorf("site %s: %w: it is served already", o.dir, concordat.ErrLocked)
@@ -54,6 +65,8 @@ the serving process. Only reindex needs the site for itself.`,
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
+	c.Flags().StringVar(&title, "title", "", "name for people of a site that is created")
+	c.Flags().BoolVar(&noCreate, "no-create", false, "fail where there is no site, instead of creating one")
 	return c
 }
 
@@ -63,6 +76,8 @@ type server struct {
 	log     *slog.Logger
 	started time.Time
 	address string // of the pages, as it came to be
+	// ready is set while checks are taken: from the start of the queue to the signal to stop.
+	ready atomic.Bool
 	// partners is nil where the site does not listen for them.
 	partners *partnerServer
 }
@@ -74,9 +89,9 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	if err != nil {
 		return err
 	}
-	public, err := net.Listen("tcp", o.config.Serve.Listen)
+	public, err := listenAt("serve.listen", "--listen", o.config.Serve.Listen)
 	if err != nil {
-		return errors.Join(fmt.Errorf("serve.listen: %w", err), control.Close())
+		return errors.Join(err, control.Close())
 	}
 	d, err := s.openDesk(a)
 	if err != nil {
@@ -91,8 +106,8 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	var listener net.Listener
 	if s.partners != nil {
-		if listener, err = net.Listen("tcp", o.config.Federation.Listen); err != nil {
-			return errors.Join(fmt.Errorf("federation.listen: %w", err), s.partners.close(), control.Close(), public.Close())
+		if listener, err = listenAt("federation.listen", "", o.config.Federation.Listen); err != nil {
+			return errors.Join(err, s.partners.close(), control.Close(), public.Close())
 		}
 	}
 	s.address = public.Addr().String()
@@ -100,6 +115,8 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
+	s.ready.Store(true)
+	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
 	if s.partners != nil {
 		s.partners.run(ctx, g, listener)
@@ -162,6 +179,7 @@ func (s *server) public(pages http.Handler) http.Handler {
 		}
 		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
+	m.HandleFunc("GET /readyz", s.readyz)
 	return m
 }
 
