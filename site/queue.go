@@ -31,6 +31,22 @@ type Job struct {
 	Forward   string                `json:"forward,omitempty"`
 	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to be asked
 	Purpose   string                `json:"purpose,omitempty"`  // told to them
+	// PartnerLibraries are single libraries of partners to be asked, as SITE/LIBRARY; Partners are
+	// asked for all they open.
+	PartnerLibraries []string       `json:"partner_libraries,omitempty"`
+	Level            concordat.Show `json:"level,omitempty"`    // the most that partners are asked to show; empty: metadata
+	Deadline         time.Duration  `json:"deadline,omitempty"` // of each partner; 0: DefaultDeadline
+	// Exclude are documents that are never shown: earlier versions of the submission.
+	Exclude []concordat.Ref `json:"exclude,omitempty"`
+	// Rules are those with which the report begins; nil: those of the site.
+	Rules *report.Rules `json:"rules,omitempty"`
+	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
+	// DoNotKeep: the submission is not to be kept beyond its report. The queue passes it on.
+	DoNotKeep bool `json:"do_not_keep,omitempty"`
+	// Fault is why there is no text to check, as CODE: WORDS; the task ends as failed with it.
+	Fault string `json:"fault,omitempty"`
+	// Into is the library that the texts are added to, instead of being checked; empty: none.
+	Into concordat.LibraryID `json:"into,omitempty"`
 }
 
 // Item is one text of a job's file, or why it has none.
@@ -50,6 +66,16 @@ type Event struct {
 	Task     concordat.TaskID `json:"task"`
 	State    concordat.State  `json:"state"`
 	Progress `json:"progress"`
+	// Partners is how far each partner is that has been spoken to so far, in the order of the first
+	// word with it. Readers must not change it.
+	Partners []PartnerProgress `json:"partners,omitempty"`
+}
+
+// PartnerProgress is how far one partner is in a check.
+type PartnerProgress struct {
+	Site   concordat.SiteID `json:"site"`
+	State  PartnerState     `json:"state"`
+	Reason concordat.Reason `json:"reason,omitempty"` // why there is no whole answer
 }
 
 // QueueStore is what a Queue needs beside a site's Store; *store.DB has it.
@@ -72,8 +98,11 @@ type QueueOptions struct {
 	Read func(ctx context.Context, j Job) ([]Item, error)
 	// Options returns what the job's check compares with; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
-	Checks  int          // at a time; 0: one
-	Logger  *slog.Logger // nil: nothing is logged
+	// Hold, if not nil, is asked before a task is begun: while it returns an error, none is, and what
+	// is queued waits for it.
+	Hold   func() error
+	Checks int          // at a time; 0: one
+	Logger *slog.Logger // nil: nothing is logged
 }
 
 // Queue runs checks that were handed in, in order, and survives the end of the process: what was
@@ -87,6 +116,8 @@ type Queue struct {
 	running  map[concordat.TaskID]context.CancelFunc
 	latest   map[concordat.TaskID]Event // of running tasks
 	watchers map[concordat.TaskID]map[chan Event]bool
+	workers  int   // that run
+	holding  error // why no task is begun; nil: nothing holds
 }
 
 const (
@@ -138,7 +169,7 @@ func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause string) e
 	if stop != nil {
 		stop()
 	}
-	q.tell(Event{id, concordat.TaskFailed, Progress{Stage: StageEnded}})
+	q.tell(Event{Task: id, State: concordat.TaskFailed, Progress: Progress{Stage: StageEnded}})
 	return nil
 }
 
@@ -172,6 +203,7 @@ func (q *Queue) tell(e Event) {
 	if e.Stage == StageEnded {
 		delete(q.latest, e.Task)
 	} else {
+		e.Partners = withPartner(q.latest[e.Task].Partners, e.Progress)
 		q.latest[e.Task] = e
 	}
 	for c := range q.watchers[e.Task] {
@@ -203,7 +235,17 @@ func (q *Queue) Run(ctx context.Context) error {
 func (q *Queue) work(ctx context.Context) error {
 	poll := time.NewTicker(queuePoll)
 	defer poll.Stop()
+	q.count(1)
+	defer q.count(-1)
 	for {
+		if q.held(q.o.Hold) != nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-poll.C:
+			}
+			continue
+		}
 		t, err := q.o.Store.ClaimTask(ctx, q.o.Worker, queueLease)
 		switch {
 		case ctx.Err() != nil:
@@ -218,7 +260,8 @@ func (q *Queue) work(ctx context.Context) error {
 			continue
 		case err != nil:
 			q.o.Logger.Error("claim a task", "error", err)
-			select { // a store that is out of reach for a while must not end the site
+			_ = q.held(func() error { return err }) // until it is asked again
+			select {                                // a store that is out of reach for a while must not end the site
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-poll.C:
@@ -264,7 +307,7 @@ func (q *Queue) run(ctx context.Context, t store.Task) {
 	}
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
 	if ctx.Err() == nil {
-		q.tell(Event{t.ID, cmp.Or(state, concordat.TaskDone), Progress{Stage: StageEnded}})
+		q.tell(Event{Task: t.ID, State: cmp.Or(state, concordat.TaskDone), Progress: Progress{Stage: StageEnded}})
 	}
 }
 
@@ -295,7 +338,10 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	if err := json.Unmarshal(t.Request, &j); err != nil {
 		return "", "", fmt.Errorf("task: %w: %v", concordat.ErrCorrupt, err)
 	}
-	q.tell(Event{t.ID, concordat.TaskRunning, Progress{Stage: StageRead, Total: 1}})
+	if j.Fault != "" {
+		return concordat.TaskFailed, j.Fault, nil
+	}
+	q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: Progress{Stage: StageRead, Total: 1}})
 	items := []Item{{Submission: Submission{ID: concordat.DocumentID(cmp.Or(j.Name, "text")), Title: j.Title, Text: j.Text, Flags: j.Flags}}}
 	if j.File != "" {
 		var err error
@@ -304,6 +350,8 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 		}
 	}
 	switch {
+	case j.Into != "" && len(items) > 0:
+		return q.add(ctx, t, j, items)
 	case len(items) == 0:
 		return concordat.TaskFailed, "empty: the file holds no document", nil
 	case len(items) > 1:
@@ -334,7 +382,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if done != nil {
 		defer done()
 	}
-	o.Progress = func(p Progress) { q.tell(Event{t.ID, concordat.TaskRunning, p}) }
+	o.Progress = func(p Progress) { q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: p}) }
 	libraries, err := q.site.libraries(ctx, o.Libraries)
 	if err != nil {
 		return nil, err
@@ -353,9 +401,12 @@ func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) er
 		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
 		one := j
 		one.File, one.Name, one.Title, one.Text, one.Flags = "", string(item.ID), item.Title, item.Text, item.Flags
+		if item.Err != nil {
+			one.Fault = item.Err.Error()
+		}
 		err := q.submit(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
-		if err == nil && item.Err != nil {
-			err = q.o.Store.CancelTask(ctx, id, item.Err.Error())
+		if err == nil && one.Fault != "" {
+			err = q.o.Store.CancelTask(ctx, id, one.Fault)
 		}
 		if err != nil && !errors.Is(err, concordat.ErrExists) {
 			return err
