@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"concordat"
@@ -49,7 +50,9 @@ type Options struct {
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
 	// Partners returns the sites that a check can ask; nil: none.
-	Partners  func(ctx context.Context) ([]Partner, error)
+	Partners func(ctx context.Context) ([]Partner, error)
+	// Room, if not nil, is asked before files are taken: an error, such as concordat.ErrDiskFull, refuses them.
+	Room      func() error
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -71,6 +74,8 @@ type Web struct {
 	handler  http.Handler
 	throttle throttle
 	access   []access
+	over     chan struct{} // closed when streams are to end
+	endOnce  sync.Once
 }
 
 const (
@@ -100,7 +105,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, over: make(chan struct{})}
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -112,6 +117,10 @@ func New(o Options) (*Web, error) {
 
 // ServeHTTP answers one request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
+
+// EndStreams ends the answers that go on, such as the progress of checks: for a server that shuts down.
+// Browsers ask again, and find the site that takes its place.
+func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 
 // FirstLink returns the path of a page that makes the first administrator, which works once and for
 // a day; empty if there is an account already.
@@ -142,11 +151,12 @@ func (w *Web) parse() error {
 			"kind":    l.report().Kind,
 			"close":   l.report().Closeness,
 			"why":     l.report().Exclusion,
+			"cause":   l.cause,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
 		for _, name := range names {
-			t, err := template.New("frame.html").Funcs(functions).ParseFS(templates, "templates/frame.html", name)
+			t, err := template.New("frame.html").Funcs(functions).ParseFS(templates, "templates/frame.html", "templates/parts/*.html", name)
 			if err != nil {
 				return fmt.Errorf("page %s: %w", name, err)
 			}
@@ -285,7 +295,18 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 
 // fail shows an error in the visitor's language. What only an administrator can use goes to the log.
 func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
-	code, key := http.StatusInternalServerError, "error.fault"
+	code, key := faultOf(err)
+	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
+	detail := ""
+	if code == http.StatusBadRequest {
+		detail = err.Error()
+	}
+	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
+}
+
+// faultOf returns the status of an answer that tells of err, and the key of its message.
+func faultOf(err error) (code int, key string) {
+	code, key = http.StatusInternalServerError, "error.fault"
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -301,10 +322,5 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 	case errors.Is(err, concordat.ErrUnavailable):
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
-	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	detail := ""
-	if code == http.StatusBadRequest {
-		detail = err.Error()
-	}
-	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
+	return code, key
 }

@@ -37,6 +37,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,
 		Logger: s.log,
+		Hold:   o.roomLeft,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Path(j.File)
 			if err != nil {
@@ -51,10 +52,12 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			if out.Template, err = o.template(j.Template); err != nil {
 				return out, nil, err
 			}
-			f := checkFlags{level: string(concordat.ShowMetadata), purpose: j.Purpose, deadline: site.DefaultDeadline}
+			out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.config.Check.Short, o.config.Check.ShortThreshold
+			f := checkFlags{level: string(cmp.Or(j.Level, concordat.ShowMetadata)), purpose: j.Purpose, deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 			for _, p := range j.Partners {
 				f.partners = append(f.partners, string(p))
 			}
+			f.partners = append(f.partners, j.PartnerLibraries...)
 			_, done, err := f.setOthers(ctx, a, o, &out)
 			return out, done, err
 		},
@@ -66,6 +69,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
+		Room:       o.roomLeft,
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err

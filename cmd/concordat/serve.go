@@ -114,7 +114,9 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	g, ctx := errgroup.WithContext(ctx)
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
-	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
+	people := &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime}
+	people.RegisterOnShutdown(d.pages.EndStreams)
+	serveAt(ctx, g, public, people)
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
