@@ -137,12 +137,14 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		}
 	};
 
-	for (const input of inputs) {
-		input.addEventListener("change", () => {
+	const collect = () => {
+		for (const input of inputs) {
 			addAll(input.files);
 			input.value = ""; // they stand in the list, where each can be taken out
-		});
-	}
+		}
+	};
+	for (const input of inputs) input.addEventListener("change", collect);
+	collect(); // what was chosen before this script ran
 	form.addEventListener("submit", (event) => {
 		event.preventDefault();
 		if (busy) return;
