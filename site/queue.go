@@ -87,6 +87,7 @@ type QueueStore interface {
 	ReleaseTask(ctx context.Context, t store.Task) error
 	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
 	ReclaimTasks(ctx context.Context, worker string) error
+	RetryTask(ctx context.Context, id concordat.TaskID) error
 }
 
 // QueueOptions of a Queue. Store, Read and Options are required.
@@ -151,10 +152,25 @@ func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch st
 	if err := q.o.Store.CreateTask(ctx, t); err != nil {
 		return err
 	}
+	q.look()
+	return nil
+}
+
+// look wakes a worker that waits for a task.
+func (q *Queue) look() {
 	select {
 	case q.wake <- struct{}{}:
 	default: // somebody is about to look anyway
 	}
+}
+
+// Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in
+// another state.
+func (q *Queue) Retry(ctx context.Context, id concordat.TaskID) error {
+	if err := q.o.Store.RetryTask(ctx, id); err != nil {
+		return err
+	}
+	q.look()
 	return nil
 }
 

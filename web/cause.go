@@ -12,6 +12,12 @@ import (
 var causes = map[string]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true, "unsupported": true, "limit": true,
 	"timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true, "unreadable": true, "given up": true}
 
+// ours reports whether a task with this cause failed by a fault of the site.
+func ours(cause string) bool {
+	code, _, _ := strings.Cut(cause, ": ")
+	return !strings.HasPrefix(cause, "cancelled by ") && (!causes[code] || code == "given up" || code == "crashed")
+}
+
 // cause says in words why a task ended as it did, and what can be done about it. A cause is
 // CODE, then a colon and what was found, then advice in parentheses; the two can be absent.
 func (l language) cause(cause string) string {

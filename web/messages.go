@@ -81,6 +81,8 @@ func (l language) say(key string, args ...any) string {
 var messages = joined(
 	commonMessages,
 	submitMessages,
+	libraryMessages,
+	adminMessages,
 )
 
 func joined(sets ...map[string][2]string) map[string][2]string {
@@ -265,11 +267,6 @@ var commonMessages = map[string][2]string{
 
 	"new.documents": {"%d documents", "%d 份文档"},
 
-	"libraries.none":      {"There is no library yet: concordat library create NAME makes one.", "尚无文库：可用 concordat library create NAME 创建。"},
-	"libraries.name":      {"Name", "名称"},
-	"libraries.title":     {"Title", "标题"},
-	"libraries.documents": {"Documents", "文档数"},
-	"libraries.caption":   {"Libraries of this site", "本站点的文库"},
 
 	"error.absent":  {"There is no such page, or it is not for you.", "页面不存在，或您无权查看。"},
 	"error.refused": {"Your role does not allow this.", "您的角色无权执行此操作。"},

@@ -36,30 +36,45 @@ func (u *upload) field(name string) string {
 	return ""
 }
 
-// submit takes files or a text and makes a check of each. The files are on disk before anything is
-// answered. A script that hands in file by file asks for JSON, and gives each its Idempotency-Key.
+// taker takes what was handed in, such as to be checked.
+type taker struct {
+	hand func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error)
+	// show shows the form again with what was wrong; done is where somebody goes after several files.
+	show func(problem string, faults ...fault)
+	done string
+}
+
+// submit takes files or a text and makes a check of each.
 func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.take(rw, r, v, taker{hand: w.hand, done: "/checks", show: func(problem string, faults ...fault) {
+		w.showNew(rw, r, v, http.StatusBadRequest, problem, faults...)
+	}})
+}
+
+// take reads what was handed in; the files are on disk before anything is answered. A script that hands in
+// file by file asks for JSON, and gives each its Idempotency-Key.
+func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t taker) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		w.submitScript(rw, r, v)
+		w.takeScript(rw, r, v, t)
 		return
 	}
 	u, err := w.read(rw, r)
 	var ids []concordat.TaskID
 	if err == nil {
-		ids, err = w.hand(r.Context(), v, u)
+		ids, err = t.hand(r.Context(), v, u)
 	}
 	var untaken *untakenError
 	switch {
 	case errors.Is(err, errNothing):
-		w.showNew(rw, r, v, http.StatusBadRequest, "new.nothing")
+		t.show("new.nothing")
 	case errors.As(err, &untaken):
-		w.showNew(rw, r, v, http.StatusBadRequest, "new.untaken", untaken.faults()...)
+		t.show("new.untaken", untaken.faults()...)
 	case err != nil:
 		w.fail(rw, r, v, err)
-	case len(ids) == 1:
+	case len(ids) == 1 && t.done == "/checks":
 		http.Redirect(rw, r, "/checks/"+string(ids[0]), http.StatusSeeOther)
 	default:
-		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
+		http.Redirect(rw, r, t.done, http.StatusSeeOther)
 	}
 }
 
@@ -103,13 +118,13 @@ type handedFault struct {
 	Why  string `json:"why"` // with advice
 }
 
-// submitScript is submit for a script: once for each key, and answered in JSON.
-func (w *Web) submitScript(rw http.ResponseWriter, r *http.Request, v *visitor) {
+// takeScript is take for a script: once for each key, and answered in JSON.
+func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t taker) {
 	u, err := w.read(rw, r)
 	var answer string
 	if err == nil {
 		answer, err = w.once(r.Context(), v, u, r.Header.Get("Idempotency-Key"), func(ctx context.Context) (string, error) {
-			return w.handScript(ctx, v, u)
+			return w.handScript(ctx, v, u, t)
 		})
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -140,8 +155,8 @@ func (w *Web) submitScript(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	_ = json.NewEncoder(rw).Encode(out)
 }
 
-func (w *Web) handScript(ctx context.Context, v *visitor, u *upload) (string, error) {
-	ids, err := w.hand(ctx, v, u)
+func (w *Web) handScript(ctx context.Context, v *visitor, u *upload, by taker) (string, error) {
+	ids, err := by.hand(ctx, v, u)
 	if err != nil {
 		return "", err
 	}
@@ -187,11 +202,8 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 	if text := u.field("text"); strings.TrimSpace(text) != "" {
 		jobs = append(jobs, site.Job{Name: "text", Title: u.field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
 	}
-	switch {
-	case len(jobs) == 0:
-		return nil, errNothing
-	case !slices.ContainsFunc(jobs, func(j site.Job) bool { return j.Fault == "" }):
-		return nil, &untakenError{jobs}
+	if err := checkJobs(jobs); err != nil {
+		return nil, err
 	}
 	common, err := w.wishes(ctx, v, u)
 	if err != nil {
@@ -204,6 +216,22 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 	case batch == "" && len(jobs) > 1:
 		batch = strings.ToLower(rand.Text())
 	}
+	return w.enqueue(ctx, v, batch, jobs, common, "check_submitted")
+}
+
+// checkJobs refuses what was handed in where nothing of it could be taken.
+func checkJobs(jobs []site.Job) error {
+	switch {
+	case len(jobs) == 0:
+		return errNothing
+	case !slices.ContainsFunc(jobs, func(j site.Job) bool { return j.Fault == "" }):
+		return &untakenError{jobs}
+	}
+	return nil
+}
+
+// enqueue puts a task of each job into the queue, with what is common to all.
+func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job, action string) ([]concordat.TaskID, error) {
 	var ids []concordat.TaskID
 	for _, j := range jobs {
 		one := common
@@ -213,7 +241,11 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 			return ids, err
 		}
 		ids = append(ids, id)
-		w.audit(ctx, v.Name, "check_submitted", map[string]any{"task": id, "file": j.File})
+		detail := map[string]any{"task": id, "file": j.File}
+		if common.Into != "" {
+			detail["library"] = common.Into
+		}
+		w.audit(ctx, v.Name, action, detail)
 		if j.Fault != "" { // it need not wait for its turn
 			if err := w.o.Queue.Cancel(ctx, id, j.Fault); err != nil {
 				return ids, err

@@ -256,15 +256,6 @@ func (w *Web) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
 	return nil
 }
 
-func (w *Web) librariesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	libraries, err := w.o.Store.Libraries(r.Context())
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	w.show(rw, r, v, http.StatusOK, "libraries", "title.libraries", libraries)
-}
-
 // audit notes what somebody did. A page is not refused because its line cannot be written; the
 // operator is told.
 func (w *Web) audit(ctx context.Context, actor, action string, detail map[string]any) {

@@ -53,10 +53,12 @@ type Options struct {
 	Partners func(ctx context.Context) ([]Partner, error)
 	// Room, if not nil, is asked before files are taken: an error, such as concordat.ErrDiskFull, refuses them.
 	Room      func() error
-	MaxUpload int64            // bytes of one file; 0: 256 MiB
-	Secure    bool             // people reach the site by https: cookies are bound to that
-	Logger    *slog.Logger     // nil: nothing is logged
-	Now       func() time.Time // nil: time.Now
+	MaxUpload int64 // bytes of one file; 0: 256 MiB
+	// Admin tells the pages of administration about the process and its folder; nil: they say less.
+	Admin  *Administration
+	Secure bool             // people reach the site by https: cookies are bound to that
+	Logger *slog.Logger     // nil: nothing is logged
+	Now    func() time.Time // nil: time.Now
 }
 
 // Partner is another site that a check can ask.
@@ -152,6 +154,9 @@ func (w *Web) parse() error {
 			"close":   l.report().Closeness,
 			"why":     l.report().Exclusion,
 			"cause":   l.cause,
+			"day":     day,
+			"library": libraryPath,
+			"bytes":   bytesWords,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
@@ -194,7 +199,8 @@ func (w *Web) routes() {
 	w.page("GET /checks/{id}/report", everyone, w.reportPage)
 	w.page("POST /checks/{id}/rules", officers, w.changeRules)
 	w.page("POST /checks/{id}/notes", officers, w.addNote)
-	w.page("GET /libraries", everyone, w.librariesPage)
+	w.libraryRoutes()
+	w.adminRoutes()
 	w.page("GET /account", everyone, w.accountPage)
 	w.page("POST /account/tokens", everyone, w.changeTokens)
 	w.page("GET /people", administrators, w.peoplePage)
@@ -212,6 +218,7 @@ var (
 	checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
 	officers       = []store.Role{store.RoleAdministrator, store.RoleOfficer}
 	administrators = []store.Role{store.RoleAdministrator}
+	overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
 )
 
 // page adds a page that wants somebody with one of the roles, and notes the two for the test that
@@ -239,6 +246,7 @@ var places = []place{
 	{"/checks/new", "title.new", checkers},
 	{"/libraries", "title.libraries", everyone},
 	{"/people", "title.people", administrators},
+	{"/admin", "title.admin", overseers},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.
@@ -323,4 +331,12 @@ func faultOf(err error) (code int, key string) {
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
 	return code, key
+}
+
+// day writes a date for a form; the zero time is empty.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateOnly)
 }

@@ -70,6 +70,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
 		Room:       o.roomLeft,
+		Admin:      s.administration(),
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err

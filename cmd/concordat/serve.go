@@ -59,6 +59,7 @@ the serving process. Only reindex needs the site for itself.`,
 				}
 				if listen != "" {
 					o.config.Serve.Listen = listen
+					o.flags = map[string]string{"serve.listen": "--listen"}
 				}
 				return a.serve(cmd.Context(), o)
 			})
