@@ -26,3 +26,6 @@ func MessageFaults() (out []string) {
 	}
 	return out
 }
+
+// Cause is language.cause, for tests.
+func Cause(l, cause string) string { return language(l).cause(cause) }

@@ -267,7 +267,6 @@ var commonMessages = map[string][2]string{
 
 	"new.documents": {"%d documents", "%d 份文档"},
 
-
 	"error.absent":  {"There is no such page, or it is not for you.", "页面不存在，或您无权查看。"},
 	"error.refused": {"Your role does not allow this.", "您的角色无权执行此操作。"},
 	"error.large":   {"This is larger than the site accepts.", "超出站点允许的大小。"},

@@ -280,7 +280,7 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+			return j, fmt.Errorf("library %q: %w: %v", name, concordat.ErrInvalid, err)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -335,7 +335,7 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 		}
 		ref := concordat.Ref{Site: w.o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
 		if _, err := w.o.Store.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
-			return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+			return fmt.Errorf("document %q: %w: %v", name, concordat.ErrInvalid, err)
 		}
 		j.Exclude = append(j.Exclude, ref)
 	}

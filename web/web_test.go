@@ -36,6 +36,7 @@ type desk struct {
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
+	full       *atomic.Bool // the disk is
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
@@ -78,9 +79,9 @@ func newDesk(t *testing.T, idle bool) *desk {
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}}}, err
 		},
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
-			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+			return site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}, nil, nil
 		}})
-	unsignable := new(atomic.Bool)
+	unsignable, full := new(atomic.Bool), new(atomic.Bool)
 	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
@@ -91,11 +92,18 @@ func newDesk(t *testing.T, idle bool) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
+		Room: func() error {
+			if full.Load() {
+				return concordat.ErrDiskFull
+			}
+			return nil
+		},
+		Admin: administration(),
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q, unsignable}
+	d := &desk{httptest.NewServer(w), w, db, q, unsignable, full}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {

@@ -125,7 +125,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		busy = false;
 		button.disabled = false;
 		if (items.every((item) => item.state === "accepted")) {
-			location.assign(items.length === 1 && items[0].path || words.done);
+			location.assign("single" in words && items.length === 1 && items[0].path || words.done);
 			return;
 		}
 		again.hidden = !items.some((item) => item.state === "unsent");
@@ -148,6 +148,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 	form.addEventListener("submit", (event) => {
 		event.preventDefault();
 		if (busy) return;
+		collect(); // such as what the browser chose again on the way back
 		const text = form.querySelector("[name=text]");
 		if (text && text.value.trim()) {
 			const data = new FormData(form);
