@@ -28,6 +28,8 @@ type checksPage struct {
 	Rows  []row
 	Older int64 // Seq to go on from; 0: these are the last
 	Busy  bool  // something is still to come
+	// MayCheck: the visitor hands in.
+	MayCheck bool
 }
 
 func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -39,7 +41,7 @@ func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	} else {
 		tasks, err = w.o.Store.OwnTasks(r.Context(), v.Name, before, taskPage)
 	}
-	var p checksPage
+	p := checksPage{MayCheck: v.Role != store.RoleAuditor}
 	for _, t := range tasks {
 		if err == nil {
 			var one row

@@ -9,6 +9,7 @@ for (const section of document.querySelectorAll("[data-events]")) {
 	let wait = 1000;
 	const show = (p) => {
 		if (words.textContent !== p.words) words.textContent = p.words;
+		bar.hidden = p.state === "queued";
 		if (p.total > 0) {
 			bar.max = p.total;
 			bar.value = p.done;
