@@ -11,5 +11,7 @@ if (document.querySelector("[data-refresh]")) {
 		const next = page.querySelector("main table"), here = document.querySelector("main table");
 		if (!next || !here || here.contains(document.activeElement)) return;
 		here.replaceWith(document.adoptNode(next));
+		// All has ended: what stands beside the table may say something else, too.
+		if (!next.matches("[data-refresh]") && document.activeElement === document.body) location.reload();
 	}, 3000);
 }
