@@ -29,3 +29,10 @@ func MessageFaults() (out []string) {
 
 // Cause is language.cause, for tests.
 func Cause(l, cause string) string { return language(l).cause(cause) }
+
+// Forget empties what is kept of reports.
+func (w *Web) Forget() {
+	w.shelf.mu.Lock()
+	defer w.shelf.mu.Unlock()
+	w.shelf.books, w.shelf.bytes = nil, 0
+}

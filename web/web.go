@@ -52,13 +52,15 @@ type Options struct {
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
 	// Room, if not nil, is asked before files are taken: an error, such as concordat.ErrDiskFull, refuses them.
-	Room      func() error
-	MaxUpload int64 // bytes of one file; 0: 256 MiB
+	Room func() error
 	// Admin tells the pages of administration about the process and its folder; nil: they say less.
-	Admin  *Administration
-	Secure bool             // people reach the site by https: cookies are bound to that
-	Logger *slog.Logger     // nil: nothing is logged
-	Now    func() time.Time // nil: time.Now
+	Admin *Administration
+	// Partner connects with a partner, to ask for passages; nil: none can be asked.
+	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
+	MaxUpload int64            // bytes of one file; 0: 256 MiB
+	Secure    bool             // people reach the site by https: cookies are bound to that
+	Logger    *slog.Logger     // nil: nothing is logged
+	Now       func() time.Time // nil: time.Now
 }
 
 // Partner is another site that a check can ask.
@@ -78,6 +80,7 @@ type Web struct {
 	access   []access
 	over     chan struct{} // closed when streams are to end
 	endOnce  sync.Once
+	shelf    shelf
 }
 
 const (
@@ -107,7 +110,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, over: make(chan struct{})}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, shelf: shelf{most: shelfBytes}, over: make(chan struct{})}
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -206,6 +209,8 @@ func (w *Web) routes() {
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.readingRoutes()
+	w.requestRoutes()
 	w.api()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -245,6 +250,7 @@ var places = []place{
 	{"/checks", "title.checks", everyone},
 	{"/checks/new", "title.new", checkers},
 	{"/libraries", "title.libraries", everyone},
+	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
 	{"/admin", "title.admin", overseers},
 }
@@ -323,6 +329,8 @@ func faultOf(err error) (code int, key string) {
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):
 		code, key = http.StatusForbidden, "error.refused"
+	case errors.Is(err, concordat.ErrChanged):
+		code, key = http.StatusConflict, "error.changed"
 	case errors.Is(err, concordat.ErrDiskFull):
 		code, key = http.StatusInsufficientStorage, "error.full"
 	case errors.Is(err, concordat.ErrInvalid):

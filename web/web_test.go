@@ -33,14 +33,16 @@ const folios = "The reading room of the old library kept its shutters closed unt
 type desk struct {
 	*httptest.Server
 	web        *web.Web
+	site       *site.Site
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
 	full       *atomic.Bool // the disk is
+	partner    *south       // who is asked for passages
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t *testing.T, idle bool) *desk {
+func newDesk(t testing.TB, idle bool) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -82,6 +84,7 @@ func newDesk(t *testing.T, idle bool) *desk {
 			return site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}, nil, nil
 		}})
 	unsignable, full := new(atomic.Bool), new(atomic.Bool)
+	partner := new(south)
 	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
@@ -99,11 +102,17 @@ func newDesk(t *testing.T, idle bool) *desk {
 			return nil
 		},
 		Admin: administration(),
+		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+			if id != partner.Site() {
+				return nil, nil, concordat.ErrNotFound
+			}
+			return partner, func() {}, nil
+		},
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q, unsignable, full}
+	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, full, partner}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {

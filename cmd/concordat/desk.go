@@ -71,6 +71,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Partners:   o.partnerChoices,
 		Room:       o.roomLeft,
 		Admin:      s.administration(),
+		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err
