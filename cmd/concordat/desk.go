@@ -34,6 +34,9 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
 	d := &desk{reader: a.reader(extraction(o.config), 0)}
 	files := store.OpenFiles(filepath.Join(o.dir, originalsName))
+	if err := files.Sweep(); err != nil {
+		return nil, err
+	}
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,
 		Logger: s.log,
