@@ -74,11 +74,19 @@ func (w *Web) apiOfChecks(a huma.API) {
 	w.mux.HandleFunc("GET "+apiPrefix+"/checks/{id}/report", w.apiReport)
 	text := func(description string) *huma.Response { return &huma.Response{Description: description} }
 	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
-		"file":     {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
-		"text":     {Type: "string", Description: "A text, instead of or beside files"},
-		"title":    {Type: "string", Description: "Title of the text"},
-		"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
-		"template": {Type: "string", Description: "Section template"},
+		"file":        {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
+		"text":        {Type: "string", Description: "A text, instead of or beside files"},
+		"title":       {Type: "string", Description: "Title of the text"},
+		"library":     {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
+		"template":    {Type: "string", Description: "Section template"},
+		"partner":     {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries"},
+		"purpose":     {Type: "string", Description: "Told to partners"},
+		"forward":     {Type: "string", Enum: []any{"unmatched", "all", "none"}, Description: "What partners are asked about; absent: as the site is set"},
+		"level":       {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
+		"deadline":    {Type: "integer", Description: "Seconds that each partner may take"},
+		"short":       {Type: "string", Description: "Any value: titles, headings and short answers are compared too"},
+		"do_not_keep": {Type: "string", Description: "Any value: the submission is not kept beyond its report"},
+		"exclude":     {Type: "string", Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
 	}}
 	a.OpenAPI().AddOperation(&huma.Operation{OperationID: "submit-checks", Method: http.MethodPost, Path: apiPrefix + "/checks", Summary: "Hand in documents, each for a check",
 		Security:    scope(scopeCheck),

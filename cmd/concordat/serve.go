@@ -77,6 +77,7 @@ type server struct {
 	log     *slog.Logger
 	started time.Time
 	address string // of the pages, as it came to be
+	monitor string // address of the metrics, as it came to be; empty: none
 	// ready is set while checks are taken: from the start of the queue to the signal to stop.
 	ready atomic.Bool
 	// partners is nil where the site does not listen for them.
@@ -111,6 +112,17 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 			return errors.Join(err, s.partners.close(), control.Close(), public.Close())
 		}
 	}
+	var private net.Listener
+	if o.config.Serve.Metrics != "" {
+		if private, err = listenAt("serve.metrics", "", o.config.Serve.Metrics); err != nil {
+			err = errors.Join(err, control.Close(), public.Close())
+			if s.partners != nil {
+				err = errors.Join(err, listener.Close(), s.partners.close())
+			}
+			return err
+		}
+		s.monitor = private.Addr().String()
+	}
 	s.address = public.Addr().String()
 	g, ctx := errgroup.WithContext(ctx)
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
@@ -118,6 +130,9 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	people := &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime}
 	people.RegisterOnShutdown(d.pages.EndStreams)
 	serveAt(ctx, g, public, people)
+	if private != nil {
+		serveAt(ctx, g, private, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
+	}
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
@@ -172,18 +187,21 @@ func (s *server) control() http.Handler {
 func (s *server) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/", pages)
-	m.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), statusTime)
-		defer cancel()
-		if _, err := s.o.store.Libraries(ctx); err != nil {
-			s.log.Error("health", "error", err)
-			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
-			return
-		}
-		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-	})
+	m.HandleFunc("GET /healthz", s.healthz)
 	m.HandleFunc("GET /readyz", s.readyz)
 	return m
+}
+
+// healthz answers 200 while the store answers.
+func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), statusTime)
+	defer cancel()
+	if _, err := s.o.store.Libraries(ctx); err != nil {
+		s.log.Error("health", "error", err)
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // status is what the serving process tells of itself.
@@ -192,6 +210,7 @@ type status struct {
 	Process   int              `json:"process"`
 	Started   time.Time        `json:"started"`
 	Listen    string           `json:"listen"`
+	Metrics   string           `json:"metrics,omitempty"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
 	// Federation is nil where the site does not listen for partners.
@@ -200,7 +219,7 @@ type status struct {
 
 func (s *server) status() status {
 	st := s.o.shard.Stats()
-	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
+	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {

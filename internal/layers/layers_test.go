@@ -62,6 +62,7 @@ var outside = map[string][]string{
 	"github.com/danielgtaylor/huma/v2":  {"web"},
 	"github.com/clipperhouse/uax29":     {"segment"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
+	"github.com/prometheus":             {"cmd/concordat"},
 }
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
