@@ -28,7 +28,11 @@ type Config struct {
 	Templates  []Template // by name, each name once
 	Extract    Extract
 	Serve      Serve
+	Login      Login
+	LTI        LTI
 	Federation Federation
+	People     People
+	Retention  Retention
 	Log        Log
 	Segment    Segment
 
@@ -85,6 +89,7 @@ type Serve struct {
 	Listen   string // host and port of the pages
 	Metrics  string // host and port of /metrics; empty: nowhere
 	LowWater int64  // bytes of the disk that stay free
+	URL      string // where people reach it, without a path; empty: as it listens
 }
 
 // Federation says how the site is among its partners.
@@ -140,6 +145,8 @@ func load(text []byte, path string, env Lookup) (*Config, error) {
 	p := parser{config: c, file: path, dir: filepath.Dir(path)}
 	p.parse(text)
 	p.environment(env)
+	p.secrets(env)
+	p.together()
 	if len(p.faults) > 0 {
 		return nil, p.faults
 	}

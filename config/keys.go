@@ -49,7 +49,9 @@ const (
 
 var siteID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-var keys = []Key{
+var keys = slices.Concat(siteKeys, peopleKeys, logKeys)
+
+var siteKeys = []Key{
 	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },
 		"Name of the site in the federation: lower-case letters, digits, dot, hyphen, underscore; at most 63."),
 	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
@@ -121,12 +123,25 @@ var keys = []Key{
 		"Where /metrics, /healthz and /readyz are answered for monitoring, without signing in: a private address. Empty: nowhere."),
 	size("serve.low_water", "128MiB", live, 0, 1<<40, func(c *Config) *int64 { return &c.Serve.LowWater },
 		"Room on the disk of the site below which nothing is taken in and no check is begun; what is queued waits."),
+	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
+		"Where people and programs reach the pages, such as https://check.example.edu; https binds cookies to it. Empty: as serve.listen, by http."),
+
+	word("login.password", PasswordEveryone, restart, func(c *Config) *string { return &c.Login.Password },
+		"Who may sign in by a password: everyone, or administrators only, where a provider fails; the others sign in at a provider (login.oidc).",
+		PasswordEveryone, PasswordAdministrators),
+
+	yesNo("lti.learners", "false", restart, func(c *Config) *bool { return &c.LTI.Learners },
+		"Learners may open the reports of their own work from a learning platform."),
+	yesNo("lti.private_addresses", "false", restart, func(c *Config) *bool { return &c.LTI.Private },
+		"Learning platforms may be at private or loopback addresses, and at http. Only for platforms in the same network."),
 
 	address("federation.listen", "", func(c *Config) *string { return &c.Federation.Listen },
 		"Where partner sites are answered, in TLS with pinned keys. The address that they use stands in the site's card. Empty: nowhere."),
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
 		"A proxy ends the TLS of partners: they are known by their sealed messages alone."),
+}
 
+var logKeys = []Key{
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 

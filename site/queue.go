@@ -41,8 +41,8 @@ type Job struct {
 	// Rules are those with which the report begins; nil: those of the site.
 	Rules *report.Rules `json:"rules,omitempty"`
 	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
-	// DoNotKeep: the submission is not to be kept beyond its report. The queue passes it on.
-	DoNotKeep bool `json:"do_not_keep,omitempty"`
+	// NoStore: text and original go once the report is made.
+	NoStore bool `json:"no_store,omitempty"`
 	// Fault is why there is no text to check, as CODE: WORDS; the task ends as failed with it.
 	Fault string `json:"fault,omitempty"`
 	// Into is the library that the texts are added to, instead of being checked; empty: none.
@@ -101,9 +101,15 @@ type QueueOptions struct {
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
 	// Hold, if not nil, is asked before a task is begun: while it returns an error, none is, and what
 	// is queued waits for it.
-	Hold   func() error
-	Checks int          // at a time; 0: one
-	Logger *slog.Logger // nil: nothing is logged
+	Hold func() error
+	// Admit, if not nil, is asked once the texts of a task are read and before they are compared; an
+	// error, such as of a quota, ends the task with it as the cause.
+	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
+	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text
+	// and the original. What it misses is for [Eraser.Sweep].
+	Discard func(ctx context.Context, id concordat.TaskID) error
+	Checks  int          // at a time; 0: one
+	Logger  *slog.Logger // nil: nothing is logged
 }
 
 // Queue runs checks that were handed in, in order, and survives the end of the process: what was
@@ -148,7 +154,7 @@ func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch st
 	if err != nil {
 		return fmt.Errorf("submit: %w", err)
 	}
-	t := store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request}
+	t := store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request, File: j.File}
 	if err := q.o.Store.CreateTask(ctx, t); err != nil {
 		return err
 	}
@@ -323,7 +329,19 @@ func (q *Queue) run(ctx context.Context, t store.Task) {
 	}
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
 	if ctx.Err() == nil {
+		q.discard(last, t)
 		q.tell(Event{Task: t.ID, State: cmp.Or(state, concordat.TaskDone), Progress: Progress{Stage: StageEnded}})
+	}
+}
+
+// discard removes what a job with NoStore does not keep.
+func (q *Queue) discard(ctx context.Context, t store.Task) {
+	var j Job
+	if q.o.Discard == nil || json.Unmarshal(t.Request, &j) != nil || !j.NoStore {
+		return
+	}
+	if err := q.o.Discard(ctx, t.ID); err != nil {
+		q.o.Logger.Error("discard what is not kept", "task", t.ID, "error", err)
 	}
 }
 
@@ -365,6 +383,11 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 			return "", "", err
 		}
 	}
+	if q.o.Admit != nil && j.Into == "" { // what is added is no submission
+		if err := q.o.Admit(ctx, t, j, items); err != nil {
+			return "", "", err
+		}
+	}
 	switch {
 	case j.Into != "" && len(items) > 0:
 		return q.add(ctx, t, j, items)
@@ -378,6 +401,9 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	f, err := q.check(ctx, t, j, items[0].Submission)
 	if err != nil {
 		return "", "", err
+	}
+	if j.NoStore {
+		report.Withhold(f)
 	}
 	return "", "", q.site.keep(ctx, t, f)
 }

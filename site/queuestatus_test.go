@@ -27,7 +27,9 @@ func TestQueueHolds(t *testing.T) {
 			<-leave
 			return []site.Item{{Submission: site.Submission{ID: "one.txt", Text: folios}}}, nil
 		},
-		Options: func(context.Context, site.Job) (site.CheckOptions, func(), error) { return site.CheckOptions{}, nil, nil },
+		Options: func(context.Context, site.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{}, nil, nil
+		},
 		Hold: func() error {
 			select {
 			case asked <- struct{}{}:

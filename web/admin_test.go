@@ -201,7 +201,7 @@ func TestAdminAPI(t *testing.T) {
 	d.signedIn(t, "axel", store.RoleAuditor)
 	token := func(who string) string {
 		secret := "api-of-" + who
-		if err := d.store.PutToken(t.Context(), secret, store.Token{Purpose: store.PurposeAPI, Account: who, Name: "t", Scopes: []string{"read", "check"}, Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+		if err := d.store.PutToken(t.Context(), secret, store.Token{Purpose: store.PurposeAPI, Account: who, Name: "t", Scopes: []string{"read", "check", "erase"}, Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		return secret

@@ -30,7 +30,7 @@ func (w *Web) apiOfAdmin(a huma.API) {
 	huma.Register(a, op("search-audit", http.MethodGet, "/audit", "Entries of the audit, newest first", scopeRead), w.apiAudit)
 	huma.Register(a, op("verify-audit", http.MethodPost, "/audit/verify", "Follow the chain of the audit", scopeRead), w.apiVerify)
 	huma.Register(a, op("create-library", http.MethodPost, "/libraries", "Make a library", scopeCheck), w.apiMakeLibrary)
-	huma.Register(a, op("delete-library", http.MethodDelete, "/libraries/{id}", "Delete a library with all its documents", scopeCheck), w.apiDeleteLibrary)
+	huma.Register(a, op("delete-library", http.MethodDelete, "/libraries/{id}", "Delete a library with all its documents", scopeErase), w.apiDeleteLibrary)
 }
 
 // apiMay returns who calls, if it has one of the roles.

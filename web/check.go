@@ -27,6 +27,7 @@ type newCheck struct {
 	Levels    []concordat.Show
 	Forwards  []string
 	Deadlines []int // seconds
+	NoStore   bool  // by the policy of the site
 }
 
 // fault is a file that was not taken, and why.
@@ -59,7 +60,7 @@ func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code 
 	}
 	w.show(rw, r, v, code, "new", "title.new", newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(), Problem: problem, Faults: faults,
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.mayReview(),
-		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines})
+		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore})
 }
 
 // exclusible are the kinds of evidence that rules can leave out.

@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 	"strings"
+
+	"concordat/store"
 )
 
 // CleanName is cleanName, for tests.
@@ -29,6 +31,20 @@ func MessageFaults() (out []string) {
 
 // Cause is language.cause, for tests.
 func Cause(l, cause string) string { return language(l).cause(cause) }
+
+// Access is who may open which page.
+type Access struct {
+	Pattern string
+	Roles   []store.Role
+}
+
+// Access returns the pages that want a role.
+func (w *Web) Access() (out []Access) {
+	for _, a := range w.access {
+		out = append(out, Access{a.pattern, a.roles})
+	}
+	return out
+}
 
 // Forget empties what is kept of reports.
 func (w *Web) Forget() {

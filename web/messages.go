@@ -79,10 +79,13 @@ func (l language) say(key string, args ...any) string {
 
 // messages are the words of the pages by key, in English and in Simplified Chinese.
 var messages = joined(
+	peopleMessages,
 	commonMessages,
 	submitMessages,
 	libraryMessages,
 	adminMessages,
+	oidcMessages,
+	ltiMessages,
 	readingMessages,
 	requestMessages,
 )

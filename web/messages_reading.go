@@ -39,6 +39,7 @@ var readingMessages = map[string][2]string{
 	"passage.around":   {"Passages before and after", "前后段落"},
 	"passage.previous": {"Previous passage", "上一处"},
 	"passage.next":     {"Next passage", "下一处"},
+	"passage.sources":  {"The passage and its sources", "段落及其来源"},
 	"passage.close":    {"Close", "关闭"},
 
 	"compare.title":    {"Side by side with a source", "与来源并排对照"},

@@ -179,19 +179,25 @@ func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rule
 // addNote keeps a comment, a verdict, or that a second person agrees with one.
 func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
-	var n store.Review
 	if err == nil {
-		n, err = w.note(v, now, r.PostForm)
-	}
-	if err == nil {
-		_, err = w.o.Store.AppendReview(r.Context(), t.ID, n)
+		err = w.keepNote(r.Context(), v, t, now, r.PostForm)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
 	http.Redirect(rw, r, "/checks/"+string(t.ID)+"#notes", http.StatusSeeOther)
+}
+
+func (w *Web) keepNote(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) error {
+	n, err := w.note(v, now, f)
+	if err == nil {
+		_, err = w.o.Store.AppendReview(ctx, t.ID, n)
+	}
+	if err == nil {
+		w.audit(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
+	}
+	return err
 }
 
 func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) {

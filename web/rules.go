@@ -25,10 +25,19 @@ const (
 func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
-	var subject string
 	if err == nil {
-		rules, subject, err = w.newRules(r.Context(), v, t.ID, now.Rules, r.PostForm)
+		rules, err = w.applyRules(r.Context(), v, t, now, r.PostForm)
 	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, w.afterRules(r, t, rules), http.StatusSeeOther)
+}
+
+// applyRules keeps what a form makes of the rules in force.
+func (w *Web) applyRules(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (report.Rules, error) {
+	rules, subject, err := w.newRules(ctx, v, t.ID, now.Rules, f)
 	if err == nil {
 		err = rules.Validate()
 	}
@@ -36,16 +45,14 @@ func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err == nil {
 		data, err = json.Marshal(rules)
 	}
-	action := r.PostForm.Get("action")
+	action := f.Get("action")
 	if err == nil {
-		_, err = w.o.Store.AppendReview(r.Context(), t.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: strings.TrimSpace(action + " " + subject), Data: data})
+		_, err = w.o.Store.AppendReview(ctx, t.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: strings.TrimSpace(action + " " + subject), Data: data})
 	}
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
+	if err == nil {
+		w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": t.ID, "action": action, "subject": shortened(subject)})
 	}
-	w.audit(r.Context(), v.Name, "rules_changed", map[string]any{"task": t.ID, "action": action, "subject": shortened(subject)})
-	http.Redirect(rw, r, w.afterRules(r, t, rules), http.StatusSeeOther)
+	return rules, err
 }
 
 // shortened bounds what a line of the audit says of a change.
@@ -64,7 +71,7 @@ func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules) stri
 	case "passage":
 		// The numbers of passages change with the rules; its place does not.
 		start, err := strconv.Atoi(f.Get("start"))
-		got, err2 := w.reading(r.Context(), t.ID, rules, languageOf(r).report())
+		got, err2 := w.reading(r.Context(), t.ID, rules, languageOf(r).report(), SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
 				to.Path += "/passages/" + strconv.Itoa(i+1)
@@ -201,7 +208,7 @@ func (w *Web) passageTemplate(ctx context.Context, id concordat.TaskID, rules re
 	if err != nil {
 		return rules, "", err
 	}
-	got, err := w.reading(ctx, id, rules, report.English)
+	got, err := w.reading(ctx, id, rules, report.English, SeeEverything)
 	if err != nil {
 		return rules, "", err
 	}

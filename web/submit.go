@@ -27,6 +27,7 @@ import (
 type upload struct {
 	jobs   []site.Job // one for each file; with Fault where it could not be taken
 	fields map[string][]string
+	bytes  int64 // of the files
 }
 
 func (u *upload) field(name string) string {
@@ -58,7 +59,11 @@ func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t taker)
 		w.takeScript(rw, r, v, t)
 		return
 	}
-	u, err := w.read(rw, r)
+	err := w.mayUpload(rw, r, v)
+	var u *upload
+	if err == nil {
+		u, err = w.read(rw, r)
+	}
 	var ids []concordat.TaskID
 	if err == nil {
 		ids, err = t.hand(r.Context(), v, u)
@@ -120,7 +125,11 @@ type handedFault struct {
 
 // takeScript is take for a script: once for each key, and answered in JSON.
 func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t taker) {
-	u, err := w.read(rw, r)
+	err := w.mayUpload(rw, r, v)
+	var u *upload
+	if err == nil {
+		u, err = w.read(rw, r)
+	}
 	var answer string
 	if err == nil {
 		answer, err = w.once(r.Context(), v, u, r.Header.Get("Idempotency-Key"), func(ctx context.Context) (string, error) {
@@ -136,7 +145,7 @@ func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t 
 	l := languageOf(r)
 	var untaken *untakenError
 	out := handed{}
-	code, key := faultOf(err)
+	code, key, detail := w.faultOf(rw, r, err)
 	switch {
 	case errors.As(err, &untaken):
 		for _, f := range untaken.faults() {
@@ -147,8 +156,8 @@ func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t 
 	default:
 		w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
 		out.Problem, out.Retry = l.say(key), code >= http.StatusInternalServerError
-		if code == http.StatusBadRequest {
-			out.Problem += " " + err.Error()
+		if detail != "" {
+			out.Problem += " " + detail
 		}
 	}
 	rw.WriteHeader(code)
@@ -209,6 +218,14 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 	if err != nil {
 		return nil, err
 	}
+	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
+		return nil, fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+	}
+	done, err := w.spend(ctx, v, taken(jobs), u.bytes+int64(len(u.field("text"))))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	batch := u.field("batch")
 	switch {
 	case batch != "" && !batchName.MatchString(batch):
@@ -228,6 +245,16 @@ func checkJobs(jobs []site.Job) error {
 		return &untakenError{jobs}
 	}
 	return nil
+}
+
+// taken are the jobs that have something to check.
+func taken(jobs []site.Job) (out []site.Job) {
+	for _, j := range jobs {
+		if j.Fault == "" {
+			out = append(out, j)
+		}
+	}
+	return out
 }
 
 // enqueue puts a task of each job into the queue, with what is common to all.
@@ -261,7 +288,7 @@ var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 // wishes reads from a form what is wanted of its checks.
 func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, error) {
 	j := site.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), Forward: u.field("forward"),
-		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", DoNotKeep: u.field("do_not_keep") != ""}
+		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
 	switch {
 	case j.Template != "" && !slices.Contains(w.o.Templates(), j.Template):
 		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
@@ -446,6 +473,9 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 		return fmt.Errorf("%s: %w", name, err)
 	case size == 0:
 		job.File, job.Fault = "", "empty: it holds no byte"
+	}
+	if job.Fault == "" {
+		u.bytes += size
 	}
 	u.jobs = append(u.jobs, job)
 	return nil

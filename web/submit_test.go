@@ -135,7 +135,7 @@ func TestWishes(t *testing.T) {
 	d := newDesk(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"}, "purpose": {"thesis"},
-		"short": {"on"}, "do_not_keep": {"on"}, "rules": {"chosen"}, "quotes": {"on"}, "kind": {"near"}, "min_characters": {"30"}, "min_source": {"1.5"},
+		"short": {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "quotes": {"on"}, "kind": {"near"}, "min_characters": {"30"}, "min_source": {"1.5"},
 		"exclude": {"theses/folios.txt"}}, "a.txt", folios)
 	tasks, err := d.store.Tasks(t.Context(), 0, 1)
 	if err != nil || len(tasks) != 1 {
@@ -145,7 +145,7 @@ func TestWishes(t *testing.T) {
 	if err := json.Unmarshal(tasks[0].Request, &j); err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintln(j.Partners, j.PartnerLibraries, j.Forward, j.Level, j.Deadline, j.Purpose, j.Short, j.DoNotKeep, j.Exclude[0].Document, j.Rules.ExcludeQuotes, j.Rules.ExcludeKinds, j.Rules.MinCharacters, j.Rules.MinSourceShare)
+	got := fmt.Sprintln(j.Partners, j.PartnerLibraries, j.Forward, j.Level, j.Deadline, j.Purpose, j.Short, j.NoStore, j.Exclude[0].Document, j.Rules.ExcludeQuotes, j.Rules.ExcludeKinds, j.Rules.MinCharacters, j.Rules.MinSourceShare)
 	if want := "[WEST] [SOUTH/theses] all counts 15s thesis true true folios.txt true [near] 30 0.015\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

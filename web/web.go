@@ -57,7 +57,12 @@ type Options struct {
 	Admin *Administration
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
+	Policy    Policy           // who may do how much
+	Eraser    *site.Eraser     // deletes for good; nil: the pages do not delete
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
+	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
+	Login     Login            // how people sign in beside a password
+	LTI       *LTI             // learning platforms; nil: none
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
 	Now       func() time.Time // nil: time.Now
@@ -77,10 +82,16 @@ type Web struct {
 	mux      *http.ServeMux
 	handler  http.Handler
 	throttle throttle
+	calls    limiter // of the API, by token or address, in a minute
 	access   []access
 	over     chan struct{} // closed when streams are to end
 	endOnce  sync.Once
 	shelf    shelf
+
+	handing sync.Mutex // held while checks of a limited account enter the queue
+	// providers are those at which people sign in.
+	providers []*provider
+	lti       *ltiDesk // nil: no learning platforms
 }
 
 const (
@@ -110,13 +121,20 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, shelf: shelf{most: shelfBytes}, over: make(chan struct{})}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
+		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}}
+	w.o.Policy.fill()
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
+	w.providers, w.lti = newProviders(o.Login), newLTIDesk(w)
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
-	w.handler = headers(http.NewCrossOriginProtection().Handler(w.mux))
+	protection := http.NewCrossOriginProtection()
+	for _, pattern := range ltiForeign { // platforms send people there by forms; each is checked by its own signature
+		protection.AddInsecureBypassPattern(pattern)
+	}
+	w.handler = headers(protection.Handler(w.mux))
 	return w, nil
 }
 
@@ -183,12 +201,16 @@ func (w *Web) routes() {
 	m.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
+	w.registerRoutes()
+	w.eraseRoutes()
 	m.HandleFunc("GET /join", w.joinPage)
 	m.HandleFunc("POST /join", w.join)
 	m.HandleFunc("GET /login", w.loginPage)
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
+	w.oidcRoutes()
+	w.ltiRoutes()
 
 	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
@@ -206,6 +228,8 @@ func (w *Web) routes() {
 	w.adminRoutes()
 	w.page("GET /account", everyone, w.accountPage)
 	w.page("POST /account/tokens", everyone, w.changeTokens)
+	w.page("POST /account/sessions", everyone, w.endSessions)
+	w.page("POST /account/password", everyone, w.changePassword)
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
@@ -252,6 +276,8 @@ var places = []place{
 	{"/libraries", "title.libraries", everyone},
 	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
+	{"/deletions", "title.deletions", overseers},
+	{"/platforms", "title.platforms", administrators},
 	{"/admin", "title.admin", overseers},
 }
 
@@ -309,22 +335,25 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 
 // fail shows an error in the visitor's language. What only an administrator can use goes to the log.
 func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
-	code, key := faultOf(err)
+	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	detail := ""
-	if code == http.StatusBadRequest {
-		detail = err.Error()
-	}
 	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
 }
 
-// faultOf returns the status of an answer that tells of err, and the key of its message.
-func faultOf(err error) (code int, key string) {
+// faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
+// said; it sets the headers that belong to the status.
+func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	code, key = http.StatusInternalServerError, "error.fault"
 	var tooLarge *http.MaxBytesError
+	limit, detail, retry, limited := limits(languageOf(r), w.o.Now(), err)
 	switch {
 	case errors.As(err, &tooLarge):
 		code, key = http.StatusRequestEntityTooLarge, "error.large"
+	case limited:
+		code, key = http.StatusTooManyRequests, limit
+		retryAfter(rw.Header(), retry)
+	case errors.Is(err, errNotShown):
+		code, key = http.StatusForbidden, "error.notshown"
 	case errors.Is(err, concordat.ErrNotFound):
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):
@@ -338,7 +367,10 @@ func faultOf(err error) (code int, key string) {
 	case errors.Is(err, concordat.ErrUnavailable):
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
-	return code, key
+	if code == http.StatusBadRequest {
+		detail = err.Error()
+	}
+	return code, key, detail
 }
 
 // day writes a date for a form; the zero time is empty.

@@ -37,10 +37,15 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	if err := files.Sweep(); err != nil {
 		return nil, err
 	}
+	s.eraser = a.eraser(o, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,
 		Logger: s.log,
 		Hold:   o.roomLeft,
+		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
+			return d.pages.Admit(ctx, t, j, items)
+		},
+		Discard: s.eraser.Discard,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Path(j.File)
 			if err != nil {
@@ -65,7 +70,10 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			return out, done, err
 		},
 	})
-	var err error
+	platforms, err := o.ltiOptions()
+	if err != nil {
+		return nil, errors.Join(err, d.reader.close())
+	}
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
 		Rules:      func() report.Rules { return defaultRules(o.config) },
@@ -76,6 +84,12 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Admin:      s.administration(),
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
+		Policy:     policyOf(o.config),
+		Eraser:     s.eraser,
+		Base:       o.config.BaseURL(),
+		Secure:     overTLS(o.config),
+		Login:      loginOptions(o.config),
+		LTI:        platforms,
 	})
 	return d, err
 }

@@ -368,7 +368,9 @@ func (d *doc) heading(id, english string) {
 
 // caption begins a table in a wide box with its caption and the heads of its columns.
 func (d *doc) caption(english string, columns ...string) {
-	d.raw(`<div class="wide"><table class="consulted"><caption>`)
+	d.raw(`<div class="wide" tabindex="0" role="region"`)
+	d.attr("aria-label", d.in.Say(english))
+	d.raw(`><table class="consulted"><caption>`)
 	d.say(english)
 	d.raw("</caption><thead><tr>")
 	for _, c := range columns {

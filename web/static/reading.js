@@ -85,13 +85,18 @@
 
 		// go brings a mark into view, which may be on a page that is not there yet.
 		async function go(page, id) {
-			await load(page);
+			// The neighbours too, which would push it away when they come.
+			await Promise.all([page - 1, page, page + 1].filter((n) => of.has(n)).map((n) => load(n).catch((e) => {
+				if (n === page) throw e;
+			})));
 			const mark = document.getElementById(id);
 			if (!mark) return;
-			// Pages above may still change their height: twice settles it.
-			for (let i = 0; i < 2; i++) {
+			// What is not seen has no height of its own until one comes near: it settles within a few frames.
+			for (let i = 0, still = 0; i < 20 && still < 3; i++) {
 				const room = window.innerHeight - (dock.hidden ? 0 : dock.offsetHeight);
-				window.scrollBy({ top: mark.getBoundingClientRect().top - room / 3, behavior: "instant" });
+				const away = Math.round(mark.getBoundingClientRect().top - room / 3), from = window.scrollY;
+				if (away !== 0) window.scrollBy({ top: away, behavior: "instant" });
+				still = away === 0 || window.scrollY === from ? still + 1 : 0; // at an end there is no farther
 				await new Promise(requestAnimationFrame);
 			}
 			if (mark.matches("a")) mark.focus({ preventScroll: true });
