@@ -89,8 +89,10 @@ type Extract struct {
 
 // Serve says where the serving process listens.
 type Serve struct {
-	Listen string // host and port of /healthz
-	URL    string // where people reach it, without a path; empty: as it listens
+	Listen   string // host and port of the pages
+	Metrics  string // host and port of /metrics; empty: nowhere
+	LowWater int64  // bytes of the disk that stay free
+	URL      string // where people reach it, without a path; empty: as it listens
 }
 
 // Federation says how the site is among its partners.

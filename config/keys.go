@@ -124,6 +124,10 @@ var siteKeys = []Key{
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
+	address("serve.metrics", "", func(c *Config) *string { return &c.Serve.Metrics },
+		"Where /metrics, /healthz and /readyz are answered for monitoring, without signing in: a private address. Empty: nowhere."),
+	size("serve.low_water", "128MiB", live, 0, 1<<40, func(c *Config) *int64 { return &c.Serve.LowWater },
+		"Room on the disk of the site below which nothing is taken in and no check is begun; what is queued waits."),
 	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
 		"Where people and programs reach the pages, such as https://check.example.edu; https binds cookies to it. Empty: as serve.listen, by http."),
 

@@ -91,6 +91,24 @@ var routeDecisions = map[string]string{
 	"POST /people":        "a",
 	"POST /people/{name}": "a",
 
+	"POST /libraries":                       "ao",
+	"GET /libraries/{id}":                   "aou",
+	"POST /libraries/{id}":                  "a", // policy, partners, deletion
+	"POST /libraries/{id}/documents":        "ao",
+	"POST /libraries/{id}/documents/delete": "ao",
+
+	"GET /admin":                 "au",
+	"GET /admin/tasks":           "au",
+	"POST /admin/tasks/{id}":     "a",
+	"GET /admin/storage":         "au",
+	"GET /admin/schemes":         "au",
+	"GET /admin/settings":        "au",
+	"GET /admin/partners":        "au",
+	"GET /admin/partners/{site}": "au",
+	"GET /admin/audit":           "au",
+	"POST /admin/audit":          "au", // follows the chain
+	"GET /admin/audit/export":    "au",
+
 	"GET /deletions":      "au",
 	"POST /deletions":     "a",
 	"GET /deletions/{id}": "au",
@@ -152,10 +170,23 @@ var apiDecisions = map[string]string{
 	"GET /api/v1/webhooks/{id}/deliveries":                    "hooks aosu",
 	"GET /api/v1/webhooks/{id}/deliveries/{delivery}":         "hooks aosu",
 	"POST /api/v1/webhooks/{id}/deliveries/{delivery}/replay": "hooks aosu",
+	"GET /api/v1/admin/health":                                "read au",
+	"GET /api/v1/admin/storage":                               "read au",
+	"GET /api/v1/admin/schemes":                               "read au",
+	"GET /api/v1/admin/settings":                              "read au",
+	"GET /api/v1/admin/tasks":                                 "read au",
+	"POST /api/v1/admin/tasks/{id}/retry":                     "check a",
+	"GET /api/v1/admin/partners":                              "read au",
+	"GET /api/v1/admin/partners/{site}/exposure":              "read au",
+	"GET /api/v1/admin/audit":                                 "read au",
+	"POST /api/v1/admin/audit/verify":                         "read au",
+	"POST /api/v1/admin/libraries":                            "documents ao",
+	"DELETE /api/v1/admin/libraries/{id}":                     "erase a",
 }
 
 // apiBodies are bodies that the operations take: without, what is not valid is refused before who asks.
 var apiBodies = map[string]string{
+	"POST /api/v1/admin/libraries":        `{"id":"a/b"}`,
 	"POST /api/v1/deletions":              `{"reason":"x","tasks":["none"]}`,
 	"POST /api/v1/checks/{id}/requests":   `{"start":0,"end":1,"level":"overlap"}`,
 	"POST /api/v1/checks/{id}/rules":      `{"action":"undo"}`,

@@ -79,6 +79,7 @@ func (w *Web) api() {
 	w.apiOfPeople(a)
 	w.apiOfTokens(a)
 	w.apiOfHooks(a)
+	w.apiOfAdmin(a)
 	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfLTI(a)

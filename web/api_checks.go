@@ -56,9 +56,14 @@ var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schem
 	"text":     {Type: "string", Description: "A text, instead of or beside files"},
 	"title":    {Type: "string", Description: "Title of the text"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
-	"partner":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partner sites to ask; none: as the site is set"},
-	"purpose":  {Type: "string", Description: "Why, told to the partners"},
 	"template": {Type: "string", Description: "Section template"},
+	"partner":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
+	"purpose":  {Type: "string", Description: "Why, told to the partners"},
+	"forward":  {Type: "string", Enum: []any{"unmatched", "all", "none"}, Description: "What partners are asked about; absent: as the site is set"},
+	"level":    {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
+	"deadline": {Type: "integer", Description: "Seconds that each partner may take"},
+	"short":    {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
+	"exclude":  {Type: "string", Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
 
@@ -186,10 +191,7 @@ func (w *Web) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput
 
 // apiSubmit takes what submit takes, once for each Idempotency-Key.
 func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) error {
-	if err := w.mayUpload(rw, r, v); err != nil {
-		return err
-	}
-	u, err := w.read(rw, r)
+	u, err := w.readUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
@@ -197,6 +199,7 @@ func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) err
 		return w.submitBody(r.Context(), v, u)
 	})
 	if err != nil {
+		w.lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")

@@ -91,8 +91,9 @@ type opened struct {
 	// With withIndex either shard, and with it the lock, or remote, where another process serves the site.
 	shard  *index.Shard
 	remote *cluster.Remote
-	index  concordat.Index // that of the two which is there
-	lock   *os.File        // nil with storeOnly
+	index  concordat.Index   // that of the two which is there
+	lock   *os.File          // nil with storeOnly
+	flags  map[string]string // keys of the configuration that a flag has set, to the flag
 }
 
 // what says which parts of a site a command needs.

@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"federation":      {"", "crypto", "federation/wire"},
 	"federation/wire": {""},
-	"web":             {"", "lti", "report", "report/html", "report/pdf", "site", "store"},
+	"web":             {"", "lti", "report", "report/html", "report/pdf", "site", "store", "webhook"},
 	"webhook":         {"", "store"},
 	"client":          {""},
 	"lti":             {""},
@@ -72,6 +72,7 @@ var outside = map[string][]string{
 	"codeberg.org/go-pdf/fpdf":          {"report/pdf"},
 	"github.com/smallstep/pkcs7":        {"crypto/cms"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
+	"github.com/prometheus":             {"cmd/concordat"},
 }
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
