@@ -150,6 +150,28 @@ func (l *Log) Extent() Extent {
 	return x
 }
 
+// Room returns concordat.ErrDiskFull if Append would refuse size more bytes.
+func (l *Log) Room(size int) error {
+	free, err := l.o.Free()
+	if err != nil {
+		return fmt.Errorf("free room for the log %s: %w", l.dir, err)
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.leaves(free, uint64(size))
+}
+
+// leaves says whether size more bytes leave enough of free ones. mu is held.
+func (l *Log) leaves(free, size uint64) error {
+	for i := range l.pending {
+		size += uint64(l.pending[i].Size())
+	}
+	if free < l.o.LowWater+size {
+		return fmt.Errorf("log %s: %d bytes free, %d kept in reserve: %w", l.dir, free, l.o.LowWater, concordat.ErrDiskFull)
+	}
+	return nil
+}
+
 // Append adds the records to the present group. They can be read at once and are on disk after Sync.
 // Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
 // follow the last one, ErrFailed.
@@ -167,11 +189,8 @@ func (l *Log) Append(rs ...Record) error {
 	if l.failed != nil {
 		return l.failed
 	}
-	for i := range l.pending {
-		size += uint64(l.pending[i].Size())
-	}
-	if free < l.o.LowWater+size {
-		return fmt.Errorf("log %s: %d bytes free, %d kept in reserve: %w", l.dir, free, l.o.LowWater, concordat.ErrDiskFull)
+	if err := l.leaves(free, size); err != nil {
+		return err
 	}
 	epoch := l.extent.EpochAt(l.extent.End)
 	for i := range rs {
