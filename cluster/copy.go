@@ -65,6 +65,8 @@ type CopyOptions struct {
 	LowWater uint64
 	// KeepLog is how many bytes of log stay for copies that were away; default 64 MiB.
 	KeepLog int64
+	// SegmentBytes is about the size of a file of the log; default 16 MiB.
+	SegmentBytes int64
 	// Restored says that an index without a log may be the truth, as one from a backup or of an
 	// older version of the program. In a cluster others decide.
 	Restored bool
@@ -192,7 +194,7 @@ func (c *Copy) openLog() error {
 // openWAL opens the log. Damage of records that the index has on disk is no damage.
 func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool) (*wal.Log, error) {
 	return wal.Open(c.logDir(), wal.Options{
-		Shard: c.o.Index.Shard, LowWater: c.o.LowWater,
+		Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes,
 		Damaged: func(lost uint64) error {
 			*explained = true
 			if lost <= at.Seq {

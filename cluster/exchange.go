@@ -161,7 +161,7 @@ func (c *Copy) replace() (index.Applied, error) {
 	}
 	c.index = ix
 	at := ix.Applied()
-	log, err := wal.Open(c.logDir(), wal.Options{Shard: c.o.Index.Shard, LowWater: c.o.LowWater})
+	log, err := wal.Open(c.logDir(), wal.Options{Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes})
 	if err != nil {
 		return at, err
 	}
