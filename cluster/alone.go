@@ -87,7 +87,8 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 		return err
 	}
 	id := a.copy.o.Index.Shard
-	if _, err := a.session.Read(ctx, id); errors.Is(err, concordat.ErrNotFound) {
+	state, err := a.session.Read(ctx, id)
+	if errors.Is(err, concordat.ErrNotFound) {
 		st := coord.State{ISR: []coord.NodeID{aloneNode}, Replicas: []coord.NodeID{aloneNode}}
 		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: st})
 		if err != nil {
@@ -102,6 +103,9 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 		_ = a.session.Announce(context.Background(), coord.Node{ID: aloneNode, Incarnation: i})
 	}
 	a.copy.run()
+	if st, _ := a.copy.Status(); len(state.Hold) > 0 && !st.Meta.Damaged {
+		a.copy.Force() // what was damaged has been removed
+	}
 	return a.lead(ctx)
 }
 

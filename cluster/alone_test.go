@@ -176,6 +176,13 @@ func TestAloneDamaged(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
+	// What the message advises: without the log, and adding the documents again.
+	must(t, os.RemoveAll(filepath.Join(lone, "log")))
+	for range 2 {
+		a = openAlone(t, lone)
+		must(t, a.Put(t.Context(), profileOf("again", "here")))
+		must(t, a.Close())
+	}
 }
 
 func TestAloneRefuses(t *testing.T) {

@@ -165,6 +165,13 @@ func (c *Copy) openLog() error {
 	if err != nil {
 		return err
 	}
+	if meta.Damaged && c.o.Restored && !exists(c.logDir()) {
+		// The operator removed the log: what the index holds is the truth from now on.
+		meta.Damaged = false
+		if err := writeMeta(c.dir, meta); err != nil {
+			return err
+		}
+	}
 	at := c.index.Applied()
 	explained := false // damage that the log told of is judged already
 	log, err := c.openWAL(&meta, at, &explained)
