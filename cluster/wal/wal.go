@@ -359,7 +359,7 @@ func (l *Log) truncate(seq uint64) error {
 		}
 		l.segments = l.segments[:len(l.segments)-1]
 	}
-	if err := syncDir(l.dir); err != nil {
+	if err := syncDir(l.dir, l.o.sync); err != nil {
 		return err
 	}
 	return l.segments[len(l.segments)-1].cut(seq, l.o.sync)
