@@ -29,7 +29,10 @@ type Config struct {
 	Extract    Extract
 	Serve      Serve
 	Federation Federation
+	People     People
+	Retention  Retention
 	Log        Log
+	Segment    Segment
 
 	origins map[string]Origin // of keys that are not at their default
 }
@@ -88,6 +91,11 @@ type Serve struct {
 type Federation struct {
 	Listen string // host and port at which partners are answered; empty: nowhere
 	Behind bool   // a proxy ends TLS
+}
+
+// Segment says how text is cut up.
+type Segment struct {
+	Gojieba bool // Chinese words by gojieba itself
 }
 
 // Log says what is logged.

@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 	"strings"
+
+	"concordat/store"
 )
 
 // CleanName is cleanName, for tests.
@@ -25,4 +27,25 @@ func MessageFaults() (out []string) {
 		}
 	}
 	return out
+}
+
+// Access is who may open which page.
+type Access struct {
+	Pattern string
+	Roles   []store.Role
+}
+
+// Access returns the pages that want a role.
+func (w *Web) Access() (out []Access) {
+	for _, a := range w.access {
+		out = append(out, Access{a.pattern, a.roles})
+	}
+	return out
+}
+
+// Forget empties what is kept of reports.
+func (w *Web) Forget() {
+	w.shelf.mu.Lock()
+	defer w.shelf.mu.Unlock()
+	w.shelf.books, w.shelf.bytes = nil, 0
 }

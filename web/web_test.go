@@ -33,13 +33,19 @@ const folios = "The reading room of the old library kept its shutters closed unt
 type desk struct {
 	*httptest.Server
 	web        *web.Web
+	site       *site.Site
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
+	partner    *south       // who is asked for passages
+	dir        string
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t *testing.T, idle bool) *desk {
+func newDesk(t testing.TB, idle bool) *desk { return newDeskOf(t, idle, nil) }
+
+// newDeskOf is newDesk with other options of the pages.
+func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -65,13 +71,25 @@ func newDesk(t *testing.T, idle bool) *desk {
 		t.Fatal(err)
 	}
 	files := store.OpenFiles(filepath.Join(dir, "originals"))
-	q := s.NewQueue(site.QueueOptions{Store: db,
+	eraser := s.NewEraser(site.EraserOptions{Store: db, Areas: []site.Area{files}})
+	var w *web.Web
+	q := s.NewQueue(site.QueueOptions{Store: db, Discard: eraser.Discard,
+		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
+			return w.Admit(ctx, t, j, items)
+		},
 		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Path(j.File)
 			if err != nil {
 				return nil, err
 			}
 			b, err := os.ReadFile(path)
+			if strings.HasSuffix(j.Name, ".many") { // an archive of a document for each word
+				var items []site.Item
+				for _, word := range strings.Fields(string(b)) {
+					items = append(items, site.Item{Submission: site.Submission{ID: concordat.DocumentID(word), Title: word, Text: word}})
+				}
+				return items, err
+			}
 			if strings.HasSuffix(j.Name, ".bad") {
 				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)}, Err: errors.New("damaged: the file ends in the middle")}}, nil
 			}
@@ -81,7 +99,8 @@ func newDesk(t *testing.T, idle bool) *desk {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
 	unsignable := new(atomic.Bool)
-	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
+	partner := new(south)
+	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -91,11 +110,20 @@ func newDesk(t *testing.T, idle bool) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
-		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
-	if err != nil {
+		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+			if id != partner.Site() {
+				return nil, nil, concordat.ErrNotFound
+			}
+			return partner, func() {}, nil
+		},
+		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
+	if change != nil {
+		change(&o)
+	}
+	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q, unsignable}
+	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {
