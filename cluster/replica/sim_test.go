@@ -142,6 +142,7 @@ type world struct {
 	byDoc     map[string][]*op
 	nextOp    uint64
 	committed []wal.Record // by number: what every copy has to agree on
+	under     []uint64     // epoch in which each was committed
 	out       outcome
 	trace     func(string, ...any)
 }
@@ -198,6 +199,14 @@ func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	return w.out
 }
 
+// epochOf returns the epoch of a committed record; 0 is before all.
+func (w *world) epochOf(seq uint64) uint64 {
+	if seq == 0 {
+		return 0
+	}
+	return w.committed[seq-1].Epoch
+}
+
 func (w *world) node(id coord.NodeID) *simNode { return w.nodes[int(id[0]-'a')] }
 
 // --- nodes
@@ -208,7 +217,7 @@ func (n *simNode) start() {
 	n.log = n.log[:n.durable-n.base]
 	n.index, n.applied = maps.Clone(n.persisted), n.persistedAt
 	if n.durable < n.applied { // the log lost more than the index
-		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.committed[n.applied-1].Epoch, nil, n.applied
+		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.epochOf(n.applied), nil, n.applied
 	}
 	cfg := Config{Me: n.id, MinISR: n.w.o.minISR, Lag: 400 * ms, Patience: 300 * ms, Wait: 100 * ms, Retry: 40 * ms, FetchBytes: 2000, without: n.w.o.without}
 	if n.w.o.delays {
@@ -274,8 +283,11 @@ func (n *simNode) step(e Event) {
 	if n.r.role == Master && was != Master {
 		n.w.out.elections++
 		n.w.logf("%s leads epoch %d: %v hold %v, log %d", n.id, n.r.shard.Epoch, n.r.shard.ISR, n.r.shard.Hold, n.r.log.End)
-		if n.w.o.without == 0 && uint64(len(n.w.committed)) > n.base+uint64(len(n.log)) {
-			n.w.fail("master %s of epoch %d has %d records, %d are committed", n.id, n.r.shard.Epoch, n.base+uint64(len(n.log)), len(n.w.committed))
+		// A candidate that stood still may learn that it has won when others have long followed it; what
+		// they committed it need not have, and it can commit nothing.
+		before, _ := slices.BinarySearch(n.w.under, n.r.shard.Epoch)
+		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && uint64(before) > end {
+			n.w.fail("master %s of epoch %d has %d records, %d were committed before", n.id, n.r.shard.Epoch, end, before)
 		}
 	}
 }
@@ -378,6 +390,7 @@ func (n *simNode) commits(seq uint64) {
 			}
 		} else {
 			w.committed = append(w.committed, rec)
+			w.under = append(w.under, n.r.shard.Epoch)
 		}
 	}
 	gen := n.gen
@@ -438,13 +451,13 @@ func (n *simNode) install(a Install) {
 		if gen != n.gen {
 			return
 		}
-		if from.down || from.inc != inc || w.severed(from.id, n.id) || from.applied == 0 {
+		if from.down || from.inc != inc || w.severed(from.id, n.id) {
 			n.step(Installed{Gen: gen, Failed: true})
 			return
 		}
 		n.index, n.applied = maps.Clone(from.index), from.applied
 		n.persisted, n.persistedAt = maps.Clone(n.index), n.applied
-		n.base, n.baseEpoch, n.log, n.durable = n.applied, w.committed[n.applied-1].Epoch, nil, n.applied
+		n.base, n.baseEpoch, n.log, n.durable = n.applied, w.epochOf(n.applied), nil, n.applied
 		w.logf("%s installs %d", n.id, n.applied)
 		n.step(Installed{Gen: gen, Seq: n.base, Epoch: n.baseEpoch})
 	})
