@@ -152,7 +152,7 @@ func TestCopies(t *testing.T) {
 	var seq uint64
 	for round := range 3 {
 		for i := range 10 {
-			seq = put(fmt.Sprint(i), fmt.Sprint("round ", round))
+			put(fmt.Sprint(i), fmt.Sprint("round ", round))
 		}
 		seq = c.write(index.Change{Delete: refOf("3")})
 		want["3"] = "none"
