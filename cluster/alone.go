@@ -111,11 +111,14 @@ func (a *Alone) begin(ctx context.Context, path string) error {
 
 // lead waits until the copy is master and has applied its log.
 func (a *Alone) lead(ctx context.Context) error {
-	damaged := false
+	damaged, stuck := false, false
 	err := a.copy.Await(ctx, func(s replica.Status) bool {
-		damaged = s.Meta.Damaged
-		return damaged || s.Role == replica.Master && s.Applied >= s.End && s.Applied > 0
+		damaged, stuck = s.Meta.Damaged, a.copy.stuck // Await holds the copy's mutex
+		return damaged || stuck || s.Role == replica.Master && s.Applied >= s.End && s.Applied > 0
 	})
+	if err == nil && stuck {
+		err = fmt.Errorf("%s: no room to bring acknowledged documents from the log into the index: %w", a.copy.dir, concordat.ErrDiskFull)
+	}
 	if err == nil && damaged {
 		err = fmt.Errorf("%s: acknowledged documents at the end of the log are damaged; restore a backup, or add them again after removing %s: %w",
 			a.copy.dir, a.copy.logDir(), concordat.ErrCorrupt)

@@ -97,7 +97,7 @@ type manifestFile struct {
 // serveSnapshot sends a copy of the index: the length of the manifest as a decimal number and a newline,
 // the manifest, then the files in its order.
 func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
-	parent, err := os.MkdirTemp(filepath.Dir(c.dir), "sending")
+	parent, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
 	if err != nil {
 		return err
 	}
@@ -128,6 +128,18 @@ func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
 		}
 	}
 	return nil
+}
+
+// sendingSuffix is that of the folders in which snapshots are made.
+const sendingSuffix = ".sending"
+
+// removeSending removes what a dead process left of its snapshots.
+func removeSending(dir string) error {
+	left, err := filepath.Glob(dir + sendingSuffix + "*")
+	for _, d := range left {
+		err = errors.Join(err, os.RemoveAll(d))
+	}
+	return err
 }
 
 // inventory lists the files below dir.

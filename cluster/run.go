@@ -174,6 +174,7 @@ func (c *Copy) applyNext() (more bool, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.stuck = false
 	for s := first; s <= to.Seq; s++ {
 		delete(c.changes, s)
 	}
@@ -185,7 +186,10 @@ func (c *Copy) applyNext() (more bool, err error) {
 
 // waitForRoom waits a second; committed records have to be applied in the end.
 func (c *Copy) waitForRoom() bool {
-	c.step(replica.Disk{Full: true})
+	c.mu.Lock()
+	c.stuck = true
+	c.stepLocked(replica.Disk{Full: true})
+	c.mu.Unlock()
 	select {
 	case <-time.After(time.Second):
 		return true

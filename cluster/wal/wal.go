@@ -173,7 +173,8 @@ func (l *Log) leaves(free, size uint64) error {
 }
 
 // Append adds the records to the present group. They can be read at once and are on disk after Sync.
-// Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
+// The first record of an epoch, of 36 bytes, may use the reserve: without it nobody can lead, and read, on
+// a full disk. Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
 // follow the last one, ErrFailed.
 func (l *Log) Append(rs ...Record) error {
 	size := uint64(0)
@@ -189,8 +190,10 @@ func (l *Log) Append(rs ...Record) error {
 	if l.failed != nil {
 		return l.failed
 	}
-	if err := l.leaves(free, size); err != nil {
-		return err
+	if slices.ContainsFunc(rs, func(r Record) bool { return r.Kind != Noop }) {
+		if err := l.leaves(free, size); err != nil {
+			return err
+		}
 	}
 	epoch := l.extent.EpochAt(l.extent.End)
 	for i := range rs {
