@@ -148,6 +148,15 @@ func (a *Alone) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	return err
 }
 
+// Purge takes the bytes of deleted and replaced documents off the disk, those in the log too. It fails as
+// index.Shard.Purge does, and may be called again.
+func (a *Alone) Purge(ctx context.Context) error {
+	if err := a.Shard.Purge(ctx); err != nil {
+		return err
+	}
+	return a.copy.dropLog(ctx)
+}
+
 // Close brings the index to the disk, so that the next opening need not replay, and gives the folder back.
 func (a *Alone) Close() error {
 	if _, err := a.copy.Status(); err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -182,6 +183,31 @@ func TestAloneDamaged(t *testing.T) {
 		a = openAlone(t, lone)
 		must(t, a.Put(t.Context(), profileOf("again", "here")))
 		must(t, a.Close())
+	}
+}
+
+// TestAlonePurge: what was deleted is in no file any more, the log included, and what was not is there.
+func TestAlonePurge(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shard")
+	a := openAlone(t, dir)
+	secret := "a-word-that-nobody-else-writes"
+	must(t, a.Put(t.Context(), profileOf("gone", secret), profileOf("stays", "other")))
+	must(t, a.Delete(t.Context(), refOf("gone")))
+	must(t, a.Purge(t.Context()))
+	must(t, a.Put(t.Context(), profileOf("later", "other")))
+	logs, err := filepath.Glob(filepath.Join(dir, "log", "*"))
+	must(t, err)
+	for _, f := range logs {
+		b, err := os.ReadFile(f)
+		must(t, err)
+		if strings.Contains(string(b), secret) {
+			t.Errorf("%s holds what was deleted", f)
+		}
+	}
+	must(t, a.Close())
+	a = openAlone(t, dir)
+	if got := textOf(t, a, "gone") + textOf(t, a, "stays") + textOf(t, a, "later"); got != "noneotherother" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -55,20 +55,45 @@ func (c *Copy) watchRoom() {
 	}
 }
 
+// dropLog removes all that the log has had so far, once the index has it on disk.
+func (c *Copy) dropLog(ctx context.Context) error {
+	c.mu.Lock()
+	log := c.wal
+	c.mu.Unlock()
+	if err := log.Rotate(); err != nil {
+		return err
+	}
+	end := log.Extent().End
+	if err := c.Await(ctx, func(s replica.Status) bool { return s.Applied >= end }); err != nil {
+		return err
+	}
+	ix := c.Index()
+	if err := ix.Persist(ctx); err != nil {
+		return err
+	}
+	return c.trimTo(ix.Persisted().Seq, 0)
+}
+
 // trim removes the part of the log that the index has on disk.
 func (c *Copy) trim() {
+	if err := c.trimTo(c.Index().Persisted().Seq, c.o.KeepLog); err != nil {
+		c.log.Warn("old parts of the log stay", "shard", c.o.Index.Shard, "error", err)
+	}
+}
+
+// trimTo removes files of the log up to record seq, but for the newest keep bytes.
+func (c *Copy) trimTo(seq uint64, keep int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed != nil || c.replica.Status().Installing {
-		return
+		return c.failed
 	}
 	before := c.wal.Extent().Base
-	if err := c.wal.Trim(c.index.Persisted().Seq, c.o.KeepLog); err != nil {
-		c.log.Warn("old parts of the log stay", "shard", c.o.Index.Shard, "error", err)
-	}
+	err := c.wal.Trim(seq, keep)
 	if x := c.wal.Extent(); x.Base > before {
 		c.stepLocked(replica.Trimmed{Base: x.Base, Epoch: x.BaseEpoch})
 	}
+	return err
 }
 
 // runSync brings the log to the disk, group by group.

@@ -368,6 +368,26 @@ func (l *Log) truncate(seq uint64) error {
 	return l.segments[len(l.segments)-1].cut(seq, l.o.sync)
 }
 
+// Rotate lets the next group begin another file, so that Trim can remove all that is written.
+func (l *Log) Rotate() error {
+	l.flush.Lock()
+	defer l.flush.Unlock()
+	l.mu.RLock()
+	err, empty := l.failed, l.failed == nil && len(l.segments[len(l.segments)-1].offsets) == 0
+	l.mu.RUnlock()
+	if err != nil || empty {
+		return err
+	}
+	next, err := createSegment(l.dir, l.o, l.written, l.extentEpoch(l.written))
+	if err != nil {
+		return l.fail(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments = append(l.segments, next)
+	return nil
+}
+
 // Trim removes old files whose records are all numbered seq or below, but keeps the newest keep bytes
 // of the log and always its last file. Removing what is not needed is not made durable.
 func (l *Log) Trim(seq uint64, keep int64) error {
