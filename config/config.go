@@ -11,6 +11,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,9 @@ type Config struct {
 	Templates  []Template // by name, each name once
 	Extract    Extract
 	Serve      Serve
+	Webhooks   Webhooks
+	Login      Login
+	LTI        LTI
 	Federation Federation
 	People     People
 	Retention  Retention
@@ -59,6 +63,7 @@ type Report struct {
 	ExcludeBibliography bool
 	ExcludeCitations    bool
 	Language            string // of a report's own words: en or zh
+	Certificate, Key    string // files by which PDF reports are signed; empty: the site's own key
 	ExcludeKinds        []string
 	ExcludeSections     []string
 	MinCharacters       int
@@ -85,12 +90,18 @@ type Extract struct {
 // Serve says where the serving process listens.
 type Serve struct {
 	Listen string // host and port of /healthz
+	URL    string // where people reach it, without a path; empty: as it listens
 }
 
 // Federation says how the site is among its partners.
 type Federation struct {
 	Listen string // host and port at which partners are answered; empty: nowhere
 	Behind bool   // a proxy ends TLS
+}
+
+// Webhooks says where webhooks may go.
+type Webhooks struct {
+	Allow []netip.Prefix // networks that are not public
 }
 
 // Segment says how text is cut up.
@@ -140,6 +151,8 @@ func load(text []byte, path string, env Lookup) (*Config, error) {
 	p := parser{config: c, file: path, dir: filepath.Dir(path)}
 	p.parse(text)
 	p.environment(env)
+	p.secrets(env)
+	p.together()
 	if len(p.faults) > 0 {
 		return nil, p.faults
 	}

@@ -115,6 +115,8 @@ check:
   short_threshold: 0.7
 report:
   language: zh
+  certificate: chain.pem
+  key: key.pem
   exclude_quotes: true
   exclude_bibliography: true
   exclude_citations: true
@@ -136,7 +138,13 @@ extract:
   cpu: 1h
   memory: 512 MiB
   ocr: eng+chi_sim
-serve: {listen: '[::1]:0', public: true, trusted_proxies: [10.1.2.3/8, '::1'], session_idle: 30m, api_calls: 60}
+webhooks: {allow: '10.0.0.0/8 fd00::/8'}
+serve: {listen: '[::1]:0', public: true, trusted_proxies: [10.1.2.3/8, '::1'], session_idle: 30m, api_calls: 60, url: 'https://check.example.edu/'}
+login:
+  password: administrators
+  oidc:
+    - {name: university, issuer: 'https://id.example.edu', client_id: check, default_role: submitter, create: true}
+lti: {learners: true, private_addresses: true}
 federation: {listen: ':8421', behind_proxy: true}
 submitters: {see: score, from: signed}
 quota: {documents: 5, bytes: 1MiB, characters: 6, open: 7}
@@ -174,20 +182,22 @@ func TestFull(t *testing.T) {
 	want := map[string]string{
 		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
-		"check.short": "true", "check.short_threshold": "0.7", "report.language": "zh", "report.exclude_citations": "true",
+		"check.short": "true", "check.short_threshold": "0.7", "report.language": "zh", "report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true",
 		"report.exclude_quotes": "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
-		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "federation.listen": ":8421", "federation.behind_proxy": "true", "log.level": "debug", "segment.gojieba": "true",
+		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "federation.listen": ":8421", "federation.behind_proxy": "true", "webhooks.allow": "10.0.0.0/8 fd00::/8", "log.level": "debug", "segment.gojieba": "true",
 		"serve.public": "true", "serve.trusted_proxies": "10.0.0.0/8, ::1/128", "serve.session_idle": "30m", "serve.api_calls": "60",
 		"submitters.see": "score", "submitters.from": "signed",
 		"quota.documents": "5", "quota.bytes": "1MiB", "quota.characters": "6", "quota.open": "7",
 		"public.documents": "8", "public.bytes": "2MiB", "public.characters": "9", "public.open": "11", "public.queue": "12",
 		"public.accounts": "13", "public.registrations": "14",
 		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true", "retention.cited": "withhold",
-		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
+		"serve.url": "https://check.example.edu", "login.password": "administrators", "lti.learners": "true", "lti.private_addresses": "true",
+		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
+		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -440,7 +450,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("templates: [{name: a, sections: [{name: b, heading: c}]}]"))
 	f.Add([]byte("site: !!binary aGVsbG8=\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if bytes.Contains(text, []byte("path")) {
+		if bytes.Contains(text, []byte("path")) || bytes.Contains(text, []byte("secret_file")) {
 			t.Skip("reads other files")
 		}
 		c, err := load(text, "", nil)

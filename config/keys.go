@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -75,6 +76,10 @@ var siteKeys = []Key{
 
 	word("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
 		"Language of the words of reports: English or simplified Chinese.", "en", "zh"),
+	text("report.certificate", "", live, func(c *Config) *string { return &c.Report.Certificate },
+		"File with the X.509 certificate, and those above it, by which PDF reports are signed (PEM); empty: one that the site makes for its own key."),
+	text("report.key", "", live, func(c *Config) *string { return &c.Report.Key },
+		"File with the private key of report.certificate (PEM, not encrypted, readable by the site only)."),
 	yesNo("report.exclude_quotes", "false", live, func(c *Config) *bool { return &c.Report.ExcludeQuotes },
 		"Leave quoted passages out of the scores."),
 	yesNo("report.exclude_bibliography", "false", live, func(c *Config) *bool { return &c.Report.ExcludeBibliography },
@@ -119,6 +124,17 @@ var siteKeys = []Key{
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
+	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
+		"Where people and programs reach the pages, such as https://check.example.edu; https binds cookies to it. Empty: as serve.listen, by http."),
+
+	word("login.password", PasswordEveryone, restart, func(c *Config) *string { return &c.Login.Password },
+		"Who may sign in by a password: everyone, or administrators only, where a provider fails; the others sign in at a provider (login.oidc).",
+		PasswordEveryone, PasswordAdministrators),
+
+	yesNo("lti.learners", "false", restart, func(c *Config) *bool { return &c.LTI.Learners },
+		"Learners may open the reports of their own work from a learning platform."),
+	yesNo("lti.private_addresses", "false", restart, func(c *Config) *bool { return &c.LTI.Private },
+		"Learning platforms may be at private or loopback addresses, and at http. Only for platforms in the same network."),
 
 	address("federation.listen", "", func(c *Config) *string { return &c.Federation.Listen },
 		"Where partner sites are answered, in TLS with pinned keys. The address that they use stands in the site's card. Empty: nowhere."),
@@ -127,6 +143,9 @@ var siteKeys = []Key{
 }
 
 var logKeys = []Key{
+	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
+		"Networks that are not public and yet may be told by webhooks, by plain http as well: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 
@@ -153,6 +172,30 @@ func address(name, def string, field func(*Config) *string, doc string) Key {
 			return nil
 		},
 		get: func(c *Config) string { return *field(c) }}
+}
+
+// networks are address ranges, with spaces between.
+func networks(name, def string, field func(*Config) *[]netip.Prefix, doc string) Key {
+	return Key{Name: name, Type: "networks", Default: def, Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			var out []netip.Prefix
+			for _, one := range strings.Fields(s) {
+				p, err := netip.ParsePrefix(one)
+				if err != nil {
+					return fmt.Errorf("network %q: want an address and the length of its prefix, such as 10.0.0.0/8", one)
+				}
+				out = append(out, p.Masked())
+			}
+			*field(c) = out
+			return nil
+		},
+		get: func(c *Config) string {
+			var out []string
+			for _, p := range *field(c) {
+				out = append(out, p.String())
+			}
+			return strings.Join(out, " ")
+		}}
 }
 
 func text(name, def string, live bool, field func(*Config) *string, doc string) Key {

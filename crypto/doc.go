@@ -35,6 +35,7 @@ const (
 	labelSecret     = "concordat/site-secret/1"
 	labelKeystore   = "concordat/keystore/1\x00"
 	labelHead       = "concordat/audit-head/1\x00"
+	labelReportKey  = "concordat/report-key/1"
 )
 
 // The clockwork of keys and messages.

@@ -82,9 +82,12 @@ echo
 at university check "$submission" --partner all --purpose thesis --out "$base/report.html"
 task=$(at university --json report list | field id)
 at university report export "$task" --out "$base/report.json" >/dev/null
+at university report export "$task" --out "$base/report.pdf" >/dev/null
 echo
 at university report verify "$base/report.json"
+at university report verify "$base/report.pdf"
 echo
 echo "what the funder showed the university:"
 at funder peer exposure "$university"
+echo "as PDF: $base/report.pdf"
 echo "report: $base/report.html"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # eval.sh: the figures of doc/evaluation.md, evaluation-align.md, evaluation-retrieval.md, evaluation-score.md and
-# evaluation-short.md, and the costs of evaluation-federation.md, measured again: first quality, then speed. Extraction,
+# evaluation-short.md and evaluation-report.md, and the costs of evaluation-federation.md, measured again: first quality, then speed. Extraction,
 # screening and the experiment of three sites have their commands on their own pages. CONCORDAT_CORPORA names the folder of evaluation
 # text. Tables go to standard output; with JSON=1 quality and speed come as one JSON object a line. Figures out of bounds
 # end it with 1, at the end.
@@ -40,4 +40,6 @@ $GO test ./minhash -run Estim -v
 CONCORDAT_SIM=4 $GO test -timeout 20m ./cluster/replica -run Simulation -v || status=1
 CONCORDAT_RULES=1000 $GO test -timeout 20m ./cluster/replica -run RulesAreNeeded -v
 $GO test ./cluster -run Kill -v || status=1
+$GO test ./cmd/concordat -run XXX -bench ReportPDF -benchtime 5x
+$GO test ./extract -run XXX -bench Pages -benchtime 3x
 exit $status

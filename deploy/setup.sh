@@ -16,6 +16,8 @@ want zstd zstd
 if [ "${1:-build}" = test ]; then
 	want chromium chromium
 	want pdftotext poppler-utils
+	want qpdf qpdf
+	want openssl openssl
 fi
 if ! command -v go >/dev/null 2>&1; then
 	need="$need golang-go"

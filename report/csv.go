@@ -18,7 +18,8 @@ type CSVOptions struct {
 
 // csvColumns are the columns of WriteCSV, in order.
 var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not", "section", "site", "library", "document",
-	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text"}
+	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text",
+	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words"}
 
 // WriteCSV writes one row for each passage and source (RFC 4180, CRLF), under a row of column
 // names. Positions are Unicode code points; those of a source are empty where only its bytes are
@@ -55,18 +56,28 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 	if s.Points.Len() > 0 {
 		from, to = strconv.Itoa(s.Points.Start), strconv.Itoa(s.Points.End)
 	}
-	var wording []string
+	var wording, shared []string
 	for _, p := range s.Parts {
+		if w := SharedWords(r.Submission.Text, p); w != "" {
+			shared = append(shared, w)
+		}
 		if p.Text != "" {
 			wording = append(wording, p.Text)
 		}
 	}
+	yes := func(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
+	documents := ""
+	if n := s.Documents(); n > 0 {
+		documents = strconv.Itoa(n)
+	}
 	return []string{
 		strconv.Itoa(i + 1), strconv.Itoa(here.Start), strconv.Itoa(here.End), Cell(string(e.Kind)),
-		map[bool]string{true: "yes", false: "no"}[s.Excluded == ""], Cell(string(s.Excluded)), Cell(section),
+		yes(s.Excluded == ""), Cell(string(s.Excluded)), Cell(section),
 		Cell(string(s.Site)), Cell(string(s.Library)), Cell(string(s.Document)), Cell(s.Title), from, to,
 		Cell(string(s.Kind)), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
 		Cell(s.Here.In(r.Submission.Text)), Cell(strings.Join(wording, "\n[…]\n")),
+		strconv.Itoa(e.Characters), yes(e.Cited), documents, Cell(string(s.Date)), Cell(string(s.By)), yes(s.Oldest), yes(s.Later),
+		Cell(r.Place(s.Ref)), Cell(strings.Join(shared, "\n[…]\n")),
 	}
 }
 

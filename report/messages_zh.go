@@ -2,6 +2,27 @@ package report
 
 // chinese holds the words of a report in simplified Chinese, by the English ones.
 var chinese = map[string]string{
+	// The PDF form.
+	"Characters that this file cannot show as they are stand as their code point in a box, such as [U+3400]: %s. The attached JSON has them as they are.": "本文件无法原样显示的字符以方框内的码位表示，例如 [U+3400]：%s。所附 JSON 保留原字符。",
+	"Every byte of this file is signed: %s. A PDF reader shows the signature; whether the certificate is the site's own it cannot know.":                  "本文件的每个字节都已签名：%s。PDF 阅读器会显示签名；但它无法知道证书是否确属该站点。",
+	"No verdict was given yet.":     "尚无结论。",
+	"Nobody has signed it off yet.": "尚无人复核。",
+	"Page %d of %d":                 "第 %d 页，共 %d 页",
+	"Passages that do not count":    "不计入的段落",
+	"Signed off by %s.":             "由 %s 复核。",
+	"This file is not signed.":      "本文件没有签名。",
+	"Verdict and comments":          "结论与意见",
+	"agrees with the verdict":       "同意结论",
+	"comment":                       "意见",
+	"verdict: %s":                   "结论：%s",
+	"This file holds no more wording on its pages. The attached JSON has it.":                                                                                     "本文件的页面不再列出更多原文；所附 JSON 中有。",
+	"This file holds the report in JSON as an attachment; concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.": "本文件附有 JSON 形式的报告；concordat report verify FILE.pdf 核对附件、页面及其签名，并指出改动之处。",
+	"No.": "编号", "Share": "比例", "Of it": "其中", "Program": "程序",
+	"The report in JSON": "JSON 形式的报告",
+	"Digests of the pages, and the site's signature over them": "各页的摘要及站点对其的签名",
+	"Similarity report as this site made it":                   "本站点生成的文本相似性报告",
+	"site %s, certificate with the SHA-256 %s":                 "站点 %s，证书的 SHA-256 为 %s",
+
 	// Numbers of things.
 	"letters": "个字符", "letters and digits": "个字符", "letters count": "个字符计入", "matches": "处匹配", "places": "处",
 	"passages": "处段落", "sources": "个来源", "more sources": "个其他来源", "further sources": "个其他来源", "documents": "篇文献",

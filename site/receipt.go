@@ -68,7 +68,12 @@ type Place struct {
 
 // DocumentName is how a receipt names a document.
 func DocumentName(lib concordat.LibraryID, id concordat.DocumentID) string {
-	h := sha256.Sum256([]byte(string(lib) + "/" + string(id)))
+	return NameOf(string(lib) + "/" + string(id))
+}
+
+// NameOf is DocumentName of LIBRARY/ID.
+func NameOf(path string) string {
+	h := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(h[:])
 }
 

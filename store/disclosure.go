@@ -77,7 +77,10 @@ func (db *DB) PutDisclosure(ctx context.Context, d Disclosure) error {
 			_, err := c.exec(ctx, `INSERT INTO disclosure (`+disclosureColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 				d.ID, d.Direction, d.Partner, hex.EncodeToString(d.Job[:]), hex.EncodeToString(d.Handle[:]), d.Library, d.Document, d.Hash,
 				string(spans), prose(d.Reason), prose(d.Contact), d.State, prose(d.Words), prose(d.Actor), stamp(db.now()), stamp(d.Decided), stamp(d.Until))
-			return err
+			if err != nil {
+				return err
+			}
+			return db.disclosed(ctx, c, d.ID)
 		})
 	}
 	return db.fail(err, "put disclosure %s", d.ID)
@@ -104,11 +107,13 @@ func (db *DB) PendingDisclosures(ctx context.Context, partner concordat.SiteID) 
 	return n, db.fail(err, "pending disclosures of %s", partner)
 }
 
-// Disclosures returns all requests, with one state where that is not empty, the latest first: at
-// most limit.
-func (db *DB) Disclosures(ctx context.Context, state string, limit int) ([]Disclosure, error) {
+// DisclosuresAfter returns requests, the latest first: those behind the one with an ID, all where it is empty, at
+// most limit. There is none behind an ID that is not there.
+func (db *DB) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
 	ds, err := collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
-		WHERE (? = '' OR state = ?) ORDER BY asked DESC, id LIMIT ?`, state, state, page(limit))
+		WHERE ? = '' OR asked < (SELECT asked FROM disclosure WHERE id = ?)
+			OR asked = (SELECT asked FROM disclosure WHERE id = ?) AND id > ?
+		ORDER BY asked DESC, id LIMIT ?`, id, id, id, id, page(limit))
 	return ds, db.fail(err, "list disclosures")
 }
 
@@ -116,8 +121,12 @@ func (db *DB) Disclosures(ctx context.Context, state string, limit int) ([]Discl
 // there is no request with the ID in that state: of two decisions the first counts.
 func (db *DB) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
 	err := db.write(ctx, func(c conn) error {
-		return oneOf(c.exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
-			to, prose(actor), prose(words), stamp(db.now()), stamp(until), id, from))
+		n, err := c.exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
+			to, prose(actor), prose(words), stamp(db.now()), stamp(until), id, from)
+		if err := oneOf(n, err); err != nil {
+			return err
+		}
+		return db.disclosed(ctx, c, id)
 	})
 	return db.fail(err, "%s disclosure %s", to, id)
 }

@@ -149,7 +149,8 @@ type Erased struct {
 	Answers  int64 `json:"kept_answers"` // to programs
 }
 
-// EraseTask is DeleteTask, forgets answers kept for programs that name the task, and counts. A task
+// EraseTask is DeleteTask, forgets answers kept for programs that name the task and whose it is at a
+// learning platform, and counts. A task
 // that is not there gives zeros and is no error.
 func (db *DB) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
@@ -163,8 +164,12 @@ func (db *DB) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error
 		if e.Answers, err = c.exec(ctx, `DELETE FROM repeatable WHERE answer LIKE ?`, `%"`+string(id)+`"%`); err != nil {
 			return err
 		}
-		_, err = c.exec(ctx, `DELETE FROM task WHERE id = ?`, id)
-		return err
+		for _, of := range []string{`lti_asset WHERE task`, `lti_check WHERE task`, `task WHERE id`} {
+			if _, err = c.exec(ctx, `DELETE FROM `+of+` = ?`, id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return e, db.fail(err, "erase task %s", id)
 }

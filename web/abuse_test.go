@@ -366,6 +366,40 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
+// TestLostUploads: what is refused after it was read costs its bytes, so that nobody fills the disk with it.
+func TestLostUploads(t *testing.T) {
+	d := newDeskOf(t, true, func(o *web.Options) { o.Policy = web.Policy{Quota: web.Quota{Bytes: 100_000}} })
+	p := d.signedIn(t, "ada", store.RoleSubmitter)
+	for i := range 2 {
+		p.upload(http.StatusBadRequest, url.Values{"template": {"none such"}}, "one.txt", strings.Repeat(strconv.Itoa(i), 50_000))
+	}
+	p.upload(http.StatusTooManyRequests, nil, "one.txt", "one")
+	d.signedIn(t, "bo", store.RoleSubmitter).upload(http.StatusOK, nil, "one.txt", "one")
+}
+
+// TestStreams: an account follows a bounded number of checks at once.
+func TestStreams(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.signedIn(t, "ada", store.RoleSubmitter)
+	p.upload(http.StatusOK, nil, "one.txt", "one")
+	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	if err != nil || len(tasks) != 1 {
+		t.Fatal(tasks, err)
+	}
+	path := "/checks/" + string(tasks[0].ID) + "/events"
+	for range 20 {
+		resp, err := p.Do(p.request(http.MethodGet, path, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("status %d", resp.StatusCode)
+		}
+	}
+	p.get(path, http.StatusTooManyRequests)
+}
+
 // TestArchives: the members of an archive count, and an archive of more than may wait is refused.
 func TestArchives(t *testing.T) {
 	d := newDeskOf(t, false, func(o *web.Options) { o.Policy = web.Policy{Quota: web.Quota{Documents: 4, Open: 3}} })

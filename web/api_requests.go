@@ -16,8 +16,8 @@ import (
 func (w *Web) apiOfRequests(a huma.API) {
 	huma.Register(a, huma.Operation{OperationID: "list-requests", Method: http.MethodGet, Path: apiPrefix + "/requests", Summary: "Requests for passages, from partners and to them, the latest first", Security: scope(scopeRead)}, w.apiRequests)
 	huma.Register(a, huma.Operation{OperationID: "get-request", Method: http.MethodGet, Path: apiPrefix + "/requests/{id}", Summary: "One request, with the passages of this site that it is about", Security: scope(scopeRead)}, w.apiRequest)
-	huma.Register(a, huma.Operation{OperationID: "decide-request", Method: http.MethodPost, Path: apiPrefix + "/requests/{id}/decision", Summary: "Approve or refuse a partner's request, or withdraw an approval", Security: scope(scopeCheck)}, w.apiDecide)
-	huma.Register(a, huma.Operation{OperationID: "ask-passages", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/requests", Summary: "Ask partners to show more of a passage of a report", Security: scope(scopeCheck)}, w.apiAsk)
+	huma.Register(a, huma.Operation{OperationID: "decide-request", Method: http.MethodPost, Path: apiPrefix + "/requests/{id}/decision", Summary: "Approve or refuse a partner's request, or withdraw an approval", Security: scope(scopeReview)}, w.apiDecide)
+	huma.Register(a, huma.Operation{OperationID: "ask-passages", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/requests", Summary: "Ask partners to show more of a passage of a report", Security: scope(scopeReview)}, w.apiAsk)
 }
 
 // apiOfficer returns for whom a program acts, if that is somebody who decides.
@@ -56,13 +56,15 @@ func apiOneRequest(r request) oneDisclosure {
 }
 
 type apiRequestsInput struct {
-	State string `query:"state" enum:"pending,granted,refused,expired,withdrawn" doc:"Only those in this state"`
-	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	State  string `query:"state" enum:"pending,granted,refused,expired,withdrawn" doc:"Only those in this state"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" doc:"next of the page before"`
 }
 
 type apiRequestsOutput struct {
 	Body struct {
 		Requests []oneDisclosure `json:"requests"`
+		Next     string          `json:"next,omitempty" doc:"Cursor of the next page, which of one state may have fewer than the limit"`
 	}
 }
 
@@ -72,7 +74,7 @@ func (w *Web) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiReques
 	_, err := w.apiOfficer(ctx)
 	var all []request
 	if err == nil {
-		all, err = w.requests(ctx, in.State, in.Limit)
+		all, out.Body.Next, err = w.requests(ctx, in.State, in.Cursor, in.Limit)
 	}
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))

@@ -63,14 +63,12 @@ func (u *upload) field(name string) string {
 // submit takes files or a text and makes a check of each. The files are on disk before anything is
 // answered.
 func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	err := w.mayUpload(rw, r, v)
-	var u *upload
-	if err == nil {
-		u, err = w.read(rw, r)
-	}
+	u, err := w.take(rw, r, v)
 	var ids []concordat.TaskID
 	if err == nil {
-		ids, err = w.hand(r.Context(), v, u)
+		if ids, err = w.hand(r.Context(), v, u); len(ids) == 0 {
+			w.lose(r.Context(), v, u)
+		}
 	}
 	switch {
 	case errors.Is(err, errNothing):
@@ -171,7 +169,7 @@ func (w *Web) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
 			return u, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+			return u, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
 		}
 		if p.FormName() == "file" {
 			err = w.readFile(r, p, u)
@@ -179,13 +177,13 @@ func (w *Web) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
 			var b []byte
 			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
 				if room -= int64(len(b)) + 64; room < 0 {
-					return nil, fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
+					return u, fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
 				}
 				u.fields[p.FormName()] = append(u.fields[p.FormName()], string(b))
 			}
 		}
 		if err != nil {
-			return nil, err
+			return u, err
 		}
 	}
 }

@@ -140,3 +140,33 @@ func (t *throttle) failed(name, address string) {
 // forgive lets somebody begin anew who knew the password. The address goes on counting: it may have
 // guessed at others.
 func (t *throttle) forgive(name, address string) { t.forget("pair/" + address + "/" + name) }
+
+// crowd bounds what one account does at the same time. Its zero value is ready; it is safe for concurrent use.
+type crowd struct {
+	mu sync.Mutex // guards by
+	by map[string]int
+}
+
+// mostStreams is how many pages of one account follow their checks: each holds a connection.
+const mostStreams = 20
+
+func (c *crowd) enter(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by[name] >= mostStreams {
+		return &tooMany{"error.streams", time.Minute}
+	}
+	if c.by == nil {
+		c.by = map[string]int{}
+	}
+	c.by[name]++
+	return nil
+}
+
+func (c *crowd) leave(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by[name]--; c.by[name] <= 0 {
+		delete(c.by, name)
+	}
+}

@@ -81,6 +81,10 @@ func (l language) say(key string, args ...any) string {
 var messages = joined(
 	peopleMessages,
 	commonMessages,
+	pagesMessages,
+	hooksMessages,
+	oidcMessages,
+	ltiMessages,
 	readingMessages,
 	requestMessages,
 )
@@ -190,6 +194,7 @@ var commonMessages = map[string][2]string{
 	"check.report":    {"Open the report", "打开报告"},
 	"check.json":      {"JSON", "JSON"},
 	"check.csv":       {"CSV", "CSV"},
+	"check.pdf":       {"PDF, signed", "PDF（已签名）"},
 	"check.why":       {"Why: %s", "原因：%s"},
 	"check.summary":   {"Result", "结果"},
 	"check.statement": {"What was compared, and what was not", "比对范围说明"},

@@ -6,6 +6,7 @@ var peopleMessages = map[string][2]string{
 	"title.deletions": {"Deletions", "删除记录"},
 
 	"error.often":    {"Too many requests in a short time. Wait a little.", "短时间内请求过多，请稍候。"},
+	"error.streams":  {"Too many pages of this account follow their checks. Close some.", "此账号正在跟踪进度的页面过多，请关闭一些。"},
 	"error.quota":    {"Your quota is used up.", "您的配额已用完。"},
 	"error.open":     {"You have as many checks waiting as you may have at once. Hand in more when one of them is done.", "您等待中的检测已达上限。请待其中一项完成后再提交。"},
 	"error.crowd":    {"So many checks of public accounts are waiting that no more are taken for now. Try again in a minute.", "公共账号等待中的检测过多，暂不接收。请稍后再试。"},

@@ -52,8 +52,60 @@ func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *visitor) err
 	if err := w.o.Store.Charge(r.Context(), w.charges(v.Account, v.address, 0, 0)...); err != nil {
 		return err
 	}
+	if err := w.room(r.Context(), v.Account, 1); err != nil {
+		return err
+	}
 	if q := w.quotaOf(v.Account); q.Bytes > 0 {
 		r.Body = http.MaxBytesReader(rw, r.Body, q.Bytes+mostForm)
+	}
+	return nil
+}
+
+// take reads what somebody hands in, if the quota leaves anything. What is read and comes to nothing costs
+// its bytes all the same: it lies on the disk until it is tidied away.
+func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor) (*upload, error) {
+	if err := w.mayUpload(rw, r, v); err != nil {
+		return nil, err
+	}
+	u, err := w.read(rw, r)
+	if err != nil {
+		w.lose(r.Context(), v, u)
+		return nil, err
+	}
+	return u, nil
+}
+
+// lose charges for files that came to nothing.
+func (w *Web) lose(ctx context.Context, v *visitor, u *upload) {
+	if u == nil || u.bytes == 0 {
+		return
+	}
+	var out []store.Charge
+	for _, c := range w.charges(v.Account, v.address, 0, u.bytes) {
+		if c.Kind == quotaBytes {
+			c.Most = -1
+			out = append(out, c)
+		}
+	}
+	if err := w.o.Store.Charge(context.WithoutCancel(ctx), out...); err != nil {
+		w.o.Logger.Error("quota", "error", err)
+	}
+}
+
+// room refuses an account that has as many checks open as it may, with n more.
+func (w *Web) room(ctx context.Context, a store.Account, n int) error {
+	q := w.quotaOf(a)
+	if q.Open <= 0 && !a.Public {
+		return nil
+	}
+	own, public, err := w.o.Store.OpenTasks(ctx, a.Name)
+	switch {
+	case err != nil:
+		return err
+	case q.Open > 0 && own+n > q.Open:
+		return &tooMany{"error.open", time.Minute}
+	case a.Public && public+n > w.o.Policy.PublicQueue:
+		return &tooMany{"error.crowd", time.Minute}
 	}
 	return nil
 }
@@ -66,15 +118,7 @@ func (w *Web) spend(ctx context.Context, v *visitor, jobs []site.Job, bytes int6
 	if q.Open > 0 || v.Public {
 		w.handing.Lock() // two requests of one account must not both see the last free place
 		done = w.handing.Unlock
-		own, public, err := w.o.Store.OpenTasks(ctx, v.Name)
-		switch {
-		case err != nil:
-		case q.Open > 0 && own+len(jobs) > q.Open:
-			err = &tooMany{"error.open", time.Minute}
-		case v.Public && public+len(jobs) > w.o.Policy.PublicQueue:
-			err = &tooMany{"error.crowd", time.Minute}
-		}
-		if err != nil {
+		if err := w.room(ctx, v.Account, len(jobs)); err != nil {
 			done()
 			return nil, err
 		}

@@ -58,6 +58,8 @@ type checkPage struct {
 	Passage  template.HTML
 	Of       int // passages in all
 	TextPage int // on which it stands, from 1
+	// HasOriginal: passages can be shown on the pages of what was handed in.
+	HasOriginal bool
 	Comparison
 }
 
@@ -103,6 +105,8 @@ func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*c
 		return p, nil, err
 	}
 	p.Report, p.Pages, p.Of = got.report, got.view.Pages(), len(got.report.Evidence)
+	_, missing := w.original(r.Context(), t)
+	p.HasOriginal = missing == nil
 	w.noteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
@@ -157,7 +161,7 @@ func (w *Web) links(in language, p *checkPage) html.Links {
 	l.PassageTools = func(i int) template.HTML {
 		e := p.Report.Evidence[i]
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: i + 1, Evidence: e, MayReview: p.MayReview,
-			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now())})
+			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i + 1)})
 	}
 	return l
 }
@@ -176,6 +180,7 @@ type passageTools struct {
 	MayReview bool
 	MayAsk    bool
 	Asked     []askedFor
+	Original  string // where it is shown on the page of its original; empty: nowhere
 }
 
 // Partners are those whose documents are sources of the passage that somebody can be asked about.

@@ -227,8 +227,8 @@ func TestRequestsByProgram(t *testing.T) {
 	if err := d.store.PutAsk(t.Context(), store.Ask{Job: job, Task: "check", Site: "SOUTH", Epoch: concordat.Epoch{Federation: "f", Number: 1}, Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	officer := d.signedIn(t, "olga", store.RoleOfficer).program("read", "check")
-	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check")
+	officer := d.signedIn(t, "olga", store.RoleOfficer).program("read", "check", "review")
+	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check", "review")
 	type one struct {
 		ID, Direction, State, Words, Title, Check string
 		Passages                                  []string
@@ -237,6 +237,20 @@ func TestRequestsByProgram(t *testing.T) {
 	officer.json("GET", "/api/v1/requests", "", http.StatusOK, &list)
 	if len(list.Requests) != 1 || list.Requests[0].Direction != "in" || list.Requests[0].Title != "On folios" || list.Requests[0].Passages != nil {
 		t.Errorf("requests %+v", list)
+	}
+	d.incoming(t, "two", time.Now().Add(time.Hour))
+	var paged struct {
+		Requests []one
+		Next     string
+	}
+	officer.json("GET", "/api/v1/requests?limit=1", "", http.StatusOK, &paged)
+	if len(paged.Requests) != 1 || paged.Requests[0].ID != "two" || paged.Next != "two" {
+		t.Errorf("first page %+v", paged)
+	}
+	paged.Next, paged.Requests = "", nil
+	officer.json("GET", "/api/v1/requests?limit=5&cursor=two", "", http.StatusOK, &paged)
+	if len(paged.Requests) != 1 || paged.Requests[0].ID != "one" || paged.Next != "" {
+		t.Errorf("second page %+v", paged)
 	}
 	var got one
 	officer.json("GET", "/api/v1/requests/one", "", http.StatusOK, &got)

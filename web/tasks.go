@@ -142,6 +142,9 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 			w.fail(rw, r, v, err)
 			return
 		}
+	case "pdf":
+		w.pdf(rw, r, v, t, rep)
+		return
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", attachment(t, "csv"))
@@ -204,6 +207,11 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
+	if err := w.streams.enter(v.Name); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	defer w.streams.leave(v.Name)
 	events, stop := w.o.Queue.Watch(t.ID)
 	defer stop()
 	c := http.NewResponseController(rw)

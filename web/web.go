@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,13 +50,27 @@ type Options struct {
 	// ReportJSON writes a report in JSON, such as signed. Where it fails it has written nothing, or the
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
+	// ReportPDF writes a report as a PDF, such as signed, with or without the comments of those who
+	// review it. Where it fails it has written nothing, or the reader is gone. nil: the pages alone.
+	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
+	// Originals shows the pages of what was handed in; nil: they are not shown.
+	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
+	// AddFile takes the documents of one file into a library and tells what became of each; nil: nobody
+	// adds documents here. Its error is of the whole file, and may be that of content.
+	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
+	// HookNetworks are networks that are not public and yet may be told by webhooks.
+	HookNetworks []netip.Prefix
+
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do how much
 	Eraser    *site.Eraser     // deletes for good; nil: the pages do not delete
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
+	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
+	Login     Login            // how people sign in beside a password
+	LTI       *LTI             // learning platforms; nil: none
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
 	Now       func() time.Time // nil: time.Now
@@ -76,10 +91,14 @@ type Web struct {
 	handler  http.Handler
 	throttle throttle
 	calls    limiter // of the API, by token or address, in a minute
+	streams  crowd   // events that are being followed
 	access   []access
 	shelf    shelf
 
 	handing sync.Mutex // held while checks of a limited account enter the queue
+	// providers are those at which people sign in.
+	providers []*provider
+	lti       *ltiDesk // nil: no learning platforms
 }
 
 const (
@@ -109,15 +128,25 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
+	if o.ReportPDF == nil {
+		o.ReportPDF = plainPDF
+	}
 	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes},
 		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}}
 	w.o.Policy.fill()
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
+	w.providers, w.lti = newProviders(o.Login), newLTIDesk(w)
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
-	w.handler = headers(http.NewCrossOriginProtection().Handler(w.mux))
+	protection := http.NewCrossOriginProtection()
+	if w.lti != nil {
+		for _, pattern := range ltiForeign { // platforms send people there by forms; each is checked by its own signature
+			protection.AddInsecureBypassPattern(pattern)
+		}
+	}
+	w.handler = headers(protection.Handler(w.mux))
 	return w, nil
 }
 
@@ -184,6 +213,8 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
+	w.oidcRoutes()
+	w.ltiRoutes()
 
 	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
@@ -205,6 +236,8 @@ func (w *Web) routes() {
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.pagesRoutes()
+	w.hookRoutes()
 	w.readingRoutes()
 	w.requestRoutes()
 	w.api()
@@ -249,6 +282,7 @@ var places = []place{
 	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
 	{"/deletions", "title.deletions", overseers},
+	{"/platforms", "title.platforms", administrators},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.

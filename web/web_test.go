@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -100,7 +101,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 		}})
 	unsignable := new(atomic.Bool)
 	partner := new(south)
-	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
+	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -110,6 +111,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
+		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
 			if id != partner.Site() {
 				return nil, nil, concordat.ErrNotFound

@@ -23,7 +23,7 @@ import (
 )
 
 // The forms of a report.
-var formats = []string{"html", "json", "csv", "text"}
+var formats = []string{"html", "pdf", "json", "csv", "text"}
 
 // checkFlags are the flags of check.
 type checkFlags struct {
@@ -118,7 +118,10 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 }
 
 // outFlags say where a report goes, and in which form.
-type outFlags struct{ out, format, language string }
+type outFlags struct {
+	out, format, language string
+	pages                 pageOptions // of a PDF
+}
 
 func (f *outFlags) add(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.out, "out", "o", "", "file for the report, - for stdout; a folder for several")
@@ -400,6 +403,7 @@ func (c *checker) one(ctx context.Context, sub site.Submission, name string) err
 		c.incomplete = c.incomplete || asked.Answered < asked.Asked
 	}
 	out := c.f.out
+	out.pages = pagesOf(c.o.config, nil)
 	if c.several && out.out != "" && out.out != "-" {
 		if err := os.MkdirAll(out.out, 0o755); err != nil {
 			return err
@@ -431,9 +435,9 @@ func (a *app) give(rep *report.Report, f outFlags) error {
 		if a.json {
 			return nil
 		}
-		return a.writeReport(a.stdout, rep, f.format)
+		return a.writeReport(a.stdout, rep, f)
 	}
-	if err := a.writeFile(f.out, rep, f.format); err != nil {
+	if err := a.writeFile(rep, f); err != nil {
 		return err
 	}
 	if a.json {
@@ -468,13 +472,14 @@ func (c *checker) fileName(name string) string {
 	return unique
 }
 
-// writeFile writes a report beside path and renames it, so that path never holds half of one.
-func (a *app) writeFile(path string, rep *report.Report, format string) error {
+// writeFile writes a report beside its path and renames it, so that the path never holds half of one.
+func (a *app) writeFile(rep *report.Report, f outFlags) error {
+	path := f.out
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
 	if err != nil {
 		return err
 	}
-	err = a.writeReport(tmp, rep, format)
+	err = a.writeReport(tmp, rep, f)
 	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
@@ -485,8 +490,10 @@ func (a *app) writeFile(path string, rep *report.Report, format string) error {
 	return nil
 }
 
-func (a *app) writeReport(w io.Writer, rep *report.Report, format string) error {
-	switch format {
+func (a *app) writeReport(w io.Writer, rep *report.Report, f outFlags) error {
+	switch f.format {
+	case "pdf":
+		return a.writeReportPDF(w, rep, f.pages)
 	case "json":
 		return a.writeReportJSON(w, rep)
 	case "csv":

@@ -24,7 +24,7 @@ as they were handed in, and the fingerprint sets of partners. It ends when the b
 the disk, and prints a receipt, which the site's key signs and the audit keeps. A receipt names
 documents by a hash only. doc/operations.md tells what remains, such as backups.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.deleteReports(), a.deleteDocuments(), a.deleteLibrary(), a.deleteList(), a.deleteReceipt())
+	c.AddCommand(a.deleteReports(), a.deleteDocuments(), a.deleteLibrary(), a.deleteList(), a.deleteReceipt(), a.deleteVerify())
 	return c
 }
 

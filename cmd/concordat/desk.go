@@ -64,17 +64,29 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			return out, done, err
 		},
 	})
-	var err error
+	platforms, err := o.ltiOptions()
+	if err != nil {
+		return nil, errors.Join(err, d.reader.close())
+	}
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
 		Rules:      func() report.Rules { return defaultRules(o.config) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
+		ReportPDF:  o.reportPDF(a),
+		Originals:  newOriginals(files, d.reader),
 		Partners:   o.partnerChoices,
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
+
+		AddFile:      d.adder(o),
+		HookNetworks: o.config.Webhooks.Allow,
 		Policy:     policyOf(o.config),
 		Eraser:     s.eraser,
+		Base:       o.config.BaseURL(),
+		Secure:     overTLS(o.config),
+		Login:      loginOptions(o.config),
+		LTI:        platforms,
 	})
 	return d, err
 }

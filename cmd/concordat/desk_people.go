@@ -43,7 +43,7 @@ const erasureKind = "erasure"
 // erasureSignature is the signature of a receipt.
 type erasureSignature struct {
 	Site      concordat.SiteID `json:"site"`
-	KeyEpoch  uint64           `json:"key_epoch"`
+	KeyEpoch  uint32           `json:"key_epoch"`
 	At        time.Time        `json:"at"`
 	Sum       []byte           `json:"sum"` // SHA-256 of the receipt without signature and reason
 	Signature []byte           `json:"signature"`
@@ -66,7 +66,7 @@ func (a *app) eraser(o *opened, log *slog.Logger) *site.Eraser {
 			if err != nil {
 				return nil, fmt.Errorf("sign: %w", err)
 			}
-			out.KeyEpoch, out.Signature = uint64(epoch), sig
+			out.KeyEpoch, out.Signature = epoch, sig
 			return json.Marshal(out)
 		},
 	})

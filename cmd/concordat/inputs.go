@@ -168,20 +168,29 @@ func (r *reader) read(ctx context.Context, f input) ([]sandbox.Item, error) {
 	if item, ok := r.readPlain(f.path); ok {
 		return []sandbox.Item{item}, nil
 	}
+	runner, err := r.start()
+	if err != nil {
+		return nil, err
+	}
+	return runner.File(ctx, f.path)
+}
+
+// start returns the extractor in children, started with the first file.
+func (r *reader) start() (*sandbox.Runner, error) {
 	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
 	if r.err != nil {
 		return nil, fmt.Errorf("start extraction: %w", r.err)
 	}
-	return r.runner.File(ctx, f.path)
+	return r.runner, nil
 }
 
 // open returns the texts of an open file of the given name and size, as read does, in a child.
 func (r *reader) open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
-	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
-	if r.err != nil {
-		return nil, fmt.Errorf("start extraction: %w", r.err)
+	runner, err := r.start()
+	if err != nil {
+		return nil, err
 	}
-	return r.runner.Stream(ctx, name, f, size)
+	return runner.Stream(ctx, name, f, size)
 }
 
 // mostPlain bounds the plain text that is read in this process, in bytes.

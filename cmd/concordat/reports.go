@@ -27,7 +27,7 @@ func (a *app) reportCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withReport(cmd.Context(), args[0], &showRules, showLanguage, func(rep *report.Report) error {
+			return a.withReport(cmd.Context(), args[0], &showRules, showLanguage, func(_ *opened, rep *report.Report) error {
 				if a.json {
 					return a.reportLine(rep)
 				}
@@ -48,7 +48,14 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return a.withReport(cmd.Context(), args[0], &exportRules, out.language, func(rep *report.Report) error { return a.give(rep, out) })
+			return a.withReport(cmd.Context(), args[0], &exportRules, out.language, func(o *opened, rep *report.Report) error {
+				notes, err := o.notes(cmd.Context(), rep.Task)
+				if err != nil {
+					return err
+				}
+				out.pages = pagesOf(o.config, notes)
+				return a.give(rep, out)
+			})
 		},
 	}
 	out.add(export.Flags())
@@ -76,7 +83,7 @@ func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
 }
 
 // withReport calls f with the report of a task by the given rules.
-func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, language string, f func(*report.Report) error) error {
+func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, language string, f func(*opened, *report.Report) error) error {
 	if err := rules.validate(); err != nil {
 		return err
 	}
@@ -96,6 +103,6 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, langu
 		if rep.Language, err = o.language(language); err != nil {
 			return err
 		}
-		return f(rep)
+		return f(o, rep)
 	})
 }

@@ -134,10 +134,11 @@ type statementOutcome struct {
 func (a *app) reportVerify() *cobra.Command {
 	var cardFiles []string
 	c := &cobra.Command{
-		Use: "verify FILE", Short: "Check the signatures of a report in JSON, and name what was changed",
+		Use: "verify FILE", Short: "Check the signatures of a report in JSON or PDF, and name what was changed",
 		Long: `verify checks the site's signature over every part of the report, each partner's signature over what it
 answered, and that the report attributes nothing to a partner that it did not say: no document, title or
-text. It needs nothing but the cards of the sites: those of --card, else those of this site's own
+text. Of a PDF it checks the report attached, the signature over the whole file, and that the site vouches
+for the certificate that made it. It needs nothing but the cards of the sites: those of --card, else those of this site's own
 partners and itself. Whoever verifies must know the cards from a source other than the report.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -154,7 +155,11 @@ partners and itself. Whoever verifies must know the cards from a source other th
 			if err != nil {
 				return err
 			}
-			out, err := verifyReport(b, cards)
+			verify := verifyReport
+			if bytes.HasPrefix(b, []byte("%PDF-")) {
+				verify = verifyPDF
+			}
+			out, err := verify(b, cards)
 			if err != nil {
 				return usage(err)
 			}

@@ -25,7 +25,7 @@ type signing struct {
 	card string
 }
 
-func newSigning(t *testing.T, title string) signing {
+func newSigning(t testing.TB, title string) signing {
 	t.Helper()
 	now := time.Now()
 	id, err := crypto.New(now, rand.Reader)

@@ -70,10 +70,11 @@ func (c *child) ready() (ready, error) {
 
 // send gives the file to the child. The error is the source's; a child that does not read any more
 // shows itself in its answer.
-func (c *child) send(name string, src io.Reader, size int64) error {
-	if err := writeFrame(c.stdin, request{name, size}); err != nil {
+func (c *child) send(rq request, src io.Reader) error {
+	if err := writeFrame(c.stdin, rq); err != nil {
 		return nil
 	}
+	size := rq.Size
 	r := &errReader{r: io.LimitReader(src, size)}
 	n, _ := io.Copy(c.stdin, r)
 	if r.err == nil && n < size && r.eof {
@@ -110,7 +111,7 @@ func (c *child) answer(o extract.Options) (answer, error) {
 	}
 	var a answer
 	err := readFrame(c.stdout, &a, most)
-	if err == nil && !a.Done && !a.NeedsPDF && (a.Item == nil || (a.Item.Result == nil) == (a.Item.Err == nil)) {
+	if err == nil && !a.Done && !a.NeedsPDF && !a.pages() && (a.Item == nil || (a.Item.Result == nil) == (a.Item.Err == nil)) {
 		err = fmt.Errorf("answer without a result")
 	}
 	return a, err

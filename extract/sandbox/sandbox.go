@@ -339,13 +339,17 @@ func (r *Runner) run(ctx context.Context, k kind, again bool, name string, src i
 	_, err = c.ready()
 	var srcErr error
 	if err == nil {
-		srcErr = c.send(name, src, size)
+		srcErr = c.send(request{Name: name, Size: size}, src)
 	}
 	var items []Item
 	done, wrong := false, false
 	for err == nil && !done {
 		var a answer
 		if a, err = c.answer(r.opt.Extract); err == nil {
+			if a.pages() {
+				err = errors.New("an answer to another question")
+				break
+			}
 			wrong = a.NeedsPDF && k == light
 			if done = a.Done || a.NeedsPDF; !done {
 				items = append(items, *a.Item)
@@ -374,6 +378,12 @@ type answer struct {
 	Item     *Item `json:"item,omitempty"`
 	Done     bool  `json:"done,omitempty"`
 	NeedsPDF bool  `json:"needs_pdf,omitempty"`
+
+	// Answers to a request for pages.
+
+	Letters []string       `json:"letters,omitempty"`
+	Page    *extract.Page  `json:"page,omitempty"`
+	Err     *extract.Error `json:"error,omitempty"`
 }
 
 // ready is the first message of a child.
@@ -395,6 +405,8 @@ type setup struct {
 type request struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
+	// Pages asks for pages of a PDF instead of its text.
+	Pages *pageRequest `json:"pages,omitempty"`
 }
 
 // mostFrame bounds a message whose size is not bounded by the text limit.

@@ -58,6 +58,9 @@ func serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	go endWithParent(in)
+	if rq.Pages != nil {
+		return writeFrame(out, answerPages(rq.Pages, data, o))
+	}
 	if !s.PDF && extract.MayHoldPDF(data) {
 		return writeFrame(out, answer{NeedsPDF: true})
 	}

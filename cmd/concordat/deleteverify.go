@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/site"
+)
+
+// maxReceipt bounds a receipt that is verified, in bytes.
+const maxReceipt = 64 << 20
+
+func (a *app) deleteVerify() *cobra.Command {
+	var cardFiles []string
+	var document string
+	c := &cobra.Command{
+		Use: "verify FILE", Short: "Check the signature of a receipt", Args: cobra.ExactArgs(1),
+		Long: `Verify checks that the site signed the receipt as it is, by the cards of --card, else by those that this
+site knows, and with --document LIBRARY/ID that it is about that document.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := readBounded(args[0], maxReceipt)
+			if err != nil {
+				return usage(err)
+			}
+			cards := cardsBySite{}
+			if len(cardFiles) > 0 {
+				err = cards.read(cardFiles)
+			} else {
+				err = a.with(cmd.Context(), storeOnly, func(o *opened) error { return cards.load(cmd.Context(), o) })
+			}
+			if err != nil {
+				return err
+			}
+			var r site.Receipt
+			if err := json.Unmarshal(b, &r); err != nil || r.Version != site.ReceiptVersion {
+				return usagef("%s: no receipt of version %d: %v", args[0], site.ReceiptVersion, err)
+			}
+			if err := verifyReceipt(r, cards); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if document != "" && !names(r, document) {
+				return fmt.Errorf("%s: %w: it is not about %s", args[0], concordat.ErrNotFound, document)
+			}
+			a.say("the receipt is as site %s signed it: %d reports, %d documents", r.Site, len(r.Tasks), len(r.Documents))
+			if a.json {
+				return a.line(map[string]any{"ok": true, "site": r.Site, "id": r.ID})
+			}
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file with the card of a site; may be repeated")
+	c.Flags().StringVar(&document, "document", "", "document that the receipt must be about, as LIBRARY/ID")
+	return c
+}
+
+// verifyReceipt returns nil if the site whose card is known signed the receipt.
+func verifyReceipt(r site.Receipt, cards cardsBySite) error {
+	if len(r.Signature) == 0 {
+		return fmt.Errorf("the receipt is not signed: %w", concordat.ErrInvalid)
+	}
+	var s erasureSignature
+	if err := json.Unmarshal(r.Signature, &s); err != nil {
+		return fmt.Errorf("signature: %w: %v", concordat.ErrInvalid, err)
+	}
+	sum, err := r.Sum()
+	if err != nil {
+		return err
+	}
+	err = cards.check(concordat.Statement{Site: s.Site, Kind: erasureKind, At: s.At, KeyEpoch: s.KeyEpoch, Request: make([]byte, 32), Payload: sum[:], Signature: s.Signature})
+	if err != nil {
+		return fmt.Errorf("signature of %s: %w", s.Site, err)
+	}
+	return nil
+}
+
+// names reports whether the receipt is about a document, given as LIBRARY/ID.
+func names(r site.Receipt, document string) bool {
+	for _, d := range r.Documents {
+		if d.Name == site.NameOf(document) {
+			return true
+		}
+	}
+	return false
+}

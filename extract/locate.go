@@ -1,0 +1,189 @@
+package extract
+
+import (
+	"sort"
+)
+
+// PageSpan is a stretch of the letters of a page, in runes of [PDF.Letters], half-open.
+type PageSpan struct {
+	Page       int // from 1
+	Start, End int
+}
+
+// Located says where a passage stands among the pages of its original.
+type Located struct {
+	Spans []PageSpan // in the order of the passage
+	Share float64    // 0 to 1: of the passage's letters that were found there
+}
+
+// SureShare is the share from which a passage counts as found: letters that differ are those that
+// extraction read otherwise, such as a header that stands within the passage.
+const SureShare = 0.8
+
+// Sure reports whether the place can be shown as that of the passage.
+func (l Located) Sure() bool { return l.Share >= SureShare }
+
+const (
+	// anchorRunes is how many letters a piece of a passage has at least that is found on its own.
+	anchorRunes = 12
+	// mostGap is how many letters may stand between two pieces on the pages: a header, a footnote, a
+	// table.
+	mostGap = 3000
+	// mostAnchors bounds the pieces that are put in order, which takes the square of their number.
+	mostAnchors = 2000
+)
+
+// anchor is a run of letters that the passage and the pages share.
+type anchor struct{ here, there, n int }
+
+// Locate finds a passage, folded as Fold does, among the letters of pages. near, 0 to 1, is where in the
+// whole text the passage stands; it decides between places that fit alike. What the pages have between the
+// letters of the passage, or lack of it, is passed over: the answer is the chain of common runs in one
+// order that holds the most of the passage. The cost is linear in the pages.
+func Locate(pages []string, passage string, near float64) Located {
+	want := []rune(passage)
+	var all []rune
+	starts := make([]int, len(pages)+1)
+	for i, p := range pages {
+		all = append(all, []rune(p)...)
+		starts[i+1] = len(all)
+	}
+	k := min(anchorRunes, len(want))
+	if k < 4 || len(all) < k {
+		return Located{}
+	}
+	chain := best(anchors(want, all, k), near*float64(len(all)), len(all))
+	var out Located
+	found := 0
+	for _, a := range chain {
+		found += a.n
+		for from := a.there; from < a.there+a.n; {
+			page := sort.SearchInts(starts, from+1) - 1
+			to := min(a.there+a.n, starts[page+1])
+			out.Spans = append(out.Spans, PageSpan{page + 1, from - starts[page], to - starts[page]})
+			from = to
+		}
+	}
+	out.Share = float64(found) / float64(len(want))
+	return out
+}
+
+// anchors returns the longest common runs of at least k letters, by their place in all.
+func anchors(want, all []rune, k int) []anchor {
+	at := map[uint64][]int{}
+	eachHash(want, k, func(i int, h uint64) {
+		if len(at[h]) < 8 { // of a passage that repeats itself, some are enough
+			at[h] = append(at[h], i)
+		}
+	})
+	var out []anchor
+	end := map[int]int{} // by diagonal: where its last run ends in all
+	eachHash(all, k, func(j int, h uint64) {
+		for _, i := range at[h] {
+			if end[j-i] > j || !same(want[i:i+k], all[j:j+k]) {
+				continue
+			}
+			n := k
+			for i+n < len(want) && j+n < len(all) && want[i+n] == all[j+n] {
+				n++
+			}
+			end[j-i] = j + n
+			out = append(out, anchor{i, j, n})
+		}
+	})
+	if len(out) > mostAnchors {
+		sort.Slice(out, func(a, b int) bool { return out[a].n > out[b].n })
+		out = out[:mostAnchors]
+		sort.Slice(out, func(a, b int) bool { return out[a].there < out[b].there })
+	}
+	return out
+}
+
+func same(a, b []rune) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// eachHash visits the hash of every k runes (Karp and Rabin 1987).
+func eachHash(s []rune, k int, visit func(i int, h uint64)) {
+	const base = 1_000_003
+	var h, high uint64 = 0, 1
+	for range k - 1 {
+		high *= base
+	}
+	for i, r := range s {
+		if i >= k {
+			h -= uint64(s[i-k]) * high
+		}
+		h = h*base + uint64(r)
+		if i >= k-1 {
+			visit(i-k+1, h)
+		}
+	}
+}
+
+// best returns the chain of anchors, ascending on both sides, that holds the most letters; of equal ones
+// that which begins nearest to a place. Runs that overlap are cut.
+func best(as []anchor, near float64, size int) []anchor {
+	score := make([]float64, len(as))
+	before := make([]int, len(as))
+	top := -1
+	for x, a := range as {
+		// Less than a letter: it decides between equal scores only.
+		d := (float64(a.there) - near) / float64(size+1)
+		score[x], before[x] = float64(a.n)-d*d/2, -1
+		for y := range x {
+			b := as[y]
+			gap := a.there - (b.there + b.n)
+			cut := max(b.here+b.n-a.here, b.there+b.n-a.there, 0)
+			if gap > mostGap || cut >= a.n || b.here >= a.here {
+				continue
+			}
+			if s := score[y] + float64(a.n-cut); s > score[x] {
+				score[x], before[x] = s, y
+			}
+		}
+		if top < 0 || score[x] > score[top] {
+			top = x
+		}
+	}
+	var out []anchor
+	for x := top; x >= 0; x = before[x] {
+		out = append(out, as[x])
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	for i := 1; i < len(out); i++ {
+		p := out[i-1]
+		cut := max(p.here+p.n-out[i].here, p.there+p.n-out[i].there, 0)
+		out[i].here, out[i].there, out[i].n = out[i].here+cut, out[i].there+cut, out[i].n-cut
+	}
+	return out
+}
+
+// Marks returns the places of a stretch of the page's letters, one box for each line.
+func (p *Page) Marks(start, end int) []Box {
+	var out []Box
+	for i := max(start, 0); i < min(end, len(p.Boxes)); i++ {
+		b := p.Boxes[i]
+		if b.Right <= b.Left || b.Bottom <= b.Top {
+			continue
+		}
+		if n := len(out); n > 0 {
+			last := &out[n-1]
+			overlap := min(last.Bottom, b.Bottom) - max(last.Top, b.Top)
+			height := min(last.Bottom-last.Top, b.Bottom-b.Top)
+			if overlap > height/2 && b.Left < last.Right+3*height && b.Right > last.Left-3*height {
+				*last = Box{min(last.Left, b.Left), min(last.Top, b.Top), max(last.Right, b.Right), max(last.Bottom, b.Bottom)}
+				continue
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}

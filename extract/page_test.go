@@ -1,0 +1,201 @@
+package extract_test
+
+import (
+	"bytes"
+	"image/png"
+	"strings"
+	"testing"
+
+	"concordat/extract"
+)
+
+// Every paragraph of a document in two columns, with words divided at line ends and a header on every page,
+// is found on its pages, letter by letter, and its marks lie on ink.
+func TestLocate(t *testing.T) {
+	paragraphs := salad(60)
+	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(paragraphs)
+	text := readPDF(t, data).Text
+	pages, err := engine(t).Letters(data, extract.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pages) < 2 {
+		t.Fatalf("%d pages", len(pages))
+	}
+	across := 0
+	drawn := map[int]*extract.Page{}
+	for _, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		fold := extract.Fold(p)
+		if len(fold) < 60 {
+			continue
+		}
+		at := extract.Locate(pages, fold, float64(strings.Index(text, p))/float64(len(text)))
+		if !at.Sure() || at.Share < 0.97 {
+			t.Errorf("found %v of: %s", at.Share, p)
+			continue
+		}
+		var got strings.Builder
+		for _, s := range at.Spans {
+			got.WriteString(string([]rune(pages[s.Page-1])[s.Start:s.End]))
+		}
+		if !strings.Contains(fold, got.String()) && at.Share == 1 {
+			t.Errorf("got %s\nwant %s", got.String(), fold)
+		}
+		if at.Spans[0].Page != at.Spans[len(at.Spans)-1].Page {
+			across++
+		}
+		for _, s := range at.Spans {
+			page := drawn[s.Page]
+			if page == nil {
+				if page, err = engine(t).Page(data, s.Page, 600); err != nil {
+					t.Fatal(err)
+				}
+				drawn[s.Page] = page
+			}
+			if page.Letters != pages[s.Page-1] || len(page.Boxes) != len([]rune(page.Letters)) {
+				t.Fatalf("page %d has %d letters and %d boxes, want %d of each", s.Page, len([]rune(page.Letters)), len(page.Boxes), len([]rune(pages[s.Page-1])))
+			}
+			onInk(t, page, page.Marks(s.Start, s.End))
+		}
+	}
+	if across == 0 {
+		t.Error("no paragraph goes on on another page: the test shows little")
+	}
+}
+
+// salad is paragraphs of words in no sense, each of its own.
+func salad(n int) []string {
+	words := strings.Fields("undertakings shall keep the records that are needed to show what they did in a year of measurement while water levels fell and the governance of shared aquifers became a question for neighbouring administrations")
+	state := uint32(7)
+	out := make([]string, n)
+	for i := range out {
+		var b strings.Builder
+		for range 70 {
+			state = state*1664525 + 1013904223 // Numerical Recipes, section 7.1
+			b.WriteString(words[int(state>>8)%len(words)] + " ")
+		}
+		out[i] = strings.TrimSpace(b.String()) + "."
+	}
+	return out
+}
+
+// onInk fails where a mark covers no ink, or lies beyond the page.
+func onInk(t *testing.T, p *extract.Page, marks []extract.Box) {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(p.PNG))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(marks) == 0 {
+		t.Error("no marks")
+	}
+	scale := float64(img.Bounds().Dx()) / p.Width
+	for _, m := range marks {
+		if m.Left < 0 || m.Top < 0 || float64(m.Right) > p.Width || float64(m.Bottom) > p.Height {
+			t.Errorf("a mark lies beyond the page: %+v", m)
+		}
+		dark := 0
+		for y := int(float64(m.Top) * scale); y < int(float64(m.Bottom)*scale); y++ {
+			for x := int(float64(m.Left) * scale); x < int(float64(m.Right)*scale); x++ {
+				if r, _, _, _ := img.At(x, y).RGBA(); r < 0x8000 {
+					dark++
+				}
+			}
+		}
+		if dark == 0 {
+			t.Errorf("page %d: no ink under %+v", p.Number, m)
+		}
+	}
+}
+
+func TestLocateChooses(t *testing.T) {
+	same := "thesamesentencestandsinbothplaces"
+	pages := []string{"one" + same + "two", "three", "four" + same + "five"}
+	for near, want := range map[float64]int{0: 1, 1: 3} {
+		if at := extract.Locate(pages, same, near); at.Share != 1 || len(at.Spans) != 1 || at.Spans[0].Page != want {
+			t.Errorf("near %v: %+v, want page %d", near, at, want)
+		}
+	}
+	if at := extract.Locate(pages, "quitedifferentwordsthatstandnowhere", 0.5); at.Sure() || at.Share != 0 {
+		t.Errorf("found %+v", at)
+	}
+	// A header stands within the passage, and a letter was read otherwise.
+	at := extract.Locate([]string{"thefirsthalfofthepassage", "headerpage2andthesecondhalfofit"}, "thefirsthalfofthepassageandthesecondha1fofit", 0)
+	if at.Sure() != (at.Share >= extract.SureShare) || len(at.Spans) < 2 || at.Spans[1].Page != 2 {
+		t.Errorf("got %+v", at)
+	}
+	for _, short := range []string{"", "abc"} {
+		if at := extract.Locate(pages, short, 0); at.Share != 0 {
+			t.Errorf("%q is found: %+v", short, at)
+		}
+	}
+}
+
+func TestPageErrors(t *testing.T) {
+	data := typeset{columns: 1, size: 9}.pdf([]string{"One page."})
+	for _, n := range []int{0, -1, 2} {
+		if _, err := engine(t).Page(data, n, 600); err == nil {
+			t.Errorf("there is a page %d", n)
+		}
+	}
+	if _, err := engine(t).Page([]byte("no PDF"), 1, 600); err == nil {
+		t.Error("no PDF is drawn")
+	}
+	if _, err := engine(t).Letters([]byte("no PDF"), extract.Options{}); err == nil {
+		t.Error("no PDF has letters")
+	}
+}
+
+func FuzzLocate(f *testing.F) {
+	f.Add("some letters that stand here", "letters that stand", 0.5)
+	f.Add(strings.Repeat("ab", 200), strings.Repeat("ab", 60), 2.0)
+	f.Fuzz(func(t *testing.T, all, passage string, near float64) {
+		if len(all)+len(passage) > 4000 {
+			return
+		}
+		a, b, _ := strings.Cut(extract.Fold(all), "x")
+		pages := []string{a, b}
+		at := extract.Locate(pages, extract.Fold(passage), near)
+		if at.Share < 0 || at.Share > 1 {
+			t.Fatalf("share %v", at.Share)
+		}
+		for _, s := range at.Spans {
+			if s.Start < 0 || s.Start >= s.End || s.End > len([]rune(pages[s.Page-1])) {
+				t.Fatalf("span %+v of %d letters", s, len([]rune(pages[s.Page-1])))
+			}
+		}
+	})
+}
+
+func BenchmarkPages(b *testing.B) {
+	paragraphs := salad(1000)
+	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(paragraphs)
+	pages, err := engine(b).Letters(data, extract.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("letters", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := engine(b).Letters(data, extract.Options{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(pages)), "us/page")
+	})
+	b.Run("locate", func(b *testing.B) {
+		passage := extract.Fold(paragraphs[500])
+		for b.Loop() {
+			if !extract.Locate(pages, passage, 0.5).Sure() {
+				b.Fatal("not found")
+			}
+		}
+		b.ReportMetric(float64(len(pages)), "pages")
+	})
+	b.Run("draw", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := engine(b).Page(data, 20, 1200); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,269 @@
+package pdf
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/bidi"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Text from right to left is laid out after the Unicode Bidirectional Algorithm (UAX #9) as far as a line
+// without explicit controls needs it: those controls stand as their code points here and move nothing.
+// Arabic letters take the forms of their places in a word from the presentation forms of Unicode, which
+// fonts have as letters. Programs that read the file back find these forms, compatible with the letters (NFKC).
+
+// turned reports whether r belongs to a script that runs from right to left and is laid out here.
+func turned(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) && !unicode.IsDigit(r) }
+
+// forms are the shapes of an Arabic letter: alone, at the end, the beginning and in the middle of what is
+// joined. Letters that join backward only have two.
+type forms [4]rune
+
+// arabic returns the shapes by letter. The presentation forms stand in the order of forms, letter by
+// letter (The Unicode Standard, 9.2, tables of Arabic Presentation Forms A and B).
+var arabic = sync.OnceValue(func() map[rune]forms {
+	out := map[rune]forms{0x640: {0x640, 0x640, 0x640, 0x640}} // the stroke that joins on both sides
+	for _, block := range [][2]rune{{0xfe80, 0xfef4}, {0xfb50, 0xfbb1}, {0xfbd3, 0xfbe7}, {0xfbfc, 0xfbff}} {
+		for r := block[0]; r <= block[1]; {
+			base, _ := utf8.DecodeRuneInString(norm.NFKC.String(string(r)))
+			var f forms
+			n := 0
+			for ; n < 4 && r <= block[1]; n++ {
+				if b, _ := utf8.DecodeRuneInString(norm.NFKC.String(string(r))); b != base {
+					break
+				}
+				f[n] = r
+				r++
+			}
+			if _, known := out[base]; !known {
+				out[base] = f
+			}
+		}
+	}
+	return out
+})
+
+// lamAlef are the letters that lam makes one shape with, and that shape alone; joined it is the next.
+var lamAlef = map[rune]rune{0x622: 0xfef5, 0x623: 0xfef7, 0x625: 0xfef9, 0x627: 0xfefb}
+
+const lam = 0x644
+
+// shape gives Arabic letters the forms of their places. A lam and the alef behind it become one piece.
+func (d *doc) shape(ps []piece) []piece {
+	if !slices.ContainsFunc(ps, func(p piece) bool { return p.turned }) {
+		return ps
+	}
+	table := arabic()
+	letter := func(i int) (rune, forms) {
+		if i < 0 || i >= len(ps) || ps[i].escape || ps[i].newRow {
+			return 0, forms{}
+		}
+		r, _ := utf8.DecodeRuneInString(ps[i].raw)
+		return r, table[r]
+	}
+	var out []piece
+	joined := false // the letter before reaches out to this one
+	for i := 0; i < len(ps); i++ {
+		p := ps[i]
+		r, f := letter(i)
+		next, g := letter(i + 1)
+		if ligature := lamAlef[next]; r == lam && ligature != 0 && ps[i+1].look == p.look && len(p.raw) == utf8.RuneLen(r) {
+			if joined {
+				ligature++
+			}
+			p.raw += ps[i+1].raw
+			d.reform(&p, ligature, ps[i+1].raw[utf8.RuneLen(next):])
+			out, joined = append(out, p), false
+			i++
+			continue
+		}
+		onward := f[2] != 0 && g[1] != 0
+		if f[0] != 0 {
+			at := 0
+			if joined {
+				at = 1
+			}
+			if onward {
+				at += 2
+			}
+			d.reform(&p, f[at], p.raw[utf8.RuneLen(r):])
+		}
+		out, joined = append(out, p), onward
+	}
+	return out
+}
+
+// reform draws the piece as form, with the marks on it, where a font has that form.
+func (d *doc) reform(p *piece, form rune, marks string) {
+	for _, f := range d.faces {
+		if w, ok := f.width(form); ok && f == p.face {
+			p.text, p.width = string(form)+marks, w*p.look.size/1000
+			for _, m := range marks {
+				if w, ok := f.width(m); ok {
+					p.width += w * p.look.size / 1000
+				}
+			}
+			return
+		}
+	}
+}
+
+// level sets the embedding levels of the pieces of a line whose paragraph has the base level, 0 or 1
+// (UAX #9, rules W4, W7, N1, N2, I1, I2 and L1 on a line of letters, digits and neutrals).
+func level(line []piece, base int) {
+	const neutral, number = -1, 2
+	class := make([]int, len(line)) // 0 left to right, 1 right to left
+	strong := base
+	for i, p := range line {
+		switch {
+		case p.turned:
+			class[i], strong = 1, 1
+		case p.digit && strong == 1:
+			class[i] = number
+		case p.digit || p.letter:
+			class[i], strong = 0, map[bool]int{true: 0, false: strong}[p.letter]
+		default:
+			class[i] = neutral
+			if i > 0 && class[i-1] == number && i+1 < len(line) && line[i+1].digit && within(p.raw, line[i+1].raw) {
+				class[i] = number
+			}
+		}
+	}
+	side := func(i int) int { // a number within text from right to left counts as that
+		switch {
+		case i < 0 || i >= len(line):
+			return base
+		case class[i] == number:
+			return 1
+		}
+		return class[i]
+	}
+	for i := 0; i < len(line); {
+		j := i
+		for j < len(line) && class[j] == neutral {
+			j++
+		}
+		if j == i {
+			i++
+			continue
+		}
+		to := base
+		if a := side(i - 1); a == side(j) {
+			to = a
+		}
+		if j == len(line) {
+			to = base
+		}
+		for ; i < j; i++ {
+			class[i] = to
+		}
+	}
+	for i := range line {
+		switch {
+		case class[i] == number:
+			line[i].level = 2
+		case class[i] == 1:
+			line[i].level = 1
+		default:
+			line[i].level = 2 * base
+		}
+	}
+}
+
+// within reports whether a mark belongs to the number that goes on behind it (rule W4): a separator
+// does, a sign between European digits only.
+func within(mark, digit string) bool {
+	return strings.Contains(".,:/\u00a0", mark) || strings.Contains("+-", mark) && digit[0] < utf8.RuneSelf
+}
+
+// direction is the base level of a paragraph: that of its first strong letter (rule P2), where it is
+// somebody's wording; the report's own words run from left to right.
+func direction(ps []piece) int {
+	if len(ps) == 0 || ps[0].look == nil || !ps[0].look.wording {
+		return 0
+	}
+	for _, p := range ps {
+		switch {
+		case p.newRow:
+			return 0
+		case p.turned:
+			return 1
+		case p.letter:
+			return 0
+		}
+	}
+	return 0
+}
+
+// order returns the places of the pieces of a line from left to right (rule L2).
+func order(line []piece) []int {
+	out := make([]int, len(line))
+	most := 0
+	for i := range line {
+		out[i] = i
+		most = max(most, line[i].level)
+	}
+	for l := most; l > 0; l-- {
+		for i := 0; i < len(out); {
+			j := i
+			for j < len(out) && line[out[j]].level >= l {
+				j++
+			}
+			slices.Reverse(out[i:j])
+			i = max(j, i+1)
+		}
+	}
+	return out
+}
+
+// mirrored returns what a bracket looks like in text from right to left (rule L4).
+func mirrored(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if p, _ := bidi.LookupRune(r); p.IsBracket() {
+		return bidi.ReverseString(s[:n]) + s[n:]
+	}
+	if i := strings.IndexRune("<>«»‹›", r); i >= 0 {
+		return strings.NewReplacer("<", ">", ">", "<", "«", "»", "»", "«", "‹", "›", "›", "‹").Replace(s)
+	}
+	return s
+}
+
+// turn draws a line that holds text from right to left. Pieces are drawn in the order in which they are
+// read, each where it is seen.
+func (d *doc) turn(line []piece, x, y, h float64) {
+	base := y + h*0.74
+	at := make([]float64, len(line))
+	for _, i := range order(line) {
+		at[i] = x
+		x += line[i].width
+	}
+	for i := 0; i < len(line); {
+		p := line[i]
+		if p.newRow {
+			i++
+			continue
+		}
+		j := i + 1
+		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].look == p.look && line[j].face == p.face && line[j].level == p.level {
+			j++
+		}
+		left, w, text := at[i], 0.0, ""
+		for _, q := range line[i:j] {
+			w += q.width
+			if p.level%2 == 0 {
+				text += q.text
+			} else {
+				text = mirrored(q.text) + text
+			}
+		}
+		if p.level%2 == 1 {
+			left = at[j-1]
+		}
+		d.segment(p, text, left, y, w, h, base)
+		i = j
+	}
+}

@@ -1,0 +1,161 @@
+package pdf
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"unicode"
+)
+
+// The fonts, gzipped; their licences stand beside them.
+var (
+	//go:embed font/wqy-microhei.ttf.gz
+	microHei []byte
+	//go:embed font/dejavu-sans.ttf.gz
+	dejaVu []byte
+)
+
+// face is one TrueType font and what of it a line needs: which letters it draws, and how wide.
+type face struct {
+	name  string // in fpdf
+	bytes []byte
+	// widths are in thousandths of the type size, one more than it is, by rune; 0: the font lacks it.
+	widths [1 << 16]uint16
+}
+
+// faces are the fonts in the order in which they are tried. They are unpacked at the first report.
+var faces = sync.OnceValues(func() ([]*face, error) {
+	var out []*face
+	for _, f := range []struct {
+		name string
+		gz   []byte
+	}{{"hei", microHei}, {"sans", dejaVu}} {
+		one, err := newFace(f.name, f.gz)
+		if err != nil {
+			return nil, fmt.Errorf("font %s: %w", f.name, err)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+})
+
+// mostFont bounds an unpacked font.
+const mostFont = 32 << 20
+
+func newFace(name string, gz []byte) (*face, error) {
+	z, err := gzip.NewReader(bytes.NewReader(gz))
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(z, mostFont))
+	if err != nil {
+		return nil, err
+	}
+	f := &face{name: name, bytes: b}
+	return f, f.measure()
+}
+
+var errFont = errors.New("the font is damaged")
+
+// measure reads the map from letters to glyphs and the glyphs' widths (OpenType 1.9: cmap format 4, hmtx,
+// loca). A letter whose glyph has no outline, though the letter is no space, counts as lacking: it would be
+// an empty place in a quotation.
+func (f *face) measure() error {
+	t := tables(f.bytes)
+	head, hhea, hmtx, loca, cmap := t["head"], t["hhea"], t["hmtx"], t["loca"], subtable(t["cmap"])
+	if len(head) < 54 || len(hhea) < 36 || cmap == nil {
+		return errFont
+	}
+	em := int(u16(head, 18))
+	long := u16(head, 50) != 0
+	metrics := int(u16(hhea, 34))
+	if em == 0 || metrics == 0 || len(hmtx) < 4*metrics {
+		return errFont
+	}
+	outline := func(g int) bool {
+		if long {
+			return len(loca) >= 4*g+8 && binary.BigEndian.Uint32(loca[4*g:]) != binary.BigEndian.Uint32(loca[4*g+4:])
+		}
+		return len(loca) >= 2*g+4 && u16(loca, 2*g) != u16(loca, 2*g+2)
+	}
+	eachGlyph(cmap, func(r rune, g int) {
+		if g == 0 || !outline(g) && !unicode.IsSpace(r) {
+			return
+		}
+		advance := int(u16(hmtx, 4*min(g, metrics-1)))
+		f.widths[r] = uint16((advance*1000+em/2)/em) + 1
+	})
+	if f.widths['?'] == 0 {
+		return errFont
+	}
+	return nil
+}
+
+// width returns the advance of r in thousandths of the type size; ok is false where the font lacks it.
+func (f *face) width(r rune) (w float64, ok bool) {
+	if r < 0 || r >= 1<<16 || f.widths[r] == 0 {
+		return 0, false
+	}
+	return float64(f.widths[r] - 1), true
+}
+
+func u16(b []byte, at int) uint16 {
+	if at < 0 || at+2 > len(b) {
+		return 0
+	}
+	return binary.BigEndian.Uint16(b[at:])
+}
+
+func u32(b []byte, at int) int {
+	if at < 0 || at+4 > len(b) {
+		return 0
+	}
+	return int(binary.BigEndian.Uint32(b[at:]))
+}
+
+func tables(b []byte) map[string][]byte {
+	out := map[string][]byte{}
+	for i := range int(u16(b, 4)) {
+		at := 12 + 16*i
+		if at+16 > len(b) {
+			break
+		}
+		if from, n := u32(b, at+8), u32(b, at+12); from+n <= len(b) {
+			out[string(b[at:at+4])] = b[from : from+n]
+		}
+	}
+	return out
+}
+
+// subtable returns the Unicode map of format 4.
+func subtable(cmap []byte) []byte {
+	for i := range int(u16(cmap, 2)) {
+		platform, at := u16(cmap, 4+8*i), u32(cmap, 8+8*i)
+		if at < len(cmap) && u16(cmap, at) == 4 && (platform == 0 || platform == 3 && u16(cmap, 6+8*i) == 1) {
+			return cmap[at:]
+		}
+	}
+	return nil
+}
+
+func eachGlyph(t []byte, visit func(r rune, glyph int)) {
+	n := int(u16(t, 6)) / 2
+	for i := range n {
+		end, start := int(u16(t, 14+2*i)), int(u16(t, 16+2*n+2*i))
+		delta, offset := int(u16(t, 16+4*n+2*i)), int(u16(t, 16+6*n+2*i))
+		for c := start; c <= end && c < 0xffff; c++ {
+			g := c + delta
+			if offset != 0 {
+				if g = int(u16(t, 16+6*n+2*i+offset+2*(c-start))); g != 0 {
+					g += delta
+				}
+			}
+			visit(rune(c), g&0xffff)
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package pdf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// look is how a piece of text is drawn.
+type look struct {
+	size  float64 // points
+	grey  bool    // surroundings and remarks
+	bold  bool    // drawn with an outline: neither font has a bold form here
+	apart bool    // words that the other side does not hold: underlined and shaded
+	// wording is what somebody wrote: its paragraphs run in the direction of their first letter.
+	wording bool
+}
+
+// run is text of one look.
+type run struct {
+	text string
+	look
+}
+
+// piece is what is never broken: one letter with the marks on it, or an escape.
+type piece struct {
+	text   string
+	look   *look
+	face   *face
+	width  float64 // points
+	escape bool    // stands for a character that cannot be drawn: boxed
+	space  bool
+	begins bool // a line may begin with it
+	newRow bool // a line ends here; nothing is drawn
+
+	// For text from right to left.
+
+	raw    string  // the characters that text stands for
+	letter bool    // strong, from left to right
+	turned bool    // strong, from right to left
+	digit  bool    // of any script
+	level  int     // of embedding, set for each line
+	indent float64 // of the line that begins with the piece, in points
+}
+
+// escape writes a character that the fonts lack, or that nobody would see, as its code point.
+func escape(r rune) string { return fmt.Sprintf("[U+%04X]", r) }
+
+// drawn reports whether r can be drawn as itself. Characters without a look of their own are evidence of
+// tampering and are shown; of the scripts from right to left Hebrew and Arabic alone are laid out.
+func drawn(r rune) bool {
+	switch {
+	case r >= 1<<16, r < ' ', r >= 0x7f && r < 0xa0, r == 0xad:
+		return false
+	case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp):
+		return false
+	case unicode.In(r, unicode.Syriac, unicode.Thaana, unicode.Nko):
+		return false
+	}
+	return true
+}
+
+// plain replaces in s what cannot be drawn, for where a string stands outside pages: titles, bookmarks.
+func plain(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			b.WriteByte(' ')
+		case r >= 1<<16, r < ' ':
+			b.WriteString(escape(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// noStart are characters that do not begin a line, noEnd those that do not end one (after W3C, Requirements
+// for Chinese Text Layout, section 3.1.4; the common set of it).
+const (
+	noStart = "、，。．：；！？）〕］｝〉》」』】〗’”…—·％‰℃,.:;!?)]}%ー々"
+	noEnd   = "（〔［｛〈《「『【〖‘“([{"
+)
+
+// wide reports letters between which a line may end without a space.
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
+}
+
+// pieces cuts runs into what is never broken.
+func (d *doc) pieces(runs []run) []piece {
+	var out []piece
+	last := ' '
+	for i := range runs {
+		l := &runs[i].look
+		for _, r := range runs[i].text {
+			switch {
+			case r == '\r':
+				continue
+			case r == '\n':
+				out, last = append(out, piece{newRow: true}), ' '
+				continue
+			case r == '\t':
+				r = ' '
+			}
+			p := d.piece(r, l)
+			p.begins = !p.space && mayBreak(last, r, p.escape)
+			if n := len(out); n > 0 && unicode.In(r, unicode.Mn) && !p.escape && !out[n-1].newRow && !out[n-1].escape && out[n-1].face == p.face && out[n-1].look == l {
+				out[n-1].text += p.text
+				out[n-1].raw += p.raw
+				out[n-1].width += p.width
+				continue
+			}
+			out, last = append(out, p), r
+		}
+	}
+	return d.shape(out)
+}
+
+func mayBreak(before, r rune, escaped bool) bool {
+	switch {
+	case escaped:
+		return true
+	case strings.ContainsRune(noStart, r), strings.ContainsRune(noEnd, before):
+		return false
+	case unicode.IsSpace(before):
+		return true
+	case before == '-' || before == '/':
+		return unicode.IsLetter(r)
+	}
+	return wide(before) || wide(r)
+}
+
+func (d *doc) piece(r rune, l *look) piece {
+	if drawn(r) {
+		for _, f := range d.faces {
+			if w, ok := f.width(r); ok {
+				return piece{text: string(r), raw: string(r), look: l, face: f, width: w * l.size / 1000, space: unicode.IsSpace(r),
+					turned: turned(r), digit: unicode.IsDigit(r), letter: unicode.IsLetter(r) && !turned(r)}
+			}
+		}
+	}
+	s := escape(r)
+	p := piece{text: s, raw: s, look: l, face: d.faces[0], escape: true, letter: true}
+	for _, c := range s {
+		w, _ := p.face.width(c)
+		p.width += w * l.size / 1000
+	}
+	p.width += 2 * boxMargin
+	d.escaped++
+	return p
+}
+
+// boxMargin is the space on either side of an escape inside its box, in points.
+const boxMargin = 1
+
+// lines breaks pieces into lines at most w wide. Nothing is left out: the text of all lines together is
+// the text given. Spaces at the end of a line may stand out.
+func lines(ps []piece, w float64) [][]piece {
+	var out [][]piece
+	start, at, brk := 0, 0, 0
+	used := 0.0
+	base, paragraph := direction(ps), true
+	cut := func(end int) {
+		if paragraph {
+			base = direction(ps[start:])
+		}
+		paragraph = ps[end-1].newRow
+		lay(ps[start:end], base, w)
+		out = append(out, ps[start:end])
+		start, at, brk, used = end, end, end, 0
+	}
+	for at < len(ps) {
+		p := ps[at]
+		if p.newRow {
+			cut(at + 1)
+			continue
+		}
+		if p.begins && at > start {
+			brk = at
+		}
+		if used+p.width > w && !p.space && at > start {
+			if brk > start {
+				cut(brk)
+			} else {
+				cut(at) // a word wider than the column
+			}
+			continue
+		}
+		used += p.width
+		at++
+	}
+	if start < len(ps) {
+		cut(len(ps))
+	}
+	if len(out) == 0 {
+		out = append(out, nil)
+	}
+	return out
+}
+
+// lay settles where the pieces of a line stand, w wide, of a paragraph of the base level.
+func lay(line []piece, base int, w float64) {
+	if base == 0 && !slices.ContainsFunc(line, func(p piece) bool { return p.turned }) {
+		return
+	}
+	level(line, base)
+	if base == 1 {
+		used := 0.0
+		for _, p := range line {
+			used += p.width
+		}
+		line[0].indent = max(w-used, 0)
+	}
+}
+
+// leading is the distance of base lines over the type size.
+const leading = 1.4
+
+// draw writes a line whose upper left corner is at x, y.
+func (d *doc) draw(line []piece, x, y, h float64) {
+	if slices.ContainsFunc(line, func(p piece) bool { return p.level > 0 }) {
+		d.turn(line, x+line[0].indent, y, h)
+		return
+	}
+	base := y + h*0.74
+	for i := 0; i < len(line); {
+		p := line[i]
+		if p.newRow {
+			i++
+			continue
+		}
+		j, w, text := i+1, p.width, p.text
+		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].look == p.look && line[j].face == p.face {
+			w += line[j].width
+			text += line[j].text
+			j++
+		}
+		d.segment(p, text, x, y, w, h, base)
+		x += w
+		i = j
+	}
+}
+
+// segment draws text of one look and font.
+func (d *doc) segment(p piece, text string, x, y, w, h, base float64) {
+	f := d.f
+	l := p.look
+	if l.apart {
+		f.SetFillColor(222, 222, 222)
+		f.Rect(x, y+h*0.06, w, h*0.88, "F")
+		f.SetLineWidth(0.8)
+		f.Line(x, base+1.8, x+w, base+1.8)
+	}
+	if p.escape {
+		f.SetLineWidth(0.4)
+		f.Rect(x+0.3, y+h*0.1, w-0.6, h*0.8, "D")
+		x += boxMargin
+	}
+	f.SetFont(p.face.name, "", l.size)
+	level := 0
+	if l.grey {
+		level = 95
+	}
+	if level != d.level {
+		f.SetTextColor(level, level, level)
+		d.level = level
+	}
+	if l.bold {
+		f.SetLineWidth(l.size / 30)
+		f.SetTextRenderingMode(2)
+	}
+	f.Text(x, base, text)
+	if l.bold {
+		f.SetTextRenderingMode(0)
+	}
+}
+
+// shorten returns the first n code points of s on one line.
+func shorten(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i] + "…"
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,141 @@
+package pdf
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"concordat"
+)
+
+// Names of the attachments.
+const (
+	ReportFile  = "report.json" // the report in JSON
+	ObjectsFile = "pages.json"  // Objects
+)
+
+// ObjectsVersion is the version of Objects in JSON.
+const ObjectsVersion = 1
+
+// Objects lists what the pages of a file are made of with a digest of each, so that of a changed file it
+// can be said which page was changed, and names the certificate that signs it. The site signs both, as its
+// card lets anybody check.
+type Objects struct {
+	Version     int              `json:"version"`
+	Site        concordat.SiteID `json:"site"`
+	KeyEpoch    uint32           `json:"key_epoch"`
+	At          time.Time        `json:"at"` // whole milliseconds
+	Certificate string           `json:"certificate"`
+	Objects     []Object         `json:"objects"`
+	Signature   []byte           `json:"signature"`
+}
+
+// Object is one object of a PDF file.
+type Object struct {
+	Number int    `json:"object"`
+	Page   int    `json:"page,omitempty"` // from 1; 0: of no page alone, such as a font
+	Digest string `json:"sha256"`         // of its bytes, from its number to endobj
+}
+
+// objectsLabel begins what the sum of Objects is made of.
+const objectsLabel = "concordat/pdf-pages/1\x00"
+
+// Sum is what is signed: SHA-256 over a label, the certificate's digest and, of each object, its number and
+// page as 4 bytes and its digest. It fails with concordat.ErrInvalid where a digest is none.
+func (o *Objects) Sum() ([32]byte, error) {
+	b := []byte(objectsLabel)
+	add := func(digest string) error {
+		raw, err := hex.DecodeString(digest)
+		if err != nil || len(raw) != sha256.Size {
+			return fmt.Errorf("digest %.70q: %w", digest, concordat.ErrInvalid)
+		}
+		b = append(b, raw...)
+		return nil
+	}
+	if err := add(o.Certificate); err != nil {
+		return [32]byte{}, err
+	}
+	for _, x := range o.Objects {
+		b = binary.BigEndian.AppendUint32(b, uint32(x.Number))
+		b = binary.BigEndian.AppendUint32(b, uint32(x.Page))
+		if err := add(x.Digest); err != nil {
+			return [32]byte{}, err
+		}
+	}
+	return sha256.Sum256(b), nil
+}
+
+// ParseObjects reads Objects from JSON, or fails with concordat.ErrInvalid.
+func ParseObjects(b []byte) (*Objects, error) {
+	var o Objects
+	if err := json.Unmarshal(b, &o); err != nil {
+		return nil, fmt.Errorf("list of pages: %w: %w", concordat.ErrInvalid, err)
+	}
+	if o.Version != ObjectsVersion {
+		return nil, fmt.Errorf("list of pages: %w: version %d, this program reads %d", concordat.ErrInvalid, o.Version, ObjectsVersion)
+	}
+	return &o, nil
+}
+
+var objectHead = regexp.MustCompile(`(?m)^(\d{1,9}) 0 obj\n`)
+
+// ObjectsOf lists the objects of pages that Write made. In a file in which something was added, it is what
+// stands first that is listed.
+func ObjectsOf(pages []byte) []Object {
+	var out []Object
+	seen := map[int]bool{}
+	next, count := []byte("\nendobj"), pageCount(pages)
+	for _, m := range objectHead.FindAllSubmatchIndex(pages, -1) {
+		n, _ := strconv.Atoi(string(pages[m[2]:m[3]])) // digits, by the expression
+		end := bytes.Index(pages[m[1]:], next)
+		if end < 0 || seen[n] {
+			continue
+		}
+		seen[n] = true
+		sum := sha256.Sum256(pages[m[0] : m[1]+end])
+		x := Object{Number: n, Digest: hex.EncodeToString(sum[:])}
+		if page := (n - 1) / 2; page >= 1 && page <= count { // fpdf: page p is object 1+2p, its content the next
+			x.Page = page
+		}
+		out = append(out, x)
+	}
+	slices.SortStableFunc(out, func(a, b Object) int { return a.Number - b.Number })
+	return out
+}
+
+var counted = regexp.MustCompile(`/Type /Pages\n/Kids \[[0-9 R\n]*\]\n/Count (\d{1,9})`)
+
+func pageCount(b []byte) int {
+	m := counted.FindSubmatch(b)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(m[1])) // digits, by the expression
+	return n
+}
+
+// Changed says which pages of a file are not as listed, in order; other tells that something is that
+// belongs to no page alone. Both are hints, for what is signed is the file.
+func (o *Objects) Changed(file []byte) (pages []int, other bool) {
+	is := map[int]string{}
+	for _, x := range ObjectsOf(file) {
+		is[x.Number] = x.Digest
+	}
+	for _, x := range o.Objects {
+		switch {
+		case is[x.Number] == x.Digest:
+		case x.Page == 0:
+			other = true
+		case !slices.Contains(pages, x.Page):
+			pages = append(pages, x.Page)
+		}
+	}
+	return pages, other
+}

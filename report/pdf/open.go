@@ -1,0 +1,175 @@
+package pdf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"concordat"
+)
+
+// Sealed is what Open found in a file.
+type Sealed struct {
+	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil: it has none.
+	Signature []byte
+	Content   []byte // what it signs
+	Added     int    // bytes behind what is signed: somebody added to the file
+	Files     []File // attached by Seal, in its order
+}
+
+var byteRange = regexp.MustCompile(`/ByteRange \[0 (\d{1,10}) *(\d{1,10}) *(\d{1,10}) *\]`)
+
+const (
+	mostFile  = 1 << 30 // bytes of one attachment when it is unpacked
+	mostFiles = 16      // attachments
+	// mostSignature bounds a signature, in bytes of the file.
+	mostSignature = 1 << 20
+)
+
+// Open reads a file that Seal wrote, or what became of it. It is no reader of any PDF: it finds the parts
+// by the form in which Seal writes them, and fails with concordat.ErrInvalid where there are none, as in a
+// file that another program has written anew. It vouches for nothing: check the signature.
+func Open(b []byte) (*Sealed, error) {
+	s := &Sealed{}
+	if !bytes.HasPrefix(b, []byte("%PDF-")) {
+		return nil, fmt.Errorf("pdf: %w: no PDF file", concordat.ErrInvalid)
+	}
+	if err := s.signature(b); err != nil {
+		return nil, fmt.Errorf("pdf: %w: %w", concordat.ErrInvalid, err)
+	}
+	if err := s.files(b); err != nil {
+		return nil, fmt.Errorf("pdf: %w: %w", concordat.ErrInvalid, err)
+	}
+	return s, nil
+}
+
+func (s *Sealed) signature(b []byte) error {
+	all := byteRange.FindAllSubmatch(b, -1)
+	if all == nil {
+		return nil
+	}
+	m := all[len(all)-1]
+	var n [3]int
+	for i := range n {
+		var err error
+		if n[i], err = strconv.Atoi(string(m[i+1])); err != nil {
+			return err
+		}
+	}
+	open, after, rest := n[0], n[1], n[2]
+	if open < 0 || after < open+2 || after > len(b) || b[open] != '<' || b[after-1] != '>' {
+		return fmt.Errorf("the signature is not where it says")
+	}
+	if after-open > mostSignature {
+		return fmt.Errorf("a signature of %d bytes", after-open)
+	}
+	if rest > len(b)-after {
+		return fmt.Errorf("%d bytes are missing at the end", rest-(len(b)-after))
+	}
+	s.Added = len(b) - after - rest
+	der := make([]byte, hex.DecodedLen(after-open-2))
+	if _, err := hex.Decode(der, b[open+1:after-1]); err != nil {
+		return fmt.Errorf("signature: %w", err)
+	}
+	s.Signature = der[:derLength(der)]
+	s.Content = append(bytes.Clone(b[:open]), b[after:after+rest]...)
+	return nil
+}
+
+// derLength returns the length of the DER value with which b begins, at most that of b; behind it stands
+// what room was left.
+func derLength(b []byte) int {
+	if len(b) < 2 {
+		return len(b)
+	}
+	n, head := int(b[1]), 2
+	if n >= 0x80 {
+		k := n & 0x7f
+		if k > 4 || len(b) < 2+k {
+			return len(b)
+		}
+		n, head = 0, 2+k
+		for _, c := range b[2 : 2+k] {
+			n = n<<8 | int(c)
+		}
+	}
+	return min(head+n, len(b))
+}
+
+var (
+	embedded = regexp.MustCompile(`(\d{1,10}) 0 obj\n<< /Type /EmbeddedFile /Subtype /([!-~]{1,60}) /Filter /FlateDecode /Length (\d{1,10}) /Params << /Size (\d{1,10}) >> >>\nstream\n`)
+	filespec = regexp.MustCompile(`<< /Type /Filespec /F <([0-9a-f]*)> /UF <[0-9a-f]*> /Desc <[0-9a-f]*> /AFRelationship /Data /EF << /F (\d{1,10}) 0 R`)
+)
+
+func (s *Sealed) files(b []byte) error {
+	names := map[string]string{}
+	for _, m := range filespec.FindAllSubmatch(b, -1) {
+		raw, err := hex.DecodeString(string(m[1]))
+		if err != nil || len(raw) < 2 {
+			return fmt.Errorf("name of an attachment")
+		}
+		var name []rune
+		for i := 2; i+1 < len(raw); i += 2 {
+			name = append(name, rune(raw[i])<<8|rune(raw[i+1]))
+		}
+		names[string(m[2])] = string(name)
+	}
+	for _, m := range embedded.FindAllSubmatchIndex(b, mostFiles+1) {
+		if len(s.Files) == mostFiles {
+			return fmt.Errorf("more than %d attachments", mostFiles)
+		}
+		length, err := strconv.Atoi(string(b[m[6]:m[7]]))
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseInt(string(b[m[8]:m[9]]), 10, 64)
+		if err != nil {
+			return err
+		}
+		name := names[string(b[m[2]:m[3]])]
+		if length > len(b)-m[1] || size > mostFile {
+			return fmt.Errorf("attachment %q does not fit the file", name)
+		}
+		z, err := zlib.NewReader(bytes.NewReader(b[m[1] : m[1]+length]))
+		if err != nil {
+			return fmt.Errorf("attachment %q: %w", name, err)
+		}
+		content, err := io.ReadAll(io.LimitReader(z, size+1))
+		if err == nil && int64(len(content)) != size {
+			err = fmt.Errorf("not of the length it says")
+		}
+		if err != nil {
+			return fmt.Errorf("attachment %q: %w", name, err)
+		}
+		s.Files = append(s.Files, File{Name: name, Type: plainName(string(b[m[4]:m[5]])), Content: content})
+	}
+	return nil
+}
+
+// plainName undoes nameOf.
+func plainName(s string) string {
+	out, err := url.PathUnescape(strings.ReplaceAll(strings.ReplaceAll(s, "%", "%25"), "#", "%"))
+	if err != nil {
+		return s
+	}
+	return out
+}
+
+// File returns the attachment of a name; ok is false where there is none, or several.
+func (s *Sealed) File(name string) (content []byte, ok bool) {
+	for _, f := range s.Files {
+		if f.Name == name {
+			if ok {
+				return nil, false
+			}
+			content, ok = f.Content, true
+		}
+	}
+	return content, ok
+}

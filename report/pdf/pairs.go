@@ -1,0 +1,282 @@
+package pdf
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/report"
+)
+
+// passages sets every passage beside each of its sources.
+func (d *doc) passages() {
+	d.heading("Passages and their sources")
+	if len(d.r.Evidence) == 0 {
+		d.note("No passage was found.")
+		return
+	}
+	before, after, _ := strings.Cut(d.in.Say("The checked text stands on the left, the source on the right. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
+	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), look{size: sizeSmall, grey: true, apart: true}}, faint(after))
+	d.y += 4
+	for i := range d.r.Evidence {
+		d.evidence(i)
+	}
+}
+
+// maxSources is the number of sources that a passage is set beside; further ones are named.
+const maxSources = 5
+
+func (d *doc) evidence(i int) {
+	e := d.r.Evidence[i]
+	title := d.in.Say("%d. %s", i+1, capital(d.in.Kind(e.Kind)))
+	d.room(90)
+	d.y += 6
+	d.bookmark(title+": "+shorten(e.Span.In(d.full), 40), 1)
+	d.para(margin, textWidth, run{title, look{size: sizeText + 1, bold: true}}, faint("  "+d.about(e)))
+	k := 0
+	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
+		d.pair(e, k)
+	}
+	if len(e.Sources) == 0 { // such as a passage whose sources were all taken out
+		d.para(margin, textWidth, wording([]run{body(e.Span.In(d.full))})...)
+	}
+	if k == 0 && len(e.Sources) > 0 {
+		d.note("This file holds no more wording on its pages. The attached JSON has it.")
+	}
+	d.further(e.Sources[k:])
+}
+
+// about says a passage's place, size and standing.
+func (d *doc) about(e concordat.Evidence) string {
+	at := d.count.Points(e.Span)
+	s := d.in.Say("characters %s to %s", report.Thousands(at.Start), report.Thousands(at.End))
+	if e.Section >= 0 && e.Section < len(d.r.Sections) {
+		s += d.in.Say(", section “%s”", d.r.Sections[e.Section].Name)
+	}
+	if e.Cited {
+		s += d.in.Say(", with a citation")
+	}
+	return s + d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources")) + d.standing(e)
+}
+
+// further names the sources that are not set beside their passage.
+func (d *doc) further(sources []concordat.Source) {
+	if len(sources) == 0 {
+		return
+	}
+	s := d.in.Say("Also in %s, whose wording stands in the JSON form of this report: ", d.in.Plural(len(sources), "further source", "further sources"))
+	names := make([]string, len(sources))
+	for i, x := range sources {
+		names[i] = shorten(name(x.Title, x.Ref), 40)
+	}
+	d.para(margin, textWidth, faint(s+strings.Join(names, ", ")+"."))
+}
+
+// pair shows source k of e.
+func (d *doc) pair(e concordat.Evidence, k int) {
+	s := e.Sources[k]
+	d.room(60)
+	d.y += 3
+	how := d.how(s.Kind, s.Similarity)
+	if s.Excluded != "" && e.Excluded == "" {
+		how += d.in.Say("; not counted: %s", d.in.Exclusion(s.Excluded))
+	}
+	d.para(margin, textWidth, wording([]run{strong(name(s.Title, s.Ref)), faint("  " + how)})...)
+	d.para(margin, textWidth, faint(d.place(e, s)))
+	for _, p := range s.Parts {
+		d.part(s, p)
+	}
+}
+
+// place says where a source stands, and what is known of it.
+func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
+	out := d.r.Place(s.Ref) + d.in.Say(", ")
+	switch {
+	case s.Points.Len() > 0:
+		out += d.in.Say("characters %s to %s", report.Thousands(s.Points.Start), report.Thousands(s.Points.End))
+	case s.Span.Len() > 0:
+		out += d.in.Say("bytes %s to %s", report.Thousands(s.Span.Start), report.Thousands(s.Span.End))
+	default:
+		out += d.in.Say("at a place that is not shown")
+	}
+	if s.Here != e.Span {
+		at := d.count.Points(s.Here)
+		out += d.in.Say("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End))
+	}
+	if n := s.Documents(); n > 1 {
+		out += d.in.Say("; a sentence of it stands in %s documents", report.Thousands(n))
+	}
+	for _, words := range []string{d.r.SourceWords(s.Ref), d.in.DateWords(s.Age)} {
+		if words != "" {
+			out += d.in.Say("; ") + words
+		}
+	}
+	return out
+}
+
+// how says a kind and, where that adds something, the closeness.
+func (d *doc) how(k concordat.Kind, similarity float64) string {
+	if k == concordat.KindVerbatim {
+		return d.in.Kind(k)
+	}
+	return d.in.Say("%s, %s", d.in.Kind(k), d.in.Closeness(similarity))
+}
+
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// gutter is the space between the two sides of a pair, in points.
+const gutter = 14
+
+// part sets one piece of the submission beside the same of the source.
+func (d *doc) part(s concordat.Source, p concordat.Passage) {
+	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*contextBytes; d.left < 0 {
+		d.note("This file holds no more wording on its pages. The attached JSON has it.")
+		return
+	}
+	if len(s.Parts) > 1 {
+		d.para(margin, textWidth, faint(d.how(p.Kind, p.Similarity)))
+	}
+	words := usable(p, len(d.full))
+	span := d.clip(p.Span)
+	before, after := d.around(span)
+	here := append([]run{faint(before)}, differences(span.In(d.full), span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })...)
+	here = append(here, faint(after))
+	w := (textWidth - gutter) / 2
+	d.room(3 * sizeText * leading)
+	d.columns(sizeSmall, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces([]run{faint(d.in.Say("Checked text"))}), w), lines(d.pieces([]run{faint(d.in.Say("Source"))}), w)})
+	y, page := d.y, d.f.PageNo()
+	d.columns(sizeText, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces(wording(here)), w), lines(d.pieces(d.there(s, p, words)), w)})
+	if d.f.PageNo() == page {
+		d.f.SetLineWidth(0.3)
+		d.f.Line(margin+w+gutter/2, y, margin+w+gutter/2, d.y)
+	}
+	d.y += 3
+	if p.Text != "" && p.Words == nil && p.Kind != concordat.KindVerbatim {
+		d.note("The two were not compared word by word.")
+	}
+}
+
+// wording marks runs as what somebody wrote.
+func wording(runs []run) []run {
+	for i := range runs {
+		runs[i].wording = true
+	}
+	return runs
+}
+
+// there is the source's side.
+func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.SpanPair) []run {
+	shared := report.SharedWords(d.full, p)
+	switch {
+	case p.Text != "":
+		out := append([]run{faint(lastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))},
+			differences(p.Text, p.SourceSpan.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Source })...)
+		return wording(append(out, faint(firstOf(p.After, false))))
+	case shared != "":
+		return []run{faint(d.in.Say("Only the words that both sides have are shown:") + "\n"), wording([]run{body(shared)})[0]}
+	}
+	ask := d.in.Say("The wording of this source may not be shown here. Ask {0} for document {1} of {2}.")
+	return []run{faint(strings.NewReplacer("{0}", string(s.Site), "{1}", string(s.Document), "{2}", string(s.Library)).Replace(ask))}
+}
+
+// usable returns the word pairs that lie in order within both sides of p; nil if words were not
+// compared or one side is not shown.
+func usable(p concordat.Passage, size int) []concordat.SpanPair {
+	if p.Text == "" || len(p.Text) != p.SourceSpan.Len() {
+		return nil
+	}
+	var out []concordat.SpanPair
+	a, b := p.Span.Start, p.SourceSpan.Start
+	for _, w := range p.Words {
+		if w.Span.Start < a || w.Source.Start < b || w.Span.End < w.Span.Start || w.Source.End < w.Source.Start ||
+			w.Span.End > min(p.Span.End, size) || w.Source.End > p.SourceSpan.End {
+			continue
+		}
+		out = append(out, w)
+		a, b = w.Span.End, w.Source.End
+	}
+	return out
+}
+
+// differences returns a side with what stands between its equal words set apart. from is the byte of the
+// whole text at which the side begins.
+func differences(side string, from int, words []concordat.SpanPair, of func(concordat.SpanPair) concordat.Span) []run {
+	if len(words) == 0 {
+		return []run{body(side)}
+	}
+	var out []run
+	at := 0
+	for _, w := range words {
+		s := of(w)
+		start, end := boundary(side, s.Start-from), boundary(side, s.End-from)
+		out = append(out, differs(side[at:max(at, start)])...)
+		out = append(out, body(side[max(at, start):max(at, end)]))
+		at = max(at, end)
+	}
+	return append(out, differs(side[at:])...)
+}
+
+// differs sets the words of s apart, and leaves space and punctuation around them alone.
+func differs(s string) []run {
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
+	a := strings.IndexFunc(s, word)
+	if a < 0 {
+		return []run{body(s)}
+	}
+	b := strings.LastIndexFunc(s, word)
+	_, n := utf8.DecodeRuneInString(s[b:])
+	return []run{body(s[:a]), {s[a : b+n], look{size: sizeText, apart: true}}, body(s[b+n:])}
+}
+
+// boundary moves i into s, back to the beginning of a rune.
+func boundary(s string, i int) int {
+	i = min(max(i, 0), len(s))
+	for i < len(s) && i > 0 && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
+}
+
+// contextBytes is about how much of the text around a passage is shown.
+const contextBytes = 120
+
+// around returns what stands before and behind s in its paragraph.
+func (d *doc) around(s concordat.Span) (before, after string) {
+	a := boundary(d.full, s.Start-contextBytes)
+	b := max(boundary(d.full, s.End+contextBytes), s.End)
+	return lastOf(d.full[a:s.Start], a == 0), firstOf(d.full[s.End:b], b == len(d.full))
+}
+
+// lastOf returns the end of s that belongs to the paragraph behind it, from a word's beginning.
+// begins says that s begins its text.
+func lastOf(s string, begins bool) string {
+	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
+		return s[i+1:]
+	}
+	if begins || s == "" {
+		return s
+	}
+	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
+		s = s[i+1:]
+	}
+	return "…" + s
+}
+
+// firstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end.
+// ends says that s ends its text.
+func firstOf(s string, ends bool) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[:i]
+	}
+	if ends || s == "" {
+		return s
+	}
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return s + "…"
+}

@@ -1,0 +1,411 @@
+package pdf
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/report"
+)
+
+func (d *doc) time(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// front says what the report is of.
+func (d *doc) front() {
+	d.bookmark(d.in.Say("Result"), 0)
+	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), look{size: sizeText, grey: true}})
+	d.y += 4
+	d.para(margin, textWidth, run{d.title(), look{size: sizeTitle, bold: true, wording: true}})
+	d.y += 6
+	r := d.r
+	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)}, {"Document dated", string(r.Dated)},
+		{"Length", d.in.Plural(r.Scores.Characters, "letter or digit", "letters and digits")},
+		{"Passages", report.Thousands(len(r.Evidence))}, {"Sources", report.Thousands(len(r.Sources))}, {"Task", string(r.Task)}, {"SHA-256 of the text", r.Digest}}
+	d.facts(facts)
+}
+
+// facts writes names with their values, those without a value left out.
+func (d *doc) facts(facts [][2]string) {
+	for _, f := range facts {
+		if f[1] == "" {
+			continue
+		}
+		d.columns(sizeText, []float64{margin, margin + 110}, [][][]piece{
+			lines(d.pieces([]run{{d.in.Say(f[0]), look{size: sizeText, grey: true}}}), 104), lines(d.pieces([]run{body(f[1])}), textWidth-110)})
+	}
+	d.y += 4
+}
+
+// result shows the scores.
+func (d *doc) result() {
+	s := d.r.Scores
+	d.y += 6
+	big := d.in.Say("not measured")
+	if s.Measured() {
+		big = report.Percent(s.Covered)
+	}
+	d.para(margin, textWidth, run{big, look{size: 30, bold: true}})
+	d.y += 2
+	d.para(margin, textWidth, strong(d.r.Headline()))
+	d.y += 2
+	d.text(d.verdict())
+	if c := d.r.Conclusion(); c != "" {
+		d.y += 2
+		d.text(c)
+	}
+	if s.Measured() {
+		d.scores()
+	}
+	d.sections()
+	d.flags()
+}
+
+// verdict says what the figure asks of the reader.
+func (d *doc) verdict() string {
+	if !d.r.Scores.Measured() {
+		return d.in.Say("A blank is not a zero: nothing was measured.")
+	}
+	judge := d.in.Say("The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.")
+	switch {
+	case d.r.Threshold <= 0:
+		return judge
+	case d.r.Reached():
+		return d.in.Say("This is at or above the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
+	}
+	return d.in.Say("This is below the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
+}
+
+func (d *doc) scores() {
+	s := d.r.Scores
+	say := func(s string) string {
+		if s == "" {
+			return ""
+		}
+		return d.in.Say(s)
+	}
+	rows := [][]string{
+		{say("Found in other documents, counted"), report.Percent(s.Covered), say("each letter once, however many sources hold it")},
+		{say("of it word for word"), report.Percent(s.Verbatim), ""},
+		{say("of it changed"), report.Percent(s.Changed), say("edited, reworded or condensed")},
+		{say("Largest single source"), report.Percent(s.Largest), ""},
+	}
+	if s.Covered > 0 {
+		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Literalness), say("mean over what was found; says how, not how much")})
+	}
+	quoted := say("counted")
+	if d.r.Rules.ExcludeQuotes {
+		quoted = say("not counted")
+	}
+	rows = append(rows, []string{say("Found within quotations"), report.Percent(s.Quoted), quoted},
+		[]string{say("Common wording"), report.Percent(s.Common), say("shared by many documents, not counted")},
+		[]string{say("Taken out by rules"), report.Percent(s.Excluded), say("found, not counted")})
+	if s.Template > 0 || len(d.r.Templates) > 0 {
+		rows = append(rows, []string{say("of it template wording"), report.Percent(s.Template), say("held by a form that was handed out, not counted")})
+	}
+	d.table(d.in.Say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked)), []float64{0.4, 0.15, 0.45}, nil, rows)
+}
+
+func (d *doc) sections() {
+	var rows [][]string
+	for _, s := range d.r.Sections {
+		share, why := d.in.Say("not measured"), ""
+		if s.Checked > 0 {
+			share = report.Percent(s.Share)
+		}
+		if s.Excluded {
+			why = d.in.Say("left out by a rule")
+		}
+		rows = append(rows, []string{s.Name, share, why})
+	}
+	if rows != nil {
+		d.table(d.in.Say("By section"), []float64{0.5, 0.2, 0.3}, nil, rows)
+	}
+}
+
+func (d *doc) flags() {
+	if len(d.r.Flags) == 0 {
+		return
+	}
+	d.sub(d.in.Say("To look at"))
+	for _, f := range d.r.Flags {
+		runs := []run{strong(strings.ReplaceAll(d.in.FlagName(f), "_", " "))}
+		if f.Count > 1 {
+			runs = append(runs, body(d.in.Say(" (%s times)", report.Thousands(f.Count))))
+		}
+		if f.Detail != "" {
+			runs = append(runs, body(": "+d.in.FlagDetail(f)))
+		}
+		if s := f.Span; s != nil && s.Start >= 0 && s.Start < s.End && s.End <= len(d.full) {
+			runs = append(runs, body(" "+d.in.Say("in the text:")+" “"+shorten(s.In(d.full), 60)+"”"))
+		}
+		d.item(runs...)
+	}
+}
+
+// notes shows what people decided.
+func (d *doc) notes() {
+	if len(d.o.Notes) == 0 && d.r.Review == nil {
+		return
+	}
+	d.heading("Verdict and comments")
+	for _, s := range d.r.ReviewWords() {
+		d.item(body(s))
+	}
+	var verdict *Note
+	var signed []string
+	for i, n := range d.o.Notes {
+		switch n.Kind {
+		case NoteVerdict:
+			verdict, signed = &d.o.Notes[i], nil
+		case NoteSignOff:
+			signed = append(signed, n.By)
+		}
+	}
+	switch {
+	case d.r.Review != nil: // said already
+	case verdict == nil:
+		d.text(d.in.Say("No verdict was given yet."))
+	case signed == nil:
+		d.para(margin, textWidth, strong(d.in.Verdict(verdict.Verdict)), body(" · "+d.in.Say("Nobody has signed it off yet.")))
+	default:
+		d.para(margin, textWidth, strong(d.in.Verdict(verdict.Verdict)), body(" · "+d.in.Say("Signed off by %s.", strings.Join(signed, ", "))))
+	}
+	d.y += 4
+	for _, n := range d.o.Notes {
+		what := d.in.Say("comment")
+		switch n.Kind {
+		case NoteVerdict:
+			what = d.in.Say("verdict: %s", d.in.Verdict(n.Verdict))
+		case NoteSignOff:
+			what = d.in.Say("agrees with the verdict")
+		}
+		d.room(30)
+		d.para(margin, textWidth, faint(n.By+", "+d.time(n.At)+": "+what))
+		if n.Text != "" {
+			d.para(margin, textWidth, wording([]run{body(n.Text)})...)
+		}
+		d.y += 4
+	}
+}
+
+// coverage says what the report rests on.
+func (d *doc) coverage() {
+	d.heading("What was checked, and what was not")
+	for _, s := range d.r.Statement() {
+		d.item(body(s))
+	}
+	var rows [][]string
+	for _, c := range d.r.Consulted {
+		rows = append(rows, []string{d.r.SiteName(c.Site), string(c.Library), report.Thousands(c.Asked), report.Thousands(c.Answered), d.in.Consulted(c)})
+	}
+	if rows != nil {
+		d.table(d.in.Say("Libraries asked"), []float64{0.2, 0.16, 0.12, 0.12, 0.4}, []string{"Site", "Library", "Sentences asked", "answered", "Remarks"}, rows)
+	}
+}
+
+// sources lists the documents by what they hold.
+func (d *doc) sources() {
+	d.heading("Sources")
+	if len(d.r.Sources) == 0 {
+		d.note("No source was found.")
+		return
+	}
+	d.note("Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.")
+	var rows [][]string
+	for i, s := range d.r.Sources {
+		about := ""
+		if s.Excluded != "" {
+			about = d.in.Say("Not counted: %s. ", d.in.Exclusion(s.Excluded))
+		}
+		about += d.in.Say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), report.Percent(s.Verbatim))
+		if s.Excluded == "" {
+			about += d.in.Say(", %s in no other source", report.Percent(s.Alone))
+		}
+		rows = append(rows, []string{strconv.Itoa(i + 1), report.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about, numbers(s.Evidence)})
+	}
+	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
+}
+
+// mostNumbers is how many passages are named beside a source.
+const mostNumbers = 40
+
+// numbers lists passages: 1, 4–7.
+func numbers(evidence []int) string {
+	var out []string
+	for i := 0; i < len(evidence); {
+		j := i
+		for j+1 < len(evidence) && evidence[j+1] == evidence[j]+1 {
+			j++
+		}
+		if len(out) == mostNumbers {
+			return strings.Join(append(out, "…"), ", ")
+		}
+		s := strconv.Itoa(evidence[i] + 1)
+		if j > i {
+			s += "–" + strconv.Itoa(evidence[j]+1)
+		}
+		out = append(out, s)
+		i = j + 1
+	}
+	return strings.Join(out, ", ")
+}
+
+// name is a source's title, or where it stands if it has none.
+func name(title string, r concordat.Ref) string {
+	if strings.TrimSpace(title) != "" {
+		return title
+	}
+	return string(r.Document)
+}
+
+// short shows the titles, headings and answers that other documents hold too.
+func (d *doc) short() {
+	s := d.r.Short
+	if s == nil {
+		return
+	}
+	d.heading("Short texts")
+	d.note("Titles, headings and answers too short to be checked as sentences. They carry little evidence, have a figure of their own, and are no part of the shares above.")
+	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(s.Found), d.in.Plural(s.Asked, "compared short text", "compared short texts"))+" "),
+		body(d.in.Say("also stand in other documents.")))
+	var rows [][]string
+	for _, p := range s.Pieces {
+		for i, m := range p.Sources[:min(len(p.Sources), shortSources)] {
+			here := ""
+			if i == 0 {
+				here = strings.TrimSpace(p.Text)
+				if p.Span.Len() == 0 {
+					here += d.in.Say(" (title)")
+				}
+				if p.Excluded != "" {
+					here += d.in.Say("; not counted: %s", d.in.Exclusion(p.Excluded))
+				}
+			}
+			place := name(m.Title, m.Source) + "\n" + m.Source.String()
+			if m.Documents > 1 {
+				place += d.in.Say("; in %s", d.in.Plural(m.Documents, "document", "documents"))
+			}
+			rows = append(rows, []string{here, m.Text, d.in.ShortCloseness(m.Similarity), place, d.in.DateWords(m.Age)})
+		}
+		if more := len(p.Sources) - shortSources; more > 0 {
+			rows = append(rows, []string{"", d.in.Say("and %s", d.in.Plural(more, "more source", "more sources")), "", "", ""})
+		}
+	}
+	if rows == nil {
+		d.note("No short text was found.")
+		return
+	}
+	d.table(d.in.Say("Short texts found"), []float64{0.24, 0.24, 0.12, 0.25, 0.15}, []string{"Checked text", "Source text", "How close", "Source", "Date"}, rows)
+}
+
+// shortSources is the number of sources shown of one short text.
+const shortSources = 5
+
+// method says by what rules the report came about.
+func (d *doc) method() {
+	r := d.r
+	d.heading("Method, rules and how to verify")
+	d.facts([][2]string{{"Fingerprint scheme", string(r.Scheme)},
+		{"Look-ups", d.in.Say(map[string]string{"exact": "exact bands", "one": "every band, and every band with one changed hash"}[r.Probe])},
+		{"Sent to other sites", d.in.Say(r.Forward)}, {"Threshold", report.Percent(r.Threshold)}, {"Program", strings.TrimSpace("Concordat " + d.o.Program)}})
+	d.sub(d.in.Say("Rules"))
+	for _, s := range r.RuleWords() {
+		d.item(body(s))
+	}
+	d.excluded()
+	d.sub(d.in.Say("What the share means"))
+	for _, s := range d.in.Meaning() {
+		d.item(body(s))
+	}
+	d.paragraph("How the shares are counted", "A share is a number of letters, marks and digits over all of them that were compared.",
+		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
+		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
+	for _, s := range r.Statements {
+		d.para(margin, textWidth, faint(d.in.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)))
+	}
+	var rows [][]string
+	for _, s := range r.Signatures {
+		rows = append(rows, []string{string(s.Site), s.Over, s.Key, hex.EncodeToString(s.Value)})
+	}
+	if rows != nil {
+		d.table(d.in.Say("Signatures"), []float64{0.2, 0.15, 0.25, 0.4}, []string{"Site", "Over", "Key", "Signature"}, rows)
+	}
+}
+
+// paragraph writes a heading and sentences below it.
+func (d *doc) paragraph(heading string, sentences ...string) {
+	d.sub(d.in.Say(heading))
+	said := make([]string, len(sentences))
+	for i, s := range sentences {
+		said[i] = d.in.Say(s)
+	}
+	between := " "
+	if d.in == report.Chinese {
+		between = ""
+	}
+	d.text(strings.Join(said, between))
+}
+
+func (d *doc) excluded() {
+	var rows [][]string
+	for _, p := range d.r.Rules.ExcludePassages {
+		s := d.clip(p.Span)
+		at := d.count.Points(s)
+		on := ""
+		if !p.At.IsZero() {
+			on = d.time(p.At)
+		}
+		rows = append(rows, []string{d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)), shorten(s.In(d.full), 80), p.Comment, p.By, on})
+	}
+	if rows != nil {
+		d.table(d.in.Say("Passages taken out by hand"), []float64{0.15, 0.3, 0.25, 0.14, 0.16}, []string{"Place", "Words", "Reason", "By", "On"}, rows)
+	}
+	rows = nil
+	for i, e := range d.r.Evidence {
+		if e.Excluded != "" {
+			rows = append(rows, []string{strconv.Itoa(i + 1), shorten(e.Span.In(d.full), 60), d.in.Exclusion(e.Excluded)})
+		}
+	}
+	if rows != nil {
+		d.table(d.in.Say("Passages that do not count"), []float64{0.1, 0.5, 0.4}, []string{"No.", "Words", "Reason"}, rows)
+	}
+}
+
+// verifying says how to check that the file is as it was made.
+func (d *doc) verifying() {
+	d.paragraph("To verify", "Extract the text of the same file and compare its SHA-256. Check it again with the scheme and rules above: the same libraries give the same passages.",
+		"This file holds the report in JSON as an attachment; concordat report verify FILE.pdf checks it, the pages and their signature, and names what was changed.")
+	if d.o.Signing == "" {
+		d.note("This file is not signed.")
+	} else {
+		d.y += 3
+		d.text(d.in.Say("Every byte of this file is signed: %s. A PDF reader shows the signature; whether the certificate is the site's own it cannot know.", d.o.Signing))
+	}
+	if d.escaped > 0 {
+		d.y += 3
+		d.text(d.in.Say("Characters that this file cannot show as they are stand as their code point in a box, such as [U+3400]: %s. The attached JSON has them as they are.",
+			d.in.Plural(d.escaped, "place", "places")))
+	}
+}
+
+// clip returns s within the text, between whole runes.
+func (d *doc) clip(s concordat.Span) concordat.Span {
+	s.Start = boundary(d.full, min(max(s.Start, 0), len(d.full)))
+	s.End = boundary(d.full, max(min(s.End, len(d.full)), s.Start))
+	return s
+}
+
+// standing returns how the report names an evidence that does not count.
+func (d *doc) standing(e concordat.Evidence) string {
+	if e.Excluded != "" {
+		return d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.in.Exclusion(e.Excluded), "it "))
+	}
+	return d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
+}

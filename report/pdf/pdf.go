@@ -1,0 +1,316 @@
+// Package pdf writes a report as a PDF file, and signs and reads such files.
+//
+// [Write] makes the pages. [Seal] adds the files that belong to them, above all the report in JSON, and a
+// signature over every byte; [Open] reads both back. The package makes no signature itself and trusts
+// none: what is signed is handed to the caller, who has the keys.
+//
+// Pages hold the wording of passages and sources whole. A character that the two embedded fonts lack, or
+// that has no look of its own, stands as its code point in a box, such as [U+3400]; none is left out. The
+// HTML form is the accessible one: the PDF is not tagged.
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"codeberg.org/go-pdf/fpdf"
+
+	"concordat"
+	"concordat/report"
+)
+
+// Options say what stands in the file besides the report. The zero value leaves it out.
+type Options struct {
+	Site    string // name for people of the site that made the report
+	Program string // that made it, with its version
+	Notes   []Note // what people said about the check, oldest first
+	// Signing says for people what signs the file, such as the fingerprint of a certificate; empty: the
+	// pages say that the file is not signed.
+	Signing string
+}
+
+// NoteKind says what a Note is.
+type NoteKind string
+
+// The kinds of notes.
+const (
+	NoteComment NoteKind = "comment"
+	NoteVerdict NoteKind = "verdict"
+	NoteSignOff NoteKind = "signoff" // somebody else agrees with the latest verdict
+)
+
+// Note is what somebody said about a check.
+type Note struct {
+	At      time.Time
+	By      string
+	Kind    NoteKind
+	Verdict string // of a verdict: clear, discuss or suspected
+	Text    string
+}
+
+// A4, in points.
+const (
+	pageWidth  = 595.28
+	pageHeight = 841.89
+	margin     = 48
+	top        = 58
+	bottom     = pageHeight - 52
+	textWidth  = pageWidth - 2*margin
+)
+
+// Type sizes, in points.
+const (
+	sizeTitle   = 17
+	sizeHeading = 13
+	sizeText    = 9.5
+	sizeSmall   = 8
+)
+
+// doc is one file in the making.
+type doc struct {
+	f       *fpdf.Fpdf
+	faces   []*face
+	r       *report.Report
+	o       Options
+	full    string // text of the submission
+	count   *report.Counter
+	in      report.Language
+	y       float64 // top of the next line
+	level   int     // grey level of the text colour
+	escaped int     // characters that stand as their code point
+	left    int     // bytes of wording that may still be shown
+	rank    map[concordat.Ref]int
+}
+
+// maxWording bounds the bytes of wording on the pages; a report with more says so, and its JSON has it.
+const maxWording = 12 << 20
+
+// Write returns the pages of a report as a PDF file. The same report and options give the same bytes. The
+// cost is linear in the passages and sources.
+func Write(r *report.Report, o Options) ([]byte, error) {
+	fs, err := faces()
+	if err != nil {
+		return nil, err
+	}
+	d := &doc{f: fpdf.New("P", "pt", "A4", ""), faces: fs, r: r, o: o, full: r.Submission.Text, count: report.NewCounter(r.Submission.Text),
+		in: r.Language, left: maxWording, rank: make(map[concordat.Ref]int, len(r.Sources))}
+	for i, s := range r.Sources {
+		d.rank[s.Ref] = i
+	}
+	d.begin()
+	d.page()
+	d.front()
+	d.result()
+	d.notes()
+	d.coverage()
+	d.sources()
+	d.passages()
+	d.short()
+	d.method()
+	d.verifying()
+	d.feet()
+	var b bytes.Buffer
+	if err := d.f.Output(&b); err != nil {
+		return nil, fmt.Errorf("write pdf: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// begin sets what holds for the whole file.
+func (d *doc) begin() {
+	f := d.f
+	for _, x := range d.faces {
+		f.AddUTF8FontFromBytes(x.name, "", x.bytes)
+	}
+	f.SetAutoPageBreak(false, 0)
+	f.SetMargins(margin, top, margin)
+	f.SetCatalogSort(true)
+	made := d.r.Made.UTC()
+	if d.r.Made.IsZero() {
+		made = time.Unix(0, 0).UTC()
+	}
+	f.SetCreationDate(made)
+	f.SetModificationDate(made)
+	f.SetTitle(plain(d.title()+" – "+d.in.Say("similarity report")), true)
+	f.SetSubject(plain(d.r.Headline()), true)
+	f.SetAuthor(plain(d.o.Site), true)
+	f.SetCreator(plain(strings.TrimSpace("Concordat "+d.o.Program)), true)
+	f.SetProducer("Concordat", true)
+	f.SetLang(d.in.Tag())
+	f.SetDisplayMode("fullwidth", "continuous")
+}
+
+// title names the submission for people.
+func (d *doc) title() string {
+	for _, s := range []string{d.r.Submission.Title, string(d.r.Submission.ID)} {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return d.in.Say("Untitled document")
+}
+
+func (d *doc) page() {
+	d.f.AddPage()
+	d.y = top
+}
+
+// room begins a page where less than h is left of this one.
+func (d *doc) room(h float64) {
+	if d.y+h > bottom && d.y > top {
+		d.page()
+	}
+}
+
+// columns draws texts beside one another, each in its own width, and goes on with all of them on the next
+// page where they do not fit. On each page a column stands whole before the next one, so that a program
+// that reads the page reads it column by column.
+func (d *doc) columns(size float64, xs []float64, cols [][][]piece) {
+	h, most := size*leading, 0
+	for _, c := range cols {
+		most = max(most, len(c))
+	}
+	for from := 0; from < most; {
+		n := min(int((bottom-d.y)/h), most-from)
+		if n < 1 {
+			if d.y <= top {
+				n = 1
+			} else {
+				d.page()
+				continue
+			}
+		}
+		for i, c := range cols {
+			for k := from; k < min(from+n, len(c)); k++ {
+				d.draw(c[k], xs[i], d.y+float64(k-from)*h, h)
+			}
+		}
+		d.y += float64(n) * h
+		from += n
+	}
+}
+
+// para writes runs as one paragraph.
+func (d *doc) para(x, w float64, runs ...run) {
+	size := 0.0
+	for _, r := range runs {
+		size = max(size, r.size)
+	}
+	d.columns(size, []float64{x}, [][][]piece{lines(d.pieces(runs), w)})
+}
+
+// text writes a paragraph of the usual look.
+func (d *doc) text(s string) { d.para(margin, textWidth, run{s, look{size: sizeText}}) }
+
+// note writes a remark of the report's own.
+func (d *doc) note(english string) {
+	d.para(margin, textWidth, run{d.in.Say(english), look{size: sizeSmall, grey: true}})
+	d.y += 3
+}
+
+// item writes one line of a list.
+func (d *doc) item(runs ...run) {
+	d.room(sizeText * leading)
+	d.draw(lines(d.pieces([]run{{"•", look{size: sizeText}}}), 20)[0], margin+2, d.y, sizeText*leading)
+	d.para(margin+14, textWidth-14, runs...)
+	d.y += 2
+}
+
+func body(s string) run   { return run{s, look{size: sizeText}} }
+func strong(s string) run { return run{s, look{size: sizeText, bold: true}} }
+func faint(s string) run  { return run{s, look{size: sizeSmall, grey: true}} }
+
+// heading begins a part of the report, with a bookmark.
+func (d *doc) heading(english string) {
+	s := d.in.Say(english)
+	d.room(70)
+	if d.y > top {
+		d.y += 12
+	}
+	d.bookmark(s, 0)
+	d.para(margin, textWidth, run{s, look{size: sizeHeading, bold: true}})
+	d.f.SetLineWidth(0.6)
+	d.f.Line(margin, d.y+1, pageWidth-margin, d.y+1)
+	d.y += 7
+}
+
+// sub begins a part of a part.
+func (d *doc) sub(s string) {
+	d.room(44)
+	d.y += 6
+	d.para(margin, textWidth, run{s, look{size: sizeText + 1, bold: true}})
+	d.y += 2
+}
+
+func (d *doc) bookmark(s string, level int) {
+	d.f.SetFont(d.faces[0].name, "", sizeText) // fpdf encodes a bookmark as the font of the moment wants it
+	d.f.Bookmark(shorten(plain(s), 90), level, d.y)
+}
+
+// table writes rows of cells under a caption. shares are the widths of the columns, as parts of the whole.
+func (d *doc) table(caption string, shares []float64, head []string, rows [][]string) {
+	if caption != "" {
+		d.sub(caption)
+	}
+	xs, ws := make([]float64, len(shares)), make([]float64, len(shares))
+	x := float64(margin)
+	for i, s := range shares {
+		xs[i], ws[i] = x+2, s*textWidth-6
+		x += s * textWidth
+	}
+	row := func(cells []string, bold bool) {
+		cols := make([][][]piece, len(cells))
+		for i, c := range cells {
+			cols[i] = lines(d.pieces([]run{{c, look{size: sizeSmall, bold: bold}}}), ws[i])
+		}
+		d.room(sizeSmall * leading * 2)
+		d.y += 2
+		d.columns(sizeSmall, xs, cols)
+		d.f.SetLineWidth(0.3)
+		d.f.Line(margin, d.y+1.5, pageWidth-margin, d.y+1.5)
+		d.y += 2
+	}
+	if head != nil {
+		for i := range head {
+			head[i] = d.in.Say(head[i])
+		}
+		row(head, true)
+	}
+	for _, r := range rows {
+		if head != nil && d.y+3*sizeSmall*leading > bottom {
+			d.page()
+			row(head, true)
+		}
+		row(r, false)
+	}
+	d.y += 4
+}
+
+// feet writes the number of each page and what it belongs to.
+func (d *doc) feet() {
+	n := d.f.PageCount()
+	title := shorten(d.title(), 60)
+	for i := 1; i <= n; i++ {
+		d.f.SetPage(i)
+		// A page of before has its own state: setting another size than any in use writes font and size anew.
+		d.f.SetFont(d.faces[0].name, "", 1)
+		d.level = -1
+		number := lines(d.pieces([]run{faint(d.in.Say("Page %d of %d", i, n))}), textWidth)[0]
+		w := 0.0
+		for _, p := range number {
+			w += p.width
+		}
+		left := lines(d.pieces([]run{faint(title + " · " + d.in.Say("similarity report") + siteOf(d.o.Site))}), textWidth-w-20)[0]
+		d.draw(left, margin, bottom+16, sizeSmall*leading)
+		d.draw(number, pageWidth-margin-w, bottom+16, sizeSmall*leading)
+	}
+}
+
+func siteOf(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " · " + shorten(s, 40)
+}

@@ -1,0 +1,106 @@
+package site_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// purging counts how often an index was purged.
+type purging struct {
+	concordat.Index
+	n int
+}
+
+func (p *purging) Purge(context.Context) error { p.n++; return nil }
+
+// TestErasedFromEpochs: a deletion takes the fingerprints out of partners' sets too. A process that does
+// not have them open says that bytes remain, and the one that has them goes on with it.
+func TestErasedFromEpochs(t *testing.T) {
+	o := newOwner(t, "theses")
+	ctx := t.Context()
+	o.add(t, "theses", site.Incoming{ID: "a", Title: "T", Text: river}, site.Incoming{ID: "b", Text: winter})
+	set := o.newSetOver(t, &purging{Index: o.set})
+	must(t, o.UseEpochs(ctx, set))
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
+	if got := o.holds(t, river); len(got) != 1 {
+		t.Fatalf("%v hold the text before", got)
+	}
+	if tell := o.answer(t, "north", o.ask(t, river, concordat.ShowMetadata, "theses")); !tell.Libraries[0].Exists {
+		t.Fatal("the document is not told before")
+	}
+
+	// The command line, while nobody serves the site.
+	alone := site.New(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
+	r, err := alone.NewEraser(site.EraserOptions{Store: o.store}).Erase(ctx, "ada", "", site.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})
+	if !errors.Is(err, concordat.ErrUnavailable) || r == nil || r.Deleted.IsZero() || !r.Done.IsZero() {
+		t.Fatalf("without the sets: %+v, %v", r, err)
+	}
+	if _, err := o.store.DocumentRow(ctx, "theses", "a"); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the catalogue: %v", err)
+	}
+
+	// The serving process.
+	e := o.NewEraser(site.EraserOptions{Store: o.store})
+	if n, err := e.Resume(ctx); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	row, err := o.store.Erasure(ctx, r.ID)
+	must(t, err)
+	var done site.Receipt
+	must(t, json.Unmarshal(row.Receipt, &done))
+	name := "epoch " + testEpoch.String()
+	ok := false
+	for _, p := range done.Places {
+		ok = ok || p == site.Place{Name: name, Items: 1, State: "purged"}
+	}
+	if row.State != store.ErasureDone || !ok || set.Index.(*purging).n != 1 {
+		t.Errorf("state %s, places %+v, purged %d times", row.State, done.Places, set.Index.(*purging).n)
+	}
+	if got := o.holds(t, river); len(got) != 0 {
+		t.Errorf("%v hold the text", got)
+	}
+	if got := o.holds(t, winter); len(got) != 1 {
+		t.Errorf("%v hold the other text", got)
+	}
+	if tell := o.answer(t, "north", o.ask(t, river, concordat.ShowMetadata, "theses")); tell.Libraries[0].Exists {
+		t.Errorf("what was deleted is told: %+v", tell)
+	}
+
+	// With the sets open from the beginning.
+	r, err = e.Erase(ctx, "ada", "", site.Target{Library: "theses", Whole: true})
+	must(t, err)
+	if r.Done.IsZero() || len(r.Documents) != 1 {
+		t.Errorf("receipt %+v", r)
+	}
+	if got := o.holds(t, winter); len(got) != 0 {
+		t.Errorf("%v hold the text", got)
+	}
+}
+
+// TestEmbargoForPartners: partners are told nothing of a hidden document until its day.
+func TestEmbargoForPartners(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Title: "T", Text: river})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
+	exists := func() bool {
+		t.Helper()
+		return o.answer(t, "north", o.ask(t, river, concordat.ShowMetadata, "theses")).Libraries[0].Exists
+	}
+	if !exists() {
+		t.Fatal("not told before")
+	}
+	must(t, o.store.SetTerm(t.Context(), store.Term{Library: "theses", Document: "a", Hidden: o.clock.now().Add(60e9)}))
+	if exists() {
+		t.Error("told under its embargo")
+	}
+	o.clock.move(61e9)
+	if !exists() {
+		t.Error("not told after its day")
+	}
+}

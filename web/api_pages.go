@@ -1,0 +1,81 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/report"
+)
+
+// apiOfPages adds the pages of originals to the programs' interface.
+func (w *Web) apiOfPages(a huma.API) {
+	huma.Register(a, huma.Operation{OperationID: "get-page", Method: http.MethodGet, Path: apiPrefix + "/checks/{id}/pages/{page}", Summary: "A page of what was handed in, with a passage marked",
+		Description: "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", Security: scope(scopeRead)}, w.apiPage)
+}
+
+type apiPageInput struct {
+	ID      string `path:"id"`
+	Page    int    `path:"page" minimum:"0" doc:"From 1; 0: the page on which the passage begins"`
+	Passage int    `query:"passage" minimum:"0" doc:"Passage of the report that is marked, from 1; 0: none"`
+}
+
+type apiPageOutput struct {
+	Body struct {
+		Page   int       `json:"page"`
+		Pages  int       `json:"pages"`
+		Width  float64   `json:"width" doc:"Points"`
+		Height float64   `json:"height" doc:"Points"`
+		Begins int       `json:"begins" doc:"Page on which the passage begins; 0: none, or not found"`
+		Sure   bool      `json:"sure" doc:"False: where the passage stands could not be found for certain, and nothing is marked"`
+		Marks  []apiMark `json:"marks" doc:"Where the passage stands on this page"`
+		Image  []byte    `json:"image" doc:"PNG"`
+	}
+}
+
+// apiMark is a place in points from the upper left corner of the page.
+type apiMark struct {
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+}
+
+func (w *Web) apiPage(ctx context.Context, in *apiPageInput) (*apiPageOutput, error) {
+	v := visitorOf(ctx)
+	k := ""
+	if in.Passage > 0 {
+		k = strconv.Itoa(in.Passage)
+	}
+	s, err := w.shownPassage(ctx, v, concordat.TaskID(in.ID), k, report.English)
+	if err != nil {
+		return nil, w.told(err)
+	}
+	n := in.Page
+	if n == 0 {
+		at, err := w.find(ctx, s, 0)
+		if err != nil {
+			return nil, w.told(err)
+		}
+		n = max(at.Page, 1)
+	}
+	at, err := w.find(ctx, s, n)
+	if err != nil {
+		return nil, w.told(err)
+	}
+	p, err := w.o.Originals.Page(ctx, s.file, n)
+	if err != nil {
+		return nil, w.told(err)
+	}
+	var out apiPageOutput
+	b := &out.Body
+	b.Page, b.Pages, b.Width, b.Height, b.Begins, b.Sure, b.Image = p.Number, p.Pages, p.Width, p.Height, at.Page, at.Sure, p.PNG
+	b.Marks = make([]apiMark, len(at.Marks))
+	for i, m := range at.Marks {
+		b.Marks[i] = apiMark(m)
+	}
+	return &out, nil
+}

@@ -1,0 +1,189 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Originals shows the pages of files that were handed in. Files are named by the hash of their content,
+// as store.Files has them.
+type Originals interface {
+	// Paged reports whether the file is kept and has pages that can be shown.
+	Paged(ctx context.Context, file string) bool
+	// Find returns where a span of the text of the file stands on its pages, with its marks on page n alone;
+	// n 0: none. It is not sure where the text is not on any page as it was read.
+	Find(ctx context.Context, file, text string, span concordat.Span, n int) (Found, error)
+	// Page returns page n, from 1, or concordat.ErrNotFound.
+	Page(ctx context.Context, file string, n int) (*OriginalPage, error)
+}
+
+// Found is where a passage stands in its original.
+type Found struct {
+	Page  int  // on which it begins, from 1; 0: nowhere
+	Sure  bool // it is that passage, as far as letters tell
+	Marks []Mark
+}
+
+// Mark is a place on a page, in points from its upper left corner.
+type Mark struct{ X, Y, Width, Height float64 }
+
+// OriginalPage is one page as people see it.
+type OriginalPage struct {
+	Number, Pages int
+	Width, Height float64 // points
+	PNG           []byte
+}
+
+// pagesRoutes adds the pages of originals.
+func (w *Web) pagesRoutes() {
+	w.page("GET /checks/{id}/pages", everyone, w.findPage)
+	w.page("GET /checks/{id}/pages/{n}", everyone, w.originalPage)
+}
+
+// original returns the hash of what a task was handed in as, or concordat.ErrNotFound where it has no
+// pages: it was a text, or of another format, or is not kept.
+func (w *Web) original(ctx context.Context, t store.Task) (string, error) {
+	var j site.Job
+	if w.o.Originals == nil || len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.File == "" || !w.o.Originals.Paged(ctx, j.File) {
+		return "", fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	return j.File, nil
+}
+
+// originalLink is where a passage, from 1, of a check is shown on the original page; empty: nowhere.
+func (p *checkPage) originalLink(passage int) string {
+	if !p.HasOriginal {
+		return ""
+	}
+	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + strconv.Itoa(passage)
+}
+
+// shownPassage is a request for a page with a passage marked.
+type shownPassage struct {
+	task    store.Task
+	file    string
+	rep     *report.Report
+	passage int // from 1; 0: none
+}
+
+// shownPassage returns what the visitor asks to see of a task, passage k, "" for none, and notes who has
+// looked at the original.
+func (w *Web) shownPassage(ctx context.Context, v *visitor, id concordat.TaskID, k string, in report.Language) (s shownPassage, err error) {
+	if s.task, err = w.visible(ctx, v, id); err != nil {
+		return s, err
+	}
+	if s.file, err = w.original(ctx, s.task); err != nil {
+		return s, err
+	}
+	if k != "" {
+		if s.rep, err = w.currentReport(ctx, v, s.task, in); err != nil {
+			return s, err
+		}
+		if s.passage, err = strconv.Atoi(k); err != nil || s.passage < 1 || s.passage > len(s.rep.Evidence) {
+			return s, fmt.Errorf("passage %q: %w", k, concordat.ErrNotFound)
+		}
+	}
+	w.audit(ctx, v.Name, "original_read", map[string]any{"task": s.task.ID})
+	return s, nil
+}
+
+// shownByPage is shownPassage of a request for a page.
+func (w *Web) shownByPage(r *http.Request, v *visitor) (shownPassage, error) {
+	return w.shownPassage(r.Context(), v, concordat.TaskID(r.PathValue("id")), r.URL.Query().Get("passage"), languageOf(r).report())
+}
+
+// find returns where the passage stands, with its marks on page n; zero without one.
+func (w *Web) find(ctx context.Context, s shownPassage, n int) (Found, error) {
+	if s.passage == 0 {
+		return Found{}, nil
+	}
+	return w.o.Originals.Find(ctx, s.file, s.rep.Submission.Text, s.rep.Evidence[s.passage-1].Span, n)
+}
+
+// findPage leads to the page on which a passage begins.
+func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	s, err := w.shownByPage(r, v)
+	var at Found
+	if err == nil {
+		at, err = w.find(r.Context(), s, 0)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	to := url.URL{Path: fmt.Sprintf("/checks/%s/pages/%d", s.task.ID, max(at.Page, 1))}
+	if s.passage > 0 {
+		to.RawQuery, to.Fragment = "passage="+strconv.Itoa(s.passage), "mark"
+	}
+	http.Redirect(rw, r, to.String(), http.StatusSeeOther)
+}
+
+// originalView is a page of an original as the template has it.
+type originalView struct {
+	*OriginalPage
+	Task    concordat.TaskID
+	Name    string // of the submission
+	Passage int    // from 1; 0: none
+	Text    string // of the passage
+	Found   Found
+	Back    string // to the passage in the report
+}
+
+// Query is the query that keeps the passage.
+func (v originalView) Query() string {
+	if v.Passage == 0 {
+		return ""
+	}
+	return "?passage=" + strconv.Itoa(v.Passage)
+}
+
+// originalPage shows page n with the passage marked, or its picture alone where n ends in .png.
+func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		err = fmt.Errorf("page %q: %w", name, concordat.ErrNotFound)
+	}
+	var s shownPassage
+	if err == nil {
+		s, err = w.shownByPage(r, v)
+	}
+	var p *OriginalPage
+	if err == nil {
+		p, err = w.o.Originals.Page(r.Context(), s.file, n)
+	}
+	if err == nil && picture {
+		rw.Header().Set("Content-Type", "image/png")
+		_, _ = rw.Write(p.PNG) // a browser that went away misses nothing
+		return
+	}
+	view := originalView{OriginalPage: p, Task: s.task.ID, Name: s.task.Title, Passage: s.passage}
+	if err == nil {
+		view.Found, err = w.find(r.Context(), s, n)
+	}
+	if err != nil {
+		if errors.Is(err, concordat.ErrNotFound) && picture {
+			http.NotFound(rw, r)
+			return
+		}
+		w.fail(rw, r, v, err)
+		return
+	}
+	view.Back = "/checks/" + string(s.task.ID)
+	if s.passage > 0 {
+		view.Text = s.rep.Evidence[s.passage-1].Span.In(s.rep.Submission.Text)
+		view.Back += "/passages/" + strconv.Itoa(s.passage)
+	}
+	w.show(rw, r, v, http.StatusOK, "pages", "title.original", view)
+}

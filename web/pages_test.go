@@ -1,0 +1,186 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/png"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+// plainOriginals takes files that begin as a PDF does, whose pages are parted by form feeds. A letter is a
+// point wide, a page a hundred points.
+type plainOriginals struct{ files *store.Files }
+
+func (o plainOriginals) read(file string) []string {
+	path, err := o.files.Path(file)
+	if err != nil {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(b, []byte("%PDF-")) {
+		return nil
+	}
+	return strings.Split(string(b), "\f")
+}
+
+func (o plainOriginals) Paged(_ context.Context, file string) bool { return o.read(file) != nil }
+
+func (o plainOriginals) Find(_ context.Context, file, text string, span concordat.Span, n int) (web.Found, error) {
+	for i, p := range o.read(file) {
+		if at := strings.Index(p, strings.TrimSpace(span.In(text))); at >= 0 {
+			f := web.Found{Page: i + 1, Sure: true}
+			if n == i+1 {
+				f.Marks = []web.Mark{{X: float64(at % 100), Y: 10, Width: 20, Height: 5}, {X: 1, Y: 16, Width: 90, Height: 5}}
+			}
+			return f, nil
+		}
+	}
+	return web.Found{}, nil
+}
+
+func (o plainOriginals) Page(_ context.Context, file string, n int) (*web.OriginalPage, error) {
+	pages := o.read(file)
+	if n < 1 || n > len(pages) {
+		return nil, fmt.Errorf("page %d: %w", n, concordat.ErrNotFound)
+	}
+	var b bytes.Buffer
+	err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 100, 100)))
+	return &web.OriginalPage{Number: n, Pages: len(pages), Width: 100, Height: 100, PNG: b.Bytes()}, err
+}
+
+const paged = "%PDF-1.7 a first page on which nothing stands that anybody else has said before.\f" + folios + "\fA last page."
+
+// A passage of a PDF leads to its page, where it is marked; what is no PDF, or of somebody else, has no pages.
+func TestOriginalPages(t *testing.T) {
+	d := newDesk(t, false)
+	sue, eve := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "eve", store.RoleSubmitter)
+	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
+	sue.upload(http.StatusOK, nil, "essay.txt", folios)
+	tasks := d.await(t)
+	essay, text := "/checks/"+string(tasks["essay.pdf"]), "/checks/"+string(tasks["essay.txt"])
+	link := essay + "/pages?passage=1"
+	if page := sue.get(essay+"/passages/1", http.StatusOK); !strings.Contains(page, link) {
+		t.Errorf("the report has no link %s", link)
+	}
+	page := sue.get(link, http.StatusOK) // by way of the page that is found
+	for _, want := range []string{"Page 2 of 3", `<rect id="mark"`, `href="` + essay + `/pages/2.png"`, "Passage 1 is framed", `href="` + essay + `/passages/1"`, "reading room"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not hold %s", want)
+		}
+	}
+	if other := sue.get(essay+"/pages/3?passage=1", http.StatusOK); strings.Contains(other, "<rect") || !strings.Contains(other, "does not stand on this page") {
+		t.Error("page 3 has a mark, or does not say where the passage is")
+	}
+	if plain := sue.get(essay+"/pages/1", http.StatusOK); strings.Contains(plain, "<rect") {
+		t.Error("a mark without a passage")
+	}
+	if picture := sue.get(essay+"/pages/2.png", http.StatusOK); !strings.HasPrefix(picture, "\x89PNG") {
+		t.Errorf("the picture is %q", picture[:min(len(picture), 20)])
+	}
+	for _, path := range []string{essay + "/pages/0", essay + "/pages/4", essay + "/pages/4.png", essay + "/pages/x", essay + "/pages/2?passage=9", text + "/pages/1", text + "/pages?passage=1"} {
+		sue.get(path, http.StatusNotFound)
+	}
+	for _, path := range []string{link, essay + "/pages/2", essay + "/pages/2.png"} {
+		eve.get(path, http.StatusNotFound)
+		d.person(t).get(path, http.StatusOK) // the page to sign in
+	}
+	if strings.Contains(sue.get(text+"/passages/1", http.StatusOK), "/pages?") {
+		t.Error("a text has a link to its pages")
+	}
+	if audit := d.audited(t); !strings.Contains(audit, "original_read") {
+		t.Errorf("nobody noted who looked at the original: %s", audit)
+	}
+}
+
+// A program gets the page, the picture and the marks in one answer.
+func TestAPIPages(t *testing.T) {
+	d := newDesk(t, false)
+	sue := d.signedIn(t, "sue", store.RoleSubmitter)
+	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
+	base := "/api/v1/checks/" + string(d.await(t)["essay.pdf"]) + "/pages/"
+	p := sue.program("read")
+	var got struct {
+		Page, Pages, Begins int
+		Sure                bool
+		Marks               []web.Mark
+		Image               []byte
+	}
+	p.call("GET", base+"0?passage=1", http.StatusOK, &got)
+	if got.Page != 2 || got.Pages != 3 || got.Begins != 2 || !got.Sure || len(got.Marks) != 2 || !bytes.HasPrefix(got.Image, []byte("\x89PNG")) {
+		t.Errorf("got page %d of %d, begins %d, sure %v, marks %v, %d bytes", got.Page, got.Pages, got.Begins, got.Sure, got.Marks, len(got.Image))
+	}
+	p.call("GET", base+"9", http.StatusNotFound, nil)
+	p.call("GET", base+"1?passage=7", http.StatusNotFound, nil)
+	d.signedIn(t, "eve", store.RoleSubmitter).program("read").call("GET", base+"1", http.StatusNotFound, nil)
+	sue.program("check").call("GET", base+"1", http.StatusForbidden, nil)
+}
+
+// audited are those of the audit.
+func (d *desk) audited(t *testing.T) string {
+	t.Helper()
+	var out []string
+	lines, err := d.store.Audit(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		out = append(out, l.Action)
+	}
+	return strings.Join(out, " ")
+}
+
+// cookies gives a browser the session of the person.
+func (p *person) cookies(base string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		u, err := url.Parse(base)
+		if err != nil {
+			return err
+		}
+		for _, c := range p.Jar.Cookies(u) {
+			if err := network.SetCookie(c.Name, c.Value).WithURL(base).Do(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// The page fits a telephone, loads nothing from elsewhere, and shows mark and picture.
+func TestOriginalPageInBrowser(t *testing.T) {
+	d := newDesk(t, false)
+	sue := d.signedIn(t, "sue", store.RoleSubmitter)
+	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
+	essay := d.URL + "/checks/" + string(d.await(t)["essay.pdf"]) + "/pages/2?passage=1"
+	for _, width := range []int{1200, 390} {
+		ctx, complaints := browser(t, d.URL, width)
+		var overflow bool
+		var drawn, marks int
+		err := chromedp.Run(ctx, sue.cookies(d.URL), chromedp.Navigate(essay), chromedp.WaitVisible("svg.original rect", chromedp.ByQuery),
+			chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &overflow),
+			chromedp.Evaluate(`Math.round(document.querySelector("svg.original image").getBoundingClientRect().width)`, &drawn),
+			chromedp.Evaluate(`document.querySelectorAll("svg.original rect").length`, &marks),
+			shot(t, "original", width))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if overflow || drawn < 200 || marks != 2 {
+			t.Errorf("%d pixels: overflow %v, picture %d wide, %d marks", width, overflow, drawn, marks)
+		}
+		for _, c := range complaints() {
+			t.Errorf("%d: %s", width, c)
+		}
+	}
+}

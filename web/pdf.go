@@ -1,0 +1,46 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"concordat/report"
+	"concordat/report/pdf"
+	"concordat/store"
+)
+
+// plainPDF writes the pages of a report, unsigned.
+func plainPDF(_ context.Context, w io.Writer, rep *report.Report, _ bool) error {
+	b, err := pdf.Write(rep, pdf.Options{})
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
+}
+
+// pdfWriter sets the type of the answer with the first byte, so that an error before it can still be told.
+type pdfWriter struct{ http.ResponseWriter }
+
+func (w pdfWriter) Write(b []byte) (int, error) {
+	w.Header().Set("Content-Type", "application/pdf")
+	return w.ResponseWriter.Write(b)
+}
+
+// writePDF writes the report with the comments on it, if the visitor sees those.
+func (w *Web) writePDF(rw http.ResponseWriter, r *http.Request, v *visitor, rep *report.Report) error {
+	now, err := w.review(r.Context(), rep.Task)
+	if err != nil {
+		return err
+	}
+	return w.o.ReportPDF(r.Context(), pdfWriter{rw}, rep, w.sees(v, now) == SeeEverything)
+}
+
+// pdf answers with the report as a PDF file.
+func (w *Web) pdf(rw http.ResponseWriter, r *http.Request, v *visitor, t store.Task, rep *report.Report) {
+	rw.Header().Set("Content-Disposition", attachment(t, "pdf"))
+	if err := w.writePDF(rw, r, v, rep); err != nil {
+		rw.Header().Del("Content-Disposition")
+		w.fail(rw, r, v, err)
+	}
+}
