@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"align":           {"", "segment"},
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
-	"cluster":         {"", "index", "cluster/coord", "cluster/local"},
+	"cluster":         {"", "index", "cluster/coord", "cluster/local", "cluster/replica", "cluster/wal"},
 	"cluster/coord":   {""},
 	"cluster/local":   {"", "cluster/coord"},
 	"cluster/wal":     {""},
