@@ -11,6 +11,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,7 @@ type Config struct {
 	Templates  []Template // by name, each name once
 	Extract    Extract
 	Serve      Serve
+	Webhooks   Webhooks
 	Login      Login
 	LTI        LTI
 	Federation Federation
@@ -87,14 +89,21 @@ type Extract struct {
 
 // Serve says where the serving process listens.
 type Serve struct {
-	Listen string // host and port of /healthz
-	URL    string // where people reach it, without a path; empty: as it listens
+	Listen   string // host and port of the pages
+	Metrics  string // host and port of /metrics; empty: nowhere
+	LowWater int64  // bytes of the disk that stay free
+	URL      string // where people reach it, without a path; empty: as it listens
 }
 
 // Federation says how the site is among its partners.
 type Federation struct {
 	Listen string // host and port at which partners are answered; empty: nowhere
 	Behind bool   // a proxy ends TLS
+}
+
+// Webhooks says where webhooks may go.
+type Webhooks struct {
+	Allow []netip.Prefix // networks that are not public
 }
 
 // Segment says how text is cut up.

@@ -138,7 +138,8 @@ extract:
   cpu: 1h
   memory: 512 MiB
   ocr: eng+chi_sim
-serve: {listen: '[::1]:0', public: true, trusted_proxies: [10.1.2.3/8, '::1'], session_idle: 30m, api_calls: 60, url: 'https://check.example.edu/'}
+webhooks: {allow: '10.0.0.0/8 fd00::/8'}
+serve: {listen: '[::1]:0', metrics: '127.0.0.1:9100', low_water: 5MiB, public: true, trusted_proxies: [10.1.2.3/8, '::1'], session_idle: 30m, api_calls: 60, url: 'https://check.example.edu/'}
 login:
   password: administrators
   oidc:
@@ -187,7 +188,7 @@ func TestFull(t *testing.T) {
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
-		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "federation.listen": ":8421", "federation.behind_proxy": "true", "log.level": "debug", "segment.gojieba": "true",
+		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "serve.metrics": "127.0.0.1:9100", "serve.low_water": "5MiB", "federation.listen": ":8421", "federation.behind_proxy": "true", "webhooks.allow": "10.0.0.0/8 fd00::/8", "log.level": "debug", "segment.gojieba": "true",
 		"serve.public": "true", "serve.trusted_proxies": "10.0.0.0/8, ::1/128", "serve.session_idle": "30m", "serve.api_calls": "60",
 		"submitters.see": "score", "submitters.from": "signed",
 		"quota.documents": "5", "quota.bytes": "1MiB", "quota.characters": "6", "quota.open": "7",

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,6 +124,10 @@ var siteKeys = []Key{
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
+	address("serve.metrics", "", func(c *Config) *string { return &c.Serve.Metrics },
+		"Where /metrics, /healthz and /readyz are answered for monitoring, without signing in: a private address. Empty: nowhere."),
+	size("serve.low_water", "128MiB", live, 0, 1<<40, func(c *Config) *int64 { return &c.Serve.LowWater },
+		"Room on the disk of the site below which nothing is taken in and no check is begun; what is queued waits."),
 	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
 		"Where people and programs reach the pages, such as https://check.example.edu; https binds cookies to it. Empty: as serve.listen, by http."),
 
@@ -142,6 +147,9 @@ var siteKeys = []Key{
 }
 
 var logKeys = []Key{
+	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
+		"Networks that are not public and yet may be told by webhooks, by plain http as well: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 
@@ -168,6 +176,30 @@ func address(name, def string, field func(*Config) *string, doc string) Key {
 			return nil
 		},
 		get: func(c *Config) string { return *field(c) }}
+}
+
+// networks are address ranges, with spaces between.
+func networks(name, def string, field func(*Config) *[]netip.Prefix, doc string) Key {
+	return Key{Name: name, Type: "networks", Default: def, Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			var out []netip.Prefix
+			for _, one := range strings.Fields(s) {
+				p, err := netip.ParsePrefix(one)
+				if err != nil {
+					return fmt.Errorf("network %q: want an address and the length of its prefix, such as 10.0.0.0/8", one)
+				}
+				out = append(out, p.Masked())
+			}
+			*field(c) = out
+			return nil
+		},
+		get: func(c *Config) string {
+			var out []string
+			for _, p := range *field(c) {
+				out = append(out, p.String())
+			}
+			return strings.Join(out, " ")
+		}}
 }
 
 func text(name, def string, live bool, field func(*Config) *string, doc string) Key {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"concordat"
@@ -76,6 +77,20 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 		return "", 0, fmt.Errorf("keep a file: %w", err)
 	}
 	return hash, size, syncFolder(filepath.Dir(path))
+}
+
+// Sweep removes what interrupted Puts have left, for a process that starts and knows that no other puts.
+func (f *Files) Sweep() error {
+	entries, err := os.ReadDir(f.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "incoming-") {
+			err = errors.Join(err, os.Remove(filepath.Join(f.dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // syncFolder makes a rename in dir last.

@@ -85,3 +85,21 @@ func TestOriginalsTogether(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// What a killed process left goes at the next start; whole files stay.
+func TestSweepOriginals(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "originals [1]")
+	f := store.OpenFiles(dir)
+	must(t, f.Sweep())
+	hash, _, err := f.Put(t.Context(), strings.NewReader("abc"), 3)
+	must(t, err)
+	left := filepath.Join(dir, "incoming-1")
+	must(t, os.WriteFile(left, []byte("a"), 0o600))
+	must(t, f.Sweep())
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was left: %v", err)
+	}
+	if _, err := f.Path(hash); err != nil {
+		t.Error(err)
+	}
+}

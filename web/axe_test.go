@@ -33,6 +33,8 @@ var shownPages = map[string][]string{
 	"GET /account":                       {"/account"},
 	"GET /people":                        {"/people"},
 	"GET /deletions":                     {"/deletions"},
+	"GET /account/webhooks":              {"/account/webhooks"},
+	"GET /libraries/{id}":                {"/libraries/theses"},
 }
 
 // unshownPages are GET patterns that are no pages to look at.

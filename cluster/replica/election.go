@@ -34,13 +34,14 @@ func (r *Replica) stand() {
 	if !r.gone {
 		r.gone, r.goneSince = true, r.now
 	}
-	if r.full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
-		s := r.shard.Clone() // it cannot begin an epoch, and the others wait for it
+	full := r.full && len(r.shard.ISR) > 1 // better another; but a single copy is there to be read
+	if full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
+		s := r.shard.Clone() // the others wait for it
 		s.Leader = ""
 		r.change(s, r.me)
 		return
 	}
-	if r.role != Follower || r.cas.inFlight || r.installing || r.quarantined || r.full || r.live[r.cfg.Me] != r.me || r.me == "" {
+	if r.role != Follower || r.cas.inFlight || r.installing || r.quarantined || full || r.live[r.cfg.Me] != r.me || r.me == "" {
 		return
 	}
 	turn, ok := r.turn()

@@ -89,10 +89,11 @@ type opened struct {
 	store    *store.DB
 	profiler *profile.Profiler
 	// With withIndex either shard, and with it the lock, or remote, where another process serves the site.
-	shard  *index.Shard
+	shard  *cluster.Alone
 	remote *cluster.Remote
-	index  concordat.Index // that of the two which is there
-	lock   *os.File        // nil with storeOnly
+	index  concordat.Index   // that of the two which is there
+	lock   *os.File          // nil with storeOnly
+	flags  map[string]string // keys of the configuration that a flag has set, to the flag
 }
 
 // what says which parts of a site a command needs.
@@ -154,7 +155,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		if err := finishReindex(o.dir); err != nil {
 			return err
 		}
-		if o.shard, err = index.Open(filepath.Join(o.dir, indexName, "00"), o.shardOptions()); err != nil {
+		if o.shard, err = cluster.OpenAlone(ctx, filepath.Join(o.dir, indexName, "00"), o.shardOptions()); err != nil {
 			return fmt.Errorf("open the index: %w", err)
 		}
 		o.index = o.shard

@@ -34,10 +34,14 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
 	d := &desk{reader: a.reader(extraction(o.config), 0)}
 	files := store.OpenFiles(filepath.Join(o.dir, originalsName))
+	if err := files.Sweep(); err != nil {
+		return nil, err
+	}
 	s.eraser = a.eraser(o, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,
 		Logger: s.log,
+		Hold:   o.roomLeft,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
 			return d.pages.Admit(ctx, t, j, items)
 		},
@@ -56,10 +60,12 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			if out.Template, err = o.template(j.Template); err != nil {
 				return out, nil, err
 			}
-			f := checkFlags{level: string(concordat.ShowMetadata), purpose: j.Purpose, deadline: site.DefaultDeadline}
+			out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.config.Check.Short, o.config.Check.ShortThreshold
+			f := checkFlags{level: string(cmp.Or(j.Level, concordat.ShowMetadata)), purpose: j.Purpose, deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 			for _, p := range j.Partners {
 				f.partners = append(f.partners, string(p))
 			}
+			f.partners = append(f.partners, j.PartnerLibraries...)
 			_, done, err := f.setOthers(ctx, a, o, &out)
 			return out, done, err
 		},
@@ -76,8 +82,13 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		ReportPDF:  o.reportPDF(a),
 		Originals:  newOriginals(files, d.reader),
 		Partners:   o.partnerChoices,
+		Room:       o.roomLeft,
+		Admin:      s.administration(),
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
+
+		AddFile:      d.adder(o),
+		HookNetworks: o.config.Webhooks.Allow,
 		Policy:     policyOf(o.config),
 		Eraser:     s.eraser,
 		Base:       o.config.BaseURL(),

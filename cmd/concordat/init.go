@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -48,18 +46,9 @@ func (a *app) initSite(ctx context.Context, id, title, scheme string, public boo
 		return err
 	}
 	if id == "" {
-		id = "site-" + strings.ToLower(rand.Text()[:8])
+		id = randomSite()
 	}
 	if err := site.CheckName(id); err != nil {
-		return usage(err)
-	}
-	var key []byte
-	if !public {
-		key = make([]byte, indexKeyBytes)
-		_, _ = rand.Read(key) // never fails
-	}
-	p, err := profile.New(profile.Options{Recipe: scheme, Key: key})
-	if err != nil {
 		return usage(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -69,25 +58,8 @@ func (a *app) initSite(ctx context.Context, id, title, scheme string, public boo
 	if len(entries) > 0 {
 		return usagef("%s is not empty: a site needs a folder of its own", dir)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, configName), initialConfig(id, title, scheme), 0o600); err != nil {
-		return err
-	}
-	if key != nil {
-		if err := os.WriteFile(filepath.Join(dir, indexKeyName), key, 0o600); err != nil {
-			return err
-		}
-	}
-	if _, err := loadConfig(filepath.Join(dir, configName)); err != nil {
-		return errors.Join(err, os.RemoveAll(dir)) // such as an identity that configuration refuses
-	}
-	db, err := store.Open(ctx, filepath.Join(dir, storeName))
+	p, err := makeSite(ctx, dir, id, title, scheme, public)
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(db.SetSetting(ctx, "site", id), db.SetSetting(ctx, "scheme", string(p.Scheme())), db.Close()); err != nil {
 		return err
 	}
 	if a.json {

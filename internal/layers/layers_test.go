@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"align":           {"", "segment"},
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
-	"cluster":         {"", "index", "cluster/coord", "cluster/local"},
+	"cluster":         {"", "index", "cluster/coord", "cluster/local", "cluster/replica", "cluster/wal"},
 	"cluster/coord":   {""},
 	"cluster/local":   {"", "cluster/coord"},
 	"cluster/wal":     {""},
@@ -41,7 +41,9 @@ var allowed = map[string][]string{
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"federation":      {"", "crypto", "federation/wire"},
 	"federation/wire": {""},
-	"web":             {"", "lti", "report", "report/html", "report/pdf", "site", "store"},
+	"web":             {"", "lti", "report", "report/html", "report/pdf", "site", "store", "webhook"},
+	"webhook":         {"", "store"},
+	"client":          {""},
 	"lti":             {""},
 	"site":            {"", "profile", "segment", "align", "report", "screen", "store"},
 	"crypto":          {},
@@ -59,7 +61,7 @@ var outside = map[string][]string{
 	"github.com/yanyiwu/gojieba":        {"segment"},
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
-	"net/http":                          {"web", "federation", "cluster", "lti", "internal/ltitest", "cmd/concordat"},
+	"net/http":                          {"web", "federation", "cluster", "lti", "internal/ltitest", "cmd/concordat", "webhook", "client"},
 	"github.com/coreos/go-oidc":         {"web"},
 	"golang.org/x/oauth2":               {"web"},
 	"github.com/go-jose/go-jose":        {"lti", "internal/ltitest"},
@@ -70,6 +72,7 @@ var outside = map[string][]string{
 	"codeberg.org/go-pdf/fpdf":          {"report/pdf"},
 	"github.com/smallstep/pkcs7":        {"crypto/cms"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
+	"github.com/prometheus":             {"cmd/concordat"},
 }
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
