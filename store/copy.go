@@ -119,7 +119,9 @@ func copyTable(ctx context.Context, from, into conn, t table, report func(string
 		_, err := into.exec(ctx, `INSERT INTO `+t.name+` (`+strings.Join(t.names(), ", ")+`) VALUES `+one+strings.Repeat(`, `+one, n-1), args...)
 		rows += int64(n)
 		args, size = args[:0], 0
-		report(t.name, rows, all)
+		if rows < all {
+			report(t.name, rows, all)
+		}
 		return err
 	}
 	done, err := from.digest(ctx, t, func(values []any) error {
@@ -140,6 +142,7 @@ func copyTable(ctx context.Context, from, into conn, t table, report func(string
 	if err == nil {
 		err = flush()
 	}
+	report(t.name, rows, all)
 	if err != nil || t.number == "" {
 		return done, err
 	}

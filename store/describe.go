@@ -98,7 +98,7 @@ func sqliteTable(ctx context.Context, c conn, name string) (table, error) {
 		}
 		col.kind = strings.ToLower(kind)
 		if key > 0 {
-			keys[key] = col.name
+			keys[key], col.null = col.name, false
 		}
 		t.columns = append(t.columns, col)
 		return struct{}{}, nil
@@ -228,7 +228,9 @@ func postgresTable(ctx context.Context, c conn, name string) (table, error) {
 	return t, nil
 }
 
-func sequenceOf(t table) string { return `pg_get_serial_sequence('` + t.name + `', '` + t.number + `')` }
+func sequenceOf(t table) string {
+	return `pg_get_serial_sequence('` + t.name + `', '` + t.number + `')`
+}
 
 func postgresNumbered(ctx context.Context, c conn, t table) (last int64, err error) {
 	err = c.row(ctx, `SELECT COALESCE(pg_sequence_last_value(`+sequenceOf(t)+`::regclass), 0)`).Scan(&last)

@@ -168,7 +168,7 @@ func (c conn) rarest(ctx context.Context, grams []uint32, n, low, high int) ([]u
 		length int
 	}
 	lists := make([]list, 0, len(grams))
-	count, err := c.prepare(ctx, `SELECT count(*) FROM (SELECT 1 FROM short_gram WHERE gram = ? AND size BETWEEN ? AND ? LIMIT ?) AS some`)
+	count, err := c.prepare(ctx, `SELECT count(*) FROM (SELECT 1 FROM short_gram WHERE gram = ? AND size BETWEEN ? AND ? LIMIT ?) AS few`)
 	if err != nil {
 		return nil, err
 	}

@@ -88,17 +88,25 @@ func (s *Server) Exec(t testing.TB, statements ...string) {
 	}
 }
 
-// Own makes a folder that the server can use beside its own.
-func (s *Server) Own(t testing.TB) string {
+// Folder makes a folder that the server can reach; Give makes the server its owner.
+func (s *Server) Folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(s.dir, "own-")
-	if err == nil && s.user != nil {
-		err = os.Chown(dir, int(s.user.Uid), int(s.user.Gid))
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// Give makes the server the owner of a folder.
+func (s *Server) Give(t testing.TB, dir string) {
+	t.Helper()
+	if s.user == nil {
+		return
+	}
+	if err := os.Chown(dir, int(s.user.Uid), int(s.user.Gid)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func startServer() (*Server, error) {
@@ -154,6 +162,9 @@ func serverUser() (*syscall.Credential, error) {
 	}
 	return nil, errors.New("no user postgres or nobody for the server")
 }
+
+// Tables returns the folder of the tables' files.
+func (s *Server) Tables() string { return filepath.Join(s.data(), "base") }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
