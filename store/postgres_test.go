@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -208,7 +209,9 @@ func TestPostgresDiskFull(t *testing.T) {
 	s.Exec(t, `CREATE TABLESPACE small LOCATION '`+dir+`'`)
 	place := s.Schema(t)
 	fill(t, place+"&default_tablespace=small", store.Options{})
-	raw(t, place, `DROP OWNED BY concordat`)
+	u, err := url.Parse(place)
+	must(t, err)
+	raw(t, place, `DROP SCHEMA `+u.Query().Get("search_path")+` CASCADE`, `DROP TABLESPACE small`)
 }
 
 func TestPostgresUnreachable(t *testing.T) {
