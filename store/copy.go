@@ -30,12 +30,23 @@ const (
 	copyBytes      = 1 << 20 // or one row
 )
 
-// CopyTo copies all of the store, as of one moment, to another one of whatever engine, which must be
-// empty; else it fails with concordat.ErrExists. All of it is there on return, or nothing. What the other
-// store then holds is read back and compared row by row; concordat.ErrCorrupt where it differs. report,
-// if it is not nil, is called after each step with the table, how many of its rows are copied, and how
-// many there are; it must be fast.
-func (db *DB) CopyTo(ctx context.Context, to *DB, report func(table string, rows, all int64)) ([]Copied, error) {
+// Copy says how a store is copied; the zero value copies all of it.
+type Copy struct {
+	// NoFiles leaves out the content of the files that the database keeps; see Files.
+	NoFiles bool
+	// Report, if it is not nil, is called after each step with the table, how many of its rows are copied,
+	// and how many there are; it must be fast.
+	Report func(table string, rows, all int64)
+}
+
+// fileTables are those of the files that the database keeps.
+var fileTables = []string{"file", "file_part"}
+
+// CopyTo copies the store, as of one moment, to another one of whatever engine, which must be empty; else
+// it fails with concordat.ErrExists. All of it is there on return, or nothing. What the other store then
+// holds is read back and compared row by row; concordat.ErrCorrupt where it differs.
+func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
+	report := o.Report
 	if report == nil {
 		report = func(string, int64, int64) {}
 	}
@@ -45,6 +56,9 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, report func(table string, rows
 		err := db.asOf(ctx, func(from conn) (err error) {
 			if tables, err = copyable(ctx, from, into); err != nil {
 				return err
+			}
+			if o.NoFiles {
+				tables = slices.DeleteFunc(tables, func(t table) bool { return slices.Contains(fileTables, t.name) })
 			}
 			for _, t := range tables {
 				one, err := copyTable(ctx, from, into, t, report)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/pressly/goose/v3"
 )
@@ -34,6 +35,8 @@ type dialect struct {
 	backup func(ctx context.Context, db *DB, path string) error
 	// purge takes bytes of deleted rows off the disk, and reports whether none is left.
 	purge func(ctx context.Context, db *DB, whole bool) (bool, error)
+	// engine tells what the engine is and how it is set up.
+	engine func(ctx context.Context, c conn, now func() time.Time) (Engine, error)
 	// tables describes the tables of the store.
 	tables func(ctx context.Context, c conn) ([]table, error)
 	// numbered and setNumbered get and set the number that was given last in an identity column, 0 for none.

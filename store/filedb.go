@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -64,7 +65,14 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 	to := io.MultiWriter(w, h)
 	for n, got := int64(0), int64(0); got < size; n++ {
 		var data []byte
-		if err := db.read().row(ctx, `SELECT data FROM file_part WHERE hash = ? AND n = ?`, hash, n).Scan(&data); err != nil {
+		err := db.read().row(ctx, `SELECT data FROM file_part WHERE hash = ? AND n = ?`, hash, n).Scan(&data)
+		if errors.Is(err, sql.ErrNoRows) {
+			if held, err := db.held(ctx, hash); err != nil || !held {
+				return cmp.Or(err, sql.ErrNoRows) // it was deleted meanwhile
+			}
+			return fmt.Errorf("%w: part %d is not there", concordat.ErrCorrupt, n)
+		}
+		if err != nil {
 			return err
 		}
 		if _, err := to.Write(data); err != nil {

@@ -43,6 +43,7 @@ var postgres = &dialect{
 	check:       postgresCheck,
 	backup:      postgresBackup,
 	purge:       postgresPurge,
+	engine:      postgresEngine,
 	tables:      postgresTables,
 	numbered:    postgresNumbered,
 	setNumbered: postgresSetNumbered,
@@ -324,7 +325,7 @@ func postgresBackup(ctx context.Context, db *DB, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.CopyTo(ctx, to, nil)
+	_, err = db.CopyTo(ctx, to, Copy{})
 	return errors.Join(err, to.Close())
 }
 

@@ -291,14 +291,14 @@ func TestCopy(t *testing.T) {
 
 	to := emptyPostgres(t)
 	steps := 0
-	first, err := from.CopyTo(ctx, to, func(string, int64, int64) { steps++ })
+	first, err := from.CopyTo(ctx, to, store.Copy{Report: func(string, int64, int64) { steps++ }})
 	must(t, err)
-	_, err = from.CopyTo(ctx, to, nil)
+	_, err = from.CopyTo(ctx, to, store.Copy{})
 	wantErr(t, err, concordat.ErrExists)
 	back, err := store.Open(ctx, filepath.Join(t.TempDir(), "back.db"))
 	must(t, err)
 	defer back.Close()
-	second, err := to.CopyTo(ctx, back, nil)
+	second, err := to.CopyTo(ctx, back, store.Copy{})
 	must(t, err)
 	if d := cmp.Diff(first, second); d != "" || steps < len(first) {
 		t.Errorf("%d steps; %s", steps, d)

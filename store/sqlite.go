@@ -35,6 +35,7 @@ var sqlite = &dialect{
 	check:       sqliteCheck,
 	backup:      sqliteBackup,
 	purge:       sqlitePurge,
+	engine:      sqliteEngine,
 	tables:      sqliteTables,
 	numbered:    sqliteNumbered,
 	setNumbered: sqliteSetNumbered,
