@@ -94,11 +94,11 @@ func (o *opened) checkStore(ctx context.Context) error {
 
 // vacant refuses a store that is another site's, or whose fingerprints were made with another key.
 func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme concordat.Scheme) error {
-	for setting, want := range map[string]string{siteSetting: string(id), "scheme": string(scheme)} {
-		held, err := db.Setting(ctx, setting)
+	for _, s := range [][2]string{{siteSetting, string(id)}, {"scheme", string(scheme)}} {
+		held, err := db.Setting(ctx, s[0])
 		switch {
-		case err == nil && held != want:
-			return usagef("the database is a site's already: its %s is %s, not %s", setting, held, want)
+		case err == nil && held != s[1]:
+			return usagef("the database is a site's already: its %s is %s, not %s", s[0], held, s[1])
 		case err != nil && !errors.Is(err, concordat.ErrNotFound):
 			return err
 		}
