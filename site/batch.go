@@ -28,7 +28,11 @@ type BatchJob struct {
 	Template    string                `json:"template,omitempty"`
 	Exact       bool                  `json:"exact,omitempty"`
 	Threshold   float64               `json:"threshold,omitempty"` // share of a pair from which it joins its documents; 0: 0.3
-	Manifest    []ManifestLine        `json:"manifest,omitempty"`
+	Channel     Channel               `json:"channel,omitempty"`   // by what documents are nominated
+	// Candidates is the most documents of the batch compared with each; 0: 200. A pair that either of the
+	// two nominates is compared.
+	Candidates int            `json:"candidates,omitempty"`
+	Manifest   []ManifestLine `json:"manifest,omitempty"`
 }
 
 // PairThreshold is the share from which a pair joins its documents to a cluster.

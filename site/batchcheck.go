@@ -216,6 +216,12 @@ func rulesInForce(ctx context.Context, db BatchStore, id concordat.TaskID, base 
 	return rules, decided, err
 }
 
+// RulesInForce returns the rules of a report: those that the latest review of its task sets, else base.
+func RulesInForce(ctx context.Context, db BatchStore, id concordat.TaskID, base report.Rules) (report.Rules, error) {
+	rules, _, err := rulesInForce(ctx, db, id, base)
+	return rules, err
+}
+
 func putRules(ctx context.Context, db BatchStore, id concordat.TaskID, rules report.Rules, by store.Review) error {
 	data, err := json.Marshal(rules)
 	if err != nil {

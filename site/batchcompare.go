@@ -99,7 +99,7 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember, byName 
 	if err != nil {
 		return nil, err
 	}
-	o := CheckOptions{Exact: r.job.Exact, Exclude: []concordat.Ref{r.ref(m.Name)}}
+	o := CheckOptions{Exact: r.job.Exact, Channel: r.job.Channel, Candidates: r.job.Candidates, Exclude: []concordat.Ref{r.ref(m.Name)}}
 	q := r.inner.query(p, o, []store.Library{{ID: r.library}})
 	found, err := r.inner.ask(ctx, p, q, o, func(Progress) {})
 	if err != nil {
