@@ -2,6 +2,8 @@ package report
 
 // chinese holds the words of a report in simplified Chinese, by the English ones.
 var chinese = map[string]string{
+	"another document of this batch: %s": "本批次的另一份文档：%s",
+	"the other documents of this batch":  "本批次的其他文档",
 	// Numbers of things.
 	"letters": "个字符", "letters and digits": "个字符", "letters count": "个字符计入", "matches": "处匹配", "places": "处",
 	"passages": "处段落", "sources": "个来源", "more sources": "个其他来源", "further sources": "个其他来源", "documents": "篇文献",
