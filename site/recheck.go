@@ -18,15 +18,24 @@ import (
 // mostEvery is the most days between two checks.
 const mostEvery = 3650
 
-// CheckRecheck returns nil if something can be done again every so many days (0: once) from an instant on.
-func CheckRecheck(every int, next time.Time) error {
+// RecheckTime returns when something that is done again every so many days is done first: on a day, as
+// YYYY-MM-DD in local time, or, where that is empty, so many days from now. 0 days means once, on the day. It
+// fails with concordat.ErrInvalid.
+func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
 	if every < 0 || every > mostEvery {
-		return fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, mostEvery)
+		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, mostEvery)
 	}
-	if every == 0 && next.IsZero() {
-		return fmt.Errorf("neither a number of days nor a date: %w", concordat.ErrInvalid)
+	if on == "" {
+		if every == 0 {
+			return time.Time{}, fmt.Errorf("neither a number of days nor a date: %w", concordat.ErrInvalid)
+		}
+		return now.AddDate(0, 0, every), nil
 	}
-	return nil
+	t, err := time.ParseInLocation(time.DateOnly, on, now.Location())
+	if err != nil {
+		return t, fmt.Errorf("date %q: %w: want YYYY-MM-DD", on, concordat.ErrInvalid)
+	}
+	return t, nil
 }
 
 // Rechecks begins what is to be done again by now and names what came to an end: the sources that were

@@ -56,6 +56,7 @@ func (w *Web) api() {
 		next(huma.WithValue(ctx, visitorKey{}, v))
 	})
 	w.apiOfChecks(a)
+	w.apiOfBatches(a)
 }
 
 // scope is what the token of a caller must allow.

@@ -80,6 +80,7 @@ func (l language) say(key string, args ...any) string {
 // messages are the words of the pages by key, in English and in Simplified Chinese.
 var messages = joined(
 	commonMessages,
+	batchesMessages,
 )
 
 func joined(sets ...map[string][2]string) map[string][2]string {

@@ -49,7 +49,9 @@ type Options struct {
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
 	// Partners returns the sites that a check can ask; nil: none.
-	Partners  func(ctx context.Context) ([]Partner, error)
+	Partners func(ctx context.Context) ([]Partner, error)
+	// Batches runs batches of documents and what is checked again; nil: there are none.
+	Batches   *site.Batches
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -190,6 +192,7 @@ func (w *Web) routes() {
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.batchesRoutes()
 	w.api()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -227,6 +230,7 @@ type place struct {
 var places = []place{
 	{"/checks", "title.checks", everyone},
 	{"/checks/new", "title.new", checkers},
+	{"/batches", "title.batches", everyone},
 	{"/libraries", "title.libraries", everyone},
 	{"/people", "title.people", administrators},
 }

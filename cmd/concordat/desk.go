@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"concordat"
 	"concordat/crypto"
 	"concordat/report"
@@ -24,9 +26,10 @@ const originalsName = "originals"
 
 // desk is what people use in a browser: the pages, and the queue of checks behind them.
 type desk struct {
-	pages  *web.Web
-	queue  *site.Queue
-	reader *reader
+	pages   *web.Web
+	queue   *site.Queue
+	batches *site.Batches
+	reader  *reader
 }
 
 // openDesk joins the parts of the pages.
@@ -45,20 +48,10 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			return d.read(ctx, path, j.Name)
 		},
 		Options: func(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
-			out := site.CheckOptions{Libraries: j.Libraries, Exact: o.config.Check.Probe == concordat.ProbeExact,
-				Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}
-			var err error
-			if out.Template, err = o.template(j.Template); err != nil {
-				return out, nil, err
-			}
-			f := checkFlags{level: string(concordat.ShowMetadata), purpose: j.Purpose, deadline: site.DefaultDeadline}
-			for _, p := range j.Partners {
-				f.partners = append(f.partners, string(p))
-			}
-			_, done, err := f.setOthers(ctx, a, o, &out)
-			return out, done, err
+			return s.jobOptions(ctx, a, j)
 		},
 	})
+	d.batches = s.openBatches(a, d, files)
 	var err error
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
@@ -66,9 +59,35 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
+		Batches:    d.batches,
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err
+}
+
+// run runs the checks and the batches until ctx ends.
+func (d *desk) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.queue.Run(ctx) })
+	g.Go(func() error { return d.batches.Run(ctx) })
+	return errors.Join(g.Wait(), d.reader.close())
+}
+
+// jobOptions are what a check that was handed in compares with.
+func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.CheckOptions, func(), error) {
+	o := s.o
+	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.config.Check.Probe == concordat.ProbeExact,
+		Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}
+	var err error
+	if out.Template, err = o.template(j.Template); err != nil {
+		return out, nil, err
+	}
+	f := checkFlags{level: string(concordat.ShowMetadata), purpose: j.Purpose, deadline: site.DefaultDeadline}
+	for _, p := range j.Partners {
+		f.partners = append(f.partners, string(p))
+	}
+	_, done, err := f.setOthers(ctx, a, o, &out)
+	return out, done, err
 }
 
 // partnerChoices are the active partners with what they told last of their libraries.
@@ -125,6 +144,8 @@ func (d *desk) read(ctx context.Context, path, name string) ([]site.Item, error)
 			one.Err = item.Err.WithAdvice()
 		} else {
 			one.Title, one.Text, one.Flags = cmp.Or(item.Result.Title, titleOf(item.Path)), item.Result.Text, flags(item.Result.Flags)
+			one.Author = item.Result.Author
+			one.Dated, one.DatedBy = dateOf("", item.Result)
 		}
 		out = append(out, one)
 	}

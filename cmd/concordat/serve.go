@@ -100,7 +100,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
-	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
+	g.Go(func() error { return d.run(ctx) })
 	if s.partners != nil {
 		s.partners.run(ctx, g, listener)
 	}
