@@ -236,6 +236,13 @@ func (s *Site) SetVerdict(ctx context.Context, db BatchStore, id, by string, a, 
 	if err != nil {
 		return err
 	}
+	members := numbered(v.Members)
+	if members[a] == nil || members[b] == nil {
+		return fmt.Errorf("pair %d, %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
+	}
+	if members[b].Name < members[a].Name {
+		a, b = b, a
+	}
 	if err := db.SetPairVerdict(ctx, id, a, b, verdict); err != nil {
 		return err
 	}
@@ -243,7 +250,6 @@ func (s *Site) SetVerdict(ctx context.Context, db BatchStore, id, by string, a, 
 	if err != nil {
 		return err
 	}
-	members := numbered(v.Members)
 	e := store.BatchEvent{At: s.o.Now(), By: by, Action: "pair_" + cmp.Or(verdict, "rules"), Text: members[a].Name + " – " + members[b].Name}
 	if why != "" {
 		e.Text += ": " + why
