@@ -130,6 +130,7 @@ type told struct {
 	candidates []*candidate
 	passages   []concordat.Passage
 	sources    []report.PartnerSource
+	lengths    map[concordat.Ref]int // bytes of the texts of which an outline was shown
 	statements []concordat.Statement
 	flags      []concordat.Flag
 	failed     bool

@@ -48,7 +48,7 @@ type nominated struct {
 
 func newRound(fw *forwarding, p *PartnerLibraries) *round {
 	r := &round{fw: fw, p: p, began: time.Now(), documents: map[concordat.Handle]*nominated{}}
-	r.told = &told{site: p.Partner.Site(), name: p.Name, questions: fw.profiles[p.Profiler].Questions()}
+	r.told = &told{site: p.Partner.Site(), name: p.Name, questions: fw.profiles[p.Profiler].Questions(), lengths: map[concordat.Ref]int{}}
 	for _, l := range p.Libraries {
 		r.told.consulted = append(r.told.consulted, concordat.Consulted{Site: r.told.site, Library: l, Epoch: p.Epoch.String(),
 			Level: concordat.ShowNothing, Missing: []concordat.ShardID{}})

@@ -62,6 +62,7 @@ func (r *round) compare(ctx context.Context) error {
 			ps = r.fw.fromHits(c.hits, r.p.Profiler)
 		case found[i].form != "":
 			src.Outline = found[i].form
+			r.told.lengths[n.ref] = found[i].length
 			ps = append(ps, r.fw.fromHits(beside(c.hits, ps), r.p.Profiler)...)
 		}
 		for k := range ps {
@@ -253,6 +254,7 @@ func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 // outlined is what the second round found of one document. form is empty where none was shown.
 type outlined struct {
 	form     string
+	length   int // bytes of the partner's text
 	passages []concordat.Passage
 }
 
@@ -375,7 +377,7 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated, 
 			}
 		}
 	}
-	got := outlined{form: o.Form}
+	got := outlined{form: o.Form, length: o.Length}
 	var copies []align.Passage
 	var words int
 	var st *concordat.Statement

@@ -13,6 +13,7 @@ import (
 	"concordat"
 	"concordat/screen"
 	"concordat/segment"
+	"concordat/site"
 )
 
 // The methods of screen. The exact pass comes before each.
@@ -41,11 +42,15 @@ type screenFlags struct {
 	Shingle shingleFlags `json:"shingle,omitzero"`
 	Short   shortFlags   `json:"short,omitzero"`
 
+	Partners []string `json:"partners,omitempty"`
+	Purpose  string   `json:"purpose,omitempty"`
+
 	Scheme concordat.Scheme `json:"scheme"`
 	Site   concordat.SiteID `json:"site"`
 
 	work, out, dates, keep string
 	removal                float64
+	deadline               time.Duration
 }
 
 // shingleFlags are the options of the method shingle.
@@ -83,6 +88,9 @@ Texts that are the same but for case, spaces and punctuation are found first, wh
   simhash      by one print a document: versions of the same text only
   short        by letters and pairs of letters, for short texts
 
+With --partner the library is compared with those of other sites instead: of each text the keyed
+fingerprints of its sentences are sent, and what the partner's rules allow comes back. Texts stay here.
+
 What is done is kept in the folder of the site, or of --work, until the results are out: after an
 interruption or on a full disk the same command goes on. --out writes a page with pictures, tables and
 the list of what could be removed.`,
@@ -112,6 +120,9 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringVar(&f.dates, "dates", "", "file of lines DOCUMENT TAB DATE, such as 2019-05 (default: when a document was added)")
 	fl.StringVar(&f.keep, "keep", keepOldest, "of near-copies the removal list keeps the oldest, newest, longest or central one")
 	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "least resemblance to a kept document of one on the removal list")
+	fl.StringArrayVar(&f.Partners, "partner", nil, "compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
+	fl.StringVar(&f.Purpose, "purpose", "", "purpose that partners are told, such as thesis")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long a partner may take for one text")
 	f.Print.define(c)
 	fl.IntVar(&f.Shingle.Width, "width", 5, "words, or letters, of a shingle")
 	fl.BoolVar(&f.Shingle.Letters, "letters", false, "shingles of letters instead of words")
@@ -142,6 +153,12 @@ func (f *screenFlags) check() error {
 		return usagef("--keep %q: want oldest, newest, longest or central", f.keep)
 	case f.Contained && f.Method != methodFingerprint && f.Method != methodShingle:
 		return usagef("--contained: method %s does not measure containment", f.Method)
+	case len(f.Partners) > 0 && f.Method != methodFingerprint:
+		return usagef("--partner: sites are compared by method fingerprint, not %s", f.Method)
+	case len(f.Partners) > 0 && (f.Against != "" || f.Template != ""):
+		return usagef("--partner: not together with --against or --template")
+	case f.deadline <= 0:
+		return usagef("--deadline %s: want a time above 0", f.deadline)
 	case f.Template != "" && f.Method != methodFingerprint:
 		return usagef("--template: method %s does not know where texts agree", f.Method)
 	}
@@ -187,6 +204,7 @@ type screening struct {
 	app      *app
 	site     *opened
 	self     bool
+	abroad   *abroad // nil: within this site
 	template *segment.Template
 	printer  *printMaker
 	work     *work
@@ -198,13 +216,15 @@ type screening struct {
 
 // screenDoc is a document of the libraries.
 type screenDoc struct {
-	Side    int                  `json:"side"` // 0: of --library, 1: of --against
+	Side    int                  `json:"side"`           // 0: of --library, 1: of --against or of a partner
+	Site    concordat.SiteID     `json:"site,omitempty"` // empty: this one
 	Library concordat.LibraryID  `json:"library"`
 	ID      concordat.DocumentID `json:"id"`
 	Title   string               `json:"title,omitempty"`
 	Added   time.Time            `json:"added"`
 	Letters int                  `json:"letters"`
-	Text    int                  `json:"text"` // its place in texts
+	Bytes   int                  `json:"bytes"` // of the text
+	Text    int                  `json:"text"`  // its place in texts
 }
 
 // screenText is a distinct text.
@@ -221,6 +241,7 @@ type foundPair struct {
 	Resemblance float64          `json:"r"`
 	Contained   *[2]float64      `json:"c,omitempty"` // share of A in B, of B in A
 	Interval    *[2]float64      `json:"i,omitempty"` // 95 % interval of an estimated resemblance
+	OneSided    bool             `json:"-"`           // how long B is was not told: Resemblance is the share of A in B
 	Sections    []screenSections `json:"s,omitempty"`
 }
 
@@ -232,6 +253,7 @@ func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) 
 	if err != nil {
 		return err
 	}
+	defer s.abroad.close()
 	dates, err := readDates(f.dates)
 	if err != nil {
 		return err
@@ -275,6 +297,12 @@ func (a *app) newScreening(ctx context.Context, o *opened, f screenFlags) (*scre
 	var err error
 	if f.Template != "" {
 		if s.template, err = o.template(f.Template); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.Partners) > 0 {
+		s.self = false
+		if s.abroad, err = a.openAbroad(ctx, o, &s.screenFlags); err != nil {
 			return nil, err
 		}
 	}

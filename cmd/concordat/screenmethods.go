@@ -57,6 +57,13 @@ func (s *screening) prepare(d *concordat.Document) (body []byte, blank bool, err
 	if err != nil {
 		return nil, false, fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
 	}
+	if s.abroad != nil {
+		text := d.Text
+		if t.Chars() == 0 {
+			text = ""
+		}
+		return []byte(text), text == "", nil
+	}
 	switch s.Method {
 	case methodFingerprint:
 		p, err := s.site.profiler.Profile(*d, s.template)
@@ -170,6 +177,9 @@ func (u *units) keep(r unit) error {
 }
 
 func (s *screening) compare(ctx context.Context) error {
+	if s.abroad != nil {
+		return s.elsewhere(ctx)
+	}
 	u, err := s.found()
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func (s *screening) writePairs(w *bufio.Writer, r *screenResults) error {
 			sections = append(sections, fmt.Sprintf("%s in %s %.0f%%", o.A, o.B, 100*o.ContainmentA))
 		}
 		x, y := &s.docs[p.a], &s.docs[p.b]
-		err := c.Write([]string{strconv.Itoa(number[p.a]), report.Cell(string(p.LibraryA)), report.Cell(string(p.A)), report.Cell(x.Title), report.Cell(string(p.LibraryB)), report.Cell(string(p.B)), report.Cell(y.Title),
+		err := c.Write([]string{strconv.Itoa(number[p.a]), report.Cell(string(p.LibraryA)), report.Cell(string(p.A)), report.Cell(x.Title), report.Cell(s.place(p.SiteB, p.LibraryB)), report.Cell(string(p.B)), report.Cell(y.Title),
 			p.Method, share(&p.Resemblance), share(p.Low), share(p.High), share(p.ContainmentA), share(p.ContainmentB), report.Cell(strings.Join(sections, "; "))})
 		if err != nil {
 			return err
@@ -98,12 +98,12 @@ func (s *screening) writeClusters(w *bufio.Writer, r *screenResults) error {
 	}
 	for i, cl := range r.clusters {
 		for _, n := range cl.Documents {
-			row := []string{strconv.Itoa(i + 1), report.Cell(string(n.Library)), report.Cell(string(n.Document)), report.Cell(n.Title), n.Date.UTC().Format(time.RFC3339), "", "", "", "", report.Cell(kept[n.doc])}
+			row := []string{strconv.Itoa(i + 1), report.Cell(s.place(n.Site, n.Library)), report.Cell(string(n.Document)), report.Cell(n.Title), n.Date.UTC().Format(time.RFC3339), "", "", "", "", report.Cell(kept[n.doc])}
 			if n.screenMember == cl.Representative {
 				row[5] = "yes"
 			}
 			if n.From != nil {
-				row[6], row[7], row[8] = report.Cell(string(n.From.Library)), report.Cell(string(n.From.Document)), share(&n.FromResemblance)
+				row[6], row[7], row[8] = report.Cell(s.place(n.From.Site, n.From.Library)), report.Cell(string(n.From.Document)), share(&n.FromResemblance)
 			}
 			if err := c.Write(row); err != nil {
 				return err
@@ -132,6 +132,7 @@ const (
 type screenPage struct {
 	Sum      screenSummary
 	Keep     string
+	Partners []string // that were asked
 	Overview template.HTML
 	Clusters []pageCluster
 	More     int
@@ -170,12 +171,13 @@ body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding
 table{border-collapse:collapse;margin:.5rem 0 1rem;font-size:.9rem}th,td{text-align:start;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #d5dae1;vertical-align:top}
 section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-width:100%;height:auto}.n{text-align:end;font-variant-numeric:tabular-nums;white-space:nowrap}.note{color:#525c6b}
 </style></head><body>
-<h1>Screening of {{.Sum.Library}}{{with .Sum.Against}} against {{.}}{{end}}</h1>
+<h1>Screening of {{.Sum.Library}}{{with .Sum.Against}} against {{.}}{{end}}{{range .Partners}} · {{.}}{{end}}</h1>
 <p>Method {{.Sum.Method}}, threshold {{percent .Sum.Threshold}}: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters.
 {{.Sum.Documents}} documents, {{.Sum.Distinct}} distinct texts, {{.Sum.Compared}} of which the method could compare{{if .Sum.Unread}}; {{.Sum.Unread}} could not be read{{end}}.</p>
 <p>{{.Sum.Removable}} documents could go, with the {{.Keep}} of their kind standing for them (removal.txt). Nothing was removed.</p>
 <p class="note">A pair says that two texts share wording, not that anybody copied: common sources, forms and quotations look the same. All pairs are in pairs.csv, all clusters in clusters.csv.</p>
-{{.Overview}}
+{{if .Partners}}<p class="note">{{.Sum.Sent}} sentences became known at partners as keyed fingerprints, {{.Sum.Withheld}} were withheld. Of {{.Sum.Hidden}} texts partners hold something like it that they do not show. A share of a partner's document is measured in bytes of its text.{{range .Sum.Refused}}<br>Not compared: {{.}}{{end}}</p>
+{{end}}{{.Overview}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h2>Cluster {{.Number}}: {{len .Documents}} documents</h2>
 <p class="note">In the order of their dates; arcs join pairs, the full circle is the representative.</p>
 {{.Picture}}
@@ -190,7 +192,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 `))
 
 func (s *screening) writePage(w *bufio.Writer, r *screenResults) error {
-	page := screenPage{Sum: s.sum, Keep: s.keep, More: max(0, len(r.clusters)-clustersShown)}
+	page := screenPage{Sum: s.sum, Keep: s.keep, Partners: s.Partners, More: max(0, len(r.clusters)-clustersShown)}
 	var sizes []int
 	for _, c := range r.clusters {
 		sizes = append(sizes, len(c.Documents))
@@ -223,7 +225,7 @@ func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs 
 	var nodes []screen.Node
 	for i, d := range byDate {
 		place[d.doc] = i
-		row := pageDocument{Number: i + 1, Library: string(d.Library), Document: string(d.Document), Title: d.Title, Date: d.Date.UTC().Format(time.DateOnly), Representative: d.screenMember == c.Representative, Removable: kept[d.doc]}
+		row := pageDocument{Number: i + 1, Library: s.place(d.Site, d.Library), Document: string(d.Document), Title: d.Title, Date: d.Date.UTC().Format(time.DateOnly), Representative: d.screenMember == c.Representative, Removable: kept[d.doc]}
 		if d.From != nil {
 			row.From, row.FromShare = string(d.From.Document), strings.TrimSpace(percent(&d.FromResemblance))
 		}

@@ -21,14 +21,17 @@ type screenPair struct {
 	B            concordat.DocumentID `json:"b"`
 	LibraryA     concordat.LibraryID  `json:"a_library"`
 	LibraryB     concordat.LibraryID  `json:"b_library"`
+	SiteB        concordat.SiteID     `json:"b_site,omitempty"` // of a partner; then b is its handle of the document
 	Method       string               `json:"method"`
 	Resemblance  float64              `json:"resemblance"`
 	ContainmentA *float64             `json:"containment_a"` // null: not measured by the method
 	ContainmentB *float64             `json:"containment_b"`
 	Low          *float64             `json:"resemblance_low,omitempty"` // 95 % interval of an estimate
 	High         *float64             `json:"resemblance_high,omitempty"`
-	Sections     []screenSections     `json:"sections,omitempty"` // with a template
-	a, b         int                  // of docs
+	// OneSided: the partner did not tell how long its document is; resemblance is containment_a.
+	OneSided bool             `json:"one_sided,omitempty"`
+	Sections []screenSections `json:"sections,omitempty"` // with a template
+	a, b     int              // of docs
 }
 
 // screenSections is how much of a section of one document is in a section of another, in letters and
@@ -43,6 +46,7 @@ type screenSections struct {
 }
 
 type screenMember struct {
+	Site     concordat.SiteID     `json:"site,omitempty"` // of a partner
 	Library  concordat.LibraryID  `json:"library"`
 	Document concordat.DocumentID `json:"document"`
 }
@@ -63,6 +67,7 @@ type screenCluster struct {
 	Representative screenMember `json:"representative"`
 	Oldest         screenMember `json:"oldest"`
 	Documents      []screenNode `json:"documents"`
+	oldest         int          // of docs
 }
 
 // screenRemoval is a document that another, which is kept, stands for.
@@ -91,6 +96,13 @@ type screenSummary struct {
 	Pairs      int                 `json:"pairs"`
 	Clusters   int                 `json:"clusters"`
 	Removable  int                 `json:"removable"` // documents that another stands for
+
+	// The rest is of a screening across sites only.
+
+	Sent     int      `json:"sent,omitempty"`     // sentences that became known at partners, as keyed fingerprints
+	Withheld int      `json:"withheld,omitempty"` // sentences that were not sent: the partner holds them in another form
+	Hidden   int      `json:"hidden,omitempty"`   // texts of which a partner holds something like it that it does not show
+	Refused  []string `json:"refused,omitempty"`  // libraries of partners that were not compared, and why
 }
 
 // Which of near-copies stays.
@@ -111,7 +123,8 @@ type screenResults struct {
 }
 
 func (s *screening) member(doc int) screenMember {
-	return screenMember{s.docs[doc].Library, s.docs[doc].ID}
+	d := &s.docs[doc]
+	return screenMember{d.Site, d.Library, d.ID}
 }
 
 // results turns pairs of texts into pairs of documents, and joins them.
@@ -119,7 +132,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	var r screenResults
 	add := func(a, b int, p screenPair) {
 		p.Type, p.a, p.b = "pair", a, b
-		p.A, p.LibraryA, p.B, p.LibraryB = s.docs[a].ID, s.docs[a].Library, s.docs[b].ID, s.docs[b].Library
+		p.A, p.LibraryA, p.B, p.LibraryB, p.SiteB = s.docs[a].ID, s.docs[a].Library, s.docs[b].ID, s.docs[b].Library, s.docs[b].Site
 		r.pairs = append(r.pairs, p)
 	}
 	s.exact(add)
@@ -135,7 +148,13 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 		}
 		return s.docs[d].Added
 	}
-	before := func(a, b int) bool { return cmp.Or(date(a).Compare(date(b)), cmp.Compare(a, b)) < 0 }
+	before := func(a, b int) bool {
+		x, y := date(a), date(b)
+		if x.IsZero() != y.IsZero() { // a partner may not tell
+			return y.IsZero()
+		}
+		return cmp.Or(x.Compare(y), cmp.Compare(a, b)) < 0
+	}
 	links := make([]screen.Link, len(r.pairs))
 	count := make([]int, len(s.docs))
 	clusters := screen.NewClusters(len(s.docs))
@@ -146,7 +165,9 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 		clusters.Join(p.a, p.b)
 	}
 	r.clusters = s.clusters(clusters.Groups(), screen.Lineage(len(s.docs), links, before), links, date, before)
-	r.removals = s.removals(links, s.preferred(before, count))
+	if s.abroad == nil { // what a partner has is no reason to remove anything here
+		r.removals = s.removals(links, s.preferred(before, count))
+	}
 	s.sum.Pairs, s.sum.Clusters, s.sum.Removable = len(r.pairs), len(r.clusters), len(r.removals)
 	return &r
 }
@@ -188,6 +209,9 @@ func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	p := screenPair{Method: s.Method, Resemblance: f.Resemblance, Sections: f.Sections}
 	if f.Contained != nil {
 		p.ContainmentA, p.ContainmentB = &f.Contained[0], &f.Contained[1]
+	}
+	if p.OneSided = f.OneSided; p.OneSided {
+		p.ContainmentB = nil
 	}
 	if f.Interval != nil {
 		p.Low, p.High = &f.Interval[0], &f.Interval[1]
@@ -248,7 +272,7 @@ func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, da
 			}
 			c.Documents = append(c.Documents, n)
 		}
-		c.Oldest = s.member(oldest)
+		c.Oldest, c.oldest = s.member(oldest), oldest
 		out = append(out, c)
 	}
 	return out
@@ -295,7 +319,7 @@ func (a *app) printScreened(s *screening, r *screenResults) error {
 	}
 	a.say("resemblance  in a  in b  method       a and b")
 	for _, p := range r.pairs {
-		a.say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, percent(p.ContainmentA), percent(p.ContainmentB), p.Method, p.A, p.B)
+		a.say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, percent(p.ContainmentA), percent(p.ContainmentB), p.Method, p.A, s.name(p.b))
 		for _, o := range p.Sections {
 			a.say("%13s%.0f%% of %s in %s (%.0f%% of that)", "", 100*o.ContainmentA, o.A, o.B, 100*o.ContainmentB)
 		}
@@ -303,19 +327,22 @@ func (a *app) printScreened(s *screening, r *screenResults) error {
 	for i, c := range r.clusters {
 		var ids []string
 		for _, m := range c.Documents[:min(10, len(c.Documents))] {
-			ids = append(ids, string(m.Document))
+			ids = append(ids, s.name(m.doc))
 		}
 		more := ""
 		if n := len(c.Documents) - len(ids); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		a.say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), c.Oldest.Document, strings.Join(ids, ", "), more)
+		a.say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), s.name(c.oldest), strings.Join(ids, ", "), more)
 	}
 	t := s.sum
 	a.say("%d pairs at or above threshold %.2f (method %s, after the exact pass) in %d clusters, of %d documents with %d distinct texts, %d of which the method can compare",
 		t.Pairs, t.Threshold, t.Method, t.Clusters, t.Documents, t.Distinct, t.Compared)
 	if t.Folded > 0 {
 		a.say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, mostFolded)
+	}
+	if s.abroad != nil {
+		a.say("%d sentences became known at partners as keyed fingerprints, %d were withheld; of %d texts partners hold something that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
 		a.say("%d documents could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", t.Removable, s.keep, s.removal)
@@ -324,6 +351,15 @@ func (a *app) printScreened(s *screening, r *screenResults) error {
 		a.say("written to %s", s.out)
 	}
 	return nil
+}
+
+// name is a document for people: a partner's by its title, as its handle says nothing.
+func (s *screening) name(doc int) string {
+	d := &s.docs[doc]
+	if d.Site == "" {
+		return string(d.ID)
+	}
+	return fmt.Sprintf("%s: %s", s.place(d.Site, d.Library), cmp.Or(d.Title, string(d.ID)))
 }
 
 // percent prints a share, or a dash for one that was not measured.

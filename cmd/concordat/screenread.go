@@ -32,7 +32,7 @@ func (s *screening) read(ctx context.Context) error {
 		if lib == "" {
 			continue
 		}
-		for d, err := range s.site.shard.LibraryDocuments(ctx, concordat.LibraryID(lib)) {
+		for d, err := range s.site.libraryDocuments(ctx, concordat.LibraryID(lib)) {
 			b.add(1)
 			if ctx.Err() != nil {
 				return errors.Join(in.flush(context.WithoutCancel(ctx)), context.Cause(ctx))
@@ -124,7 +124,7 @@ const (
 
 func (r *reading) add(ctx context.Context, side int, d *concordat.Document) error {
 	sum, letters := sumOf(d.Text)
-	rec := textRecord{screenDoc: screenDoc{Side: side, Library: d.Library, ID: d.ID, Title: d.Title, Added: d.Added, Letters: letters}, Sum: sum}
+	rec := textRecord{screenDoc: screenDoc{Side: side, Library: d.Library, ID: d.ID, Title: d.Title, Added: d.Added, Letters: letters, Bytes: len(d.Text)}, Sum: sum}
 	text, ok := r.known[sum]
 	if !ok {
 		text = len(r.s.texts)

@@ -95,72 +95,6 @@ func (a *app) screenPack(ctx context.Context, file *printFile, d *screen.Design,
 		"%d prints in %d tables of %d bytes: %.1f %% of raw, the bound for random ones is %.1f %%", len(prints), n, total, 100*ratio, 100*screen.PackedBound(len(prints)))
 }
 
-func (a *app) screenNearCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "near DIR PRINT...", Short: "Look prints up in packed tables", Args: cobra.MinimumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var queries []uint64
-			for _, arg := range args[1:] {
-				q, err := parsePrint(arg)
-				if err != nil {
-					return usage(err)
-				}
-				queries = append(queries, q)
-			}
-			return a.screenNear(args[0], queries)
-		},
-	}
-}
-
-func (a *app) screenNear(dir string, queries []uint64) error {
-	b, err := os.ReadFile(filepath.Join(dir, packedDesign))
-	if err != nil {
-		return usagef("%s holds no packed tables: %w", dir, err)
-	}
-	var h packedHeader
-	if err := json.Unmarshal(b, &h); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, packedDesign), err)
-	}
-	d, err := screen.NewDesign(h.Bits, h.K, h.Levels...)
-	if err != nil {
-		return err
-	}
-	var tables []*screen.Packed
-	for i := range d.Tables {
-		f, err := os.Open(packedPath(dir, i))
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		t, err := screen.OpenPacked(f, info.Size())
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name(), err)
-		}
-		tables = append(tables, t)
-	}
-	packed, err := screen.NewPackedTables(d, tables)
-	if err != nil {
-		return err
-	}
-	for _, q := range queries {
-		near, err := packed.Near(q, nil)
-		if err != nil {
-			return err
-		}
-		for _, p := range near {
-			k := screen.Wide{p}.Distance(screen.Wide{q})
-			if err := a.report(map[string]any{"type": "near", "query": fmt.Sprintf("%016x", q), "print": fmt.Sprintf("%016x", p), "distance": k}, "%016x\t%016x\t%d", q, p, k); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // planLine is a design and what it costs.
 type planLine struct {
 	Type       string  `json:"type"` // plan
@@ -366,7 +300,7 @@ choices of gram lengths how many originals are found again and how many texts mu
 				return a.screenGrams(texts, o)
 			}
 			return a.with(cmd.Context(), withIndex, func(s *opened) error {
-				for d, err := range s.shard.LibraryDocuments(cmd.Context(), concordat.LibraryID(library)) {
+				for d, err := range s.libraryDocuments(cmd.Context(), concordat.LibraryID(library)) {
 					if err = errors.Join(err, context.Cause(cmd.Context())); err != nil {
 						return err
 					}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/site"
+)
+
+// abroad is what a screening needs to ask other sites.
+type abroad struct {
+	options site.CheckOptions
+	names   map[concordat.SiteID]string
+	end     func()
+}
+
+// abroadAtOnce is how many texts are on their way to partners at a time.
+const abroadAtOnce = 4
+
+// openAbroad opens the partners of f, and the mirrors of them that the site has. It replaces the values of
+// f.Partners by the libraries that are asked, so that another catalogue is another question.
+func (a *app) openAbroad(ctx context.Context, o *opened, f *screenFlags) (*abroad, error) {
+	c := checkFlags{partners: f.Partners, level: string(concordat.ShowMetadata), purpose: f.Purpose, deadline: f.deadline}
+	out := &abroad{names: map[concordat.SiteID]string{}}
+	_, end, err := c.setOthers(ctx, a, o, &out.options)
+	if err != nil {
+		return nil, err
+	}
+	out.end = end
+	wanted := map[concordat.SiteID]bool{}
+	var asked []string
+	for _, p := range out.options.Partners {
+		wanted[p.Partner.Site()] = true
+		out.names[p.Partner.Site()] = p.Name
+		for _, l := range p.Libraries {
+			asked = append(asked, fmt.Sprintf("%s/%s of %s", p.Partner.Site(), l, p.Epoch))
+		}
+	}
+	// A mirror of a partner that is not wanted has no part in this.
+	mine, err := o.wantedMirrors(ctx, a, f.Partners, out.options.Mirrors)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	out.options.Mirrors = mine
+	for _, m := range mine {
+		asked = append(asked, fmt.Sprintf("mirror %s/%s of %s", m.Site, m.Library, m.Epoch))
+	}
+	if len(asked) == 0 {
+		end()
+		return nil, usagef("--partner: nothing to ask; concordat peer libraries shows what partners open")
+	}
+	slices.Sort(asked)
+	f.Partners = asked
+	return out, nil
+}
+
+// wantedMirrors returns the mirrors of libraries that values of --partner name.
+func (o *opened) wantedMirrors(ctx context.Context, a *app, values []string, all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	c, err := a.circle(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	want, err := c.wantedPartners(ctx, values)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m site.MirroredLibrary) bool {
+		return !slices.ContainsFunc(want, func(w wanted) bool {
+			return w.partner.Site == m.Site && (len(w.libraries) == 0 || slices.Contains(w.libraries, m.Library))
+		})
+	}), nil
+}
+
+func (x *abroad) close() {
+	if x != nil {
+		x.end()
+	}
+}
+
+// abroadUnit is a record of work.found: what partners told of one text.
+type abroadUnit struct {
+	Text      int                      `json:"text"`
+	Documents []site.ElsewhereDocument `json:"documents,omitempty"`
+	Refused   []string                 `json:"refused,omitempty"` // libraries with the reason, for good
+	Hidden    bool                     `json:"hidden,omitempty"`  // something matches that is not shown
+	Withheld  int                      `json:"withheld,omitempty"`
+	Sent      int                      `json:"sent,omitempty"` // sentences
+}
+
+// elsewhere asks partners about each text that has not been asked about yet, and stops where one of them
+// does not answer for now.
+func (s *screening) elsewhere(ctx context.Context) error {
+	done := map[int]*abroadUnit{}
+	err := s.work.found.replay(func(b []byte, _ int64) bool {
+		var u abroadUnit
+		if json.Unmarshal(b, &u) != nil || u.Text < 0 || u.Text >= len(s.texts) {
+			return false
+		}
+		done[u.Text] = &u
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	b := s.app.bar(int64(len(s.texts)), "asking")
+	defer b.done()
+	b.add(len(done))
+	var todo []int
+	for text := range s.texts {
+		if done[text] == nil && !s.texts[text].blank {
+			todo = append(todo, text)
+		}
+	}
+	var mu sync.Mutex // guards done
+	var stop atomic.Bool
+	// What is on its way when one fails is waited for: it has been paid for.
+	g := new(errgroup.Group)
+	g.SetLimit(abroadAtOnce)
+	for _, text := range todo {
+		if stop.Load() {
+			break
+		}
+		g.Go(func() error {
+			u, err := s.askAbroad(ctx, text)
+			if err != nil {
+				stop.Store(true)
+				return err
+			}
+			record, err := json.Marshal(u)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done[text] = u
+			b.add(1)
+			if _, err := s.work.found.append(record); err != nil {
+				return err
+			}
+			return s.work.found.flush()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return s.unfinished(ctx, err, len(done))
+	}
+	return s.takeAbroad(done)
+}
+
+// errLater: a partner will answer another time.
+var errLater = errors.New("not now")
+
+// unfinished says how far the asking came.
+func (s *screening) unfinished(ctx context.Context, err error, done int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, errLater) {
+		return fmt.Errorf("%w: %w; %d of %d texts have been asked about, and the same command goes on from there", concordat.ErrUnavailable, err, done, s.sum.Compared)
+	}
+	return err
+}
+
+// askAbroad asks about one text.
+func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error) {
+	body, err := s.body(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	first := s.docs[s.texts[text].members[0][0]]
+	got, err := s.site.Elsewhere(ctx, site.Submission{ID: first.ID, Title: first.Title, Text: string(body)}, s.abroad.options)
+	if err != nil {
+		return nil, err
+	}
+	u := &abroadUnit{Text: text, Documents: got.Documents}
+	for _, c := range got.Consulted {
+		name := string(c.Site) + "/" + string(c.Library)
+		switch {
+		case c.Reason == concordat.ReasonBudget, c.Reason == concordat.ReasonBusy, c.Reason == concordat.ReasonFault, c.Err == "" && len(c.Missing) > 0:
+			return nil, fmt.Errorf("%w: %s: %s", errLater, name, cmp.Or(c.Err, "not whole"))
+		case c.Err != "":
+			u.Refused = append(u.Refused, name+": "+c.Err)
+		}
+		u.Hidden = u.Hidden || c.Shown.Exists && (c.Level == concordat.ShowExists || c.Level == concordat.ShowCounts)
+		u.Withheld += c.Withheld
+		u.Sent += c.Exposed.Sentences
+	}
+	return u, nil
+}
+
+// takeAbroad turns what partners told into documents of the other side, and pairs.
+func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
+	places := map[concordat.Ref]int{} // of texts
+	refused := map[string]bool{}
+	for text := range s.texts[:len(s.texts):len(s.texts)] {
+		u := done[text]
+		if u == nil {
+			continue
+		}
+		for _, line := range u.Refused {
+			refused[line] = true
+		}
+		if u.Hidden {
+			s.sum.Hidden++
+		}
+		s.sum.Withheld += u.Withheld
+		s.sum.Sent += u.Sent
+		for _, d := range u.Documents {
+			s.sum.Candidates++
+			p := foundPair{A: text, Resemblance: d.Contained, Contained: &[2]float64{d.Contained, d.ContainedThere}, OneSided: d.Length == 0}
+			if !p.OneSided {
+				here, there := float64(s.docs[s.texts[text].members[0][0]].Bytes), float64(d.Length)
+				p.Resemblance = (d.Contained*here + d.ContainedThere*there) / (here + there)
+			}
+			value := p.Resemblance
+			if s.Contained {
+				value = max(d.Contained, d.ContainedThere)
+			}
+			if value < s.Threshold {
+				continue
+			}
+			to, ok := places[d.Ref]
+			if !ok {
+				to = len(s.texts)
+				places[d.Ref] = to
+				s.texts = append(s.texts, screenText{members: [2][]int32{1: {int32(len(s.docs))}}, blank: true})
+				s.docs = append(s.docs, screenDoc{Side: 1, Site: d.Site, Library: d.Library, ID: d.Document, Title: d.Title, Added: d.Date, Letters: d.Length, Text: to})
+			}
+			if p.B = to; len(s.pairs) == mostPairs {
+				return fmt.Errorf("more than %d pairs; ask with a higher --threshold", mostPairs)
+			}
+			s.pairs = append(s.pairs, p)
+		}
+	}
+	for line := range refused {
+		s.sum.Refused = append(s.sum.Refused, line)
+	}
+	slices.Sort(s.sum.Refused)
+	for _, line := range s.sum.Refused {
+		s.app.warn("not compared with %s", line)
+	}
+	return nil
+}
+
+// place is where a document stands, for people.
+func (s *screening) place(site concordat.SiteID, lib concordat.LibraryID) string {
+	if site == "" {
+		return string(lib)
+	}
+	name := string(site)
+	if s.abroad != nil {
+		name = cmp.Or(s.abroad.names[site], name)
+	}
+	return strings.TrimSpace(name) + "/" + string(lib)
+}

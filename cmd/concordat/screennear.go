@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"concordat/screen"
+)
+
+func (a *app) screenNearCommand() *cobra.Command {
+	f := printOptions{Bits: 64}
+	memory := 0
+	c := &cobra.Command{
+		Use: "near DIR|FILE PRINT...", Short: "Look prints up in packed tables, or in a file of prints", Args: cobra.MinimumNArgs(2),
+		Long: `Near prints the stored prints near each one given, as 16 hexadecimal digits; - reads them from standard
+input, one a line, and answers each as it comes. DIR holds packed tables (concordat screen pack) and is read
+block by block. Of a FILE of 64-bit prints the tables are made in memory first, by the flags or as the planner
+has it; a print then stands with the document of it in FILE.ids, or its number from 0.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.Distance < 0 || f.Distance >= f.Bits {
+				return usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
+			}
+			near, done, err := a.nearIn(cmd.Context(), args[0], f, int64(memory)<<20)
+			if err != nil {
+				return err
+			}
+			defer done()
+			return a.screenNear(cmd.Context(), args[1:], near)
+		},
+	}
+	c.Flags().IntVar(&f.Distance, "distance", 3, "bits in which two prints may differ (FILE)")
+	c.Flags().IntSliceVar(&f.Levels, "levels", nil, "blocks of the tables at each level (FILE; default: planned)")
+	c.Flags().IntVar(&memory, "memory", 4096, "memory for the tables in MiB, about (FILE)")
+	return c
+}
+
+// nearPrint is a stored print near a query, and its document or number; empty: not known.
+type nearPrint struct {
+	print  uint64
+	stored string
+}
+
+type nearFunc func(q uint64) ([]nearPrint, error)
+
+// nearIn opens packed tables, or makes tables of a file of prints.
+func (a *app) nearIn(ctx context.Context, path string, f printOptions, memory int64) (nearFunc, func(), error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	if info.IsDir() {
+		return nearPacked(path)
+	}
+	file, err := openPrintFile(path, f.Bits)
+	if err != nil {
+		return nil, nil, err
+	}
+	name, err := namer(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := f.design(file.prints(), memory)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	prints := make([]uint64, 0, file.prints())
+	for chunk, err := range file.narrow() {
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
+			return nil, nil, err
+		}
+		prints = append(prints, chunk...)
+	}
+	t, err := screen.NewTables(d, prints)
+	if err != nil {
+		return nil, nil, err
+	}
+	var hits []screen.Hit
+	return func(q uint64) (out []nearPrint, err error) {
+		hits = t.Near(q, hits[:0])
+		for _, h := range hits {
+			out = append(out, nearPrint{prints[h.ID], name(uint64(h.ID))})
+		}
+		return out, nil
+	}, func() {}, nil
+}
+
+// nearPacked opens the packed tables of a folder.
+func nearPacked(dir string) (near nearFunc, done func(), err error) {
+	b, err := os.ReadFile(filepath.Join(dir, packedDesign))
+	if err != nil {
+		return nil, nil, usagef("%s holds no packed tables: %w", dir, err)
+	}
+	var h packedHeader
+	if err := json.Unmarshal(b, &h); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, packedDesign), err)
+	}
+	d, err := screen.NewDesign(h.Bits, h.K, h.Levels...)
+	if err != nil {
+		return nil, nil, err
+	}
+	var files []*os.File
+	done = func() {
+		for _, f := range files {
+			_ = f.Close() // only read
+		}
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	var tables []*screen.Packed
+	for i := range d.Tables {
+		f, err := os.Open(packedPath(dir, i))
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, f)
+		info, err := f.Stat()
+		if err != nil {
+			return nil, nil, err
+		}
+		t, err := screen.OpenPacked(f, info.Size())
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		tables = append(tables, t)
+	}
+	packed, err := screen.NewPackedTables(d, tables)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(q uint64) (out []nearPrint, err error) {
+		found, err := packed.Near(q, nil)
+		for _, p := range found {
+			out = append(out, nearPrint{print: p})
+		}
+		return out, err
+	}, done, nil
+}
+
+// screenNear answers the prints of args, of which - stands for those on standard input.
+func (a *app) screenNear(ctx context.Context, args []string, near nearFunc) error {
+	answer := func(word string) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		q, err := parsePrint(word)
+		if err != nil {
+			return usage(err)
+		}
+		found, err := near(q)
+		if err != nil {
+			return err
+		}
+		for _, p := range found {
+			k := screen.Wide{p.print}.Distance(screen.Wide{q})
+			line := map[string]any{"type": "near", "query": fmt.Sprintf("%016x", q), "print": fmt.Sprintf("%016x", p.print), "distance": k}
+			text := fmt.Sprintf("%016x\t%016x\t%d", q, p.print, k)
+			if p.stored != "" {
+				line["stored"] = p.stored
+				text += "\t" + p.stored
+			}
+			if err := a.report(line, "%s", text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, arg := range args {
+		if arg != "-" {
+			if err := answer(arg); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := eachLine(a.stdin, answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
