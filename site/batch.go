@@ -226,29 +226,34 @@ func (r *batchRun) read(ctx context.Context) error {
 	if err := r.tell(ctx, BatchRead, done, len(all)); err != nil || len(waiting) == 0 {
 		return err
 	}
-	files := make(chan *batchFile)
+	// The files are kept in their order, so that the numbers of members are the same in every run.
+	files := make(chan chan *batchFile, 2*r.s.o.Workers)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(files)
-		readers, ctx := errgroup.WithContext(ctx)
-		readers.SetLimit(r.s.o.Workers)
-		for _, in := range waiting {
-			readers.Go(func() error {
-				f, err := r.readFile(ctx, in)
-				if err != nil {
-					return err
-				}
-				select {
-				case files <- f:
-					return nil
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			})
-		}
-		return readers.Wait()
-	})
+	g.Go(func() error { return r.readAhead(ctx, waiting, files) })
 	g.Go(func() error { return r.keepFiles(ctx, files, done, len(all)) })
+	return g.Wait()
+}
+
+// readAhead reads files, several at a time, and sends a place for each, in order.
+func (r *batchRun) readAhead(ctx context.Context, waiting []store.BatchInput, files chan<- chan *batchFile) error {
+	defer close(files)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.s.o.Workers)
+	for _, in := range waiting {
+		place := make(chan *batchFile, 1)
+		select {
+		case files <- place:
+		case <-ctx.Done():
+			return cmp.Or(g.Wait(), ctx.Err())
+		}
+		g.Go(func() error {
+			f, err := r.readFile(ctx, in)
+			if err == nil {
+				place <- f
+			}
+			return err
+		})
+	}
 	return g.Wait()
 }
 
@@ -308,7 +313,7 @@ func (r *batchRun) member(in store.BatchInput, item Item) (store.BatchMember, *c
 }
 
 // keepFiles puts what was read into the batch's index and then into the store, several files at a time.
-func (r *batchRun) keepFiles(ctx context.Context, files <-chan *batchFile, done, total int) error {
+func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, done, total int) error {
 	var held []*batchFile
 	size := 0
 	flush := func() error {
@@ -330,7 +335,13 @@ func (r *batchRun) keepFiles(ctx context.Context, files <-chan *batchFile, done,
 		held, size = nil, 0
 		return r.tell(ctx, BatchRead, done, total)
 	}
-	for f := range files {
+	for place := range files {
+		var f *batchFile
+		select {
+		case f = <-place:
+		case <-ctx.Done(): // or what was to be read failed
+			return ctx.Err()
+		}
 		held = append(held, f)
 		for _, p := range f.profiles {
 			size += len(p.Document.Text)

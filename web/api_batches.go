@@ -271,8 +271,9 @@ type apiRecheckPath struct {
 }
 
 type apiSetRecheckInput struct {
-	apiRecheckPath
-	Body struct {
+	Kind   string `path:"kind" enum:"check,batch"`
+	Target string `path:"target"`
+	Body   struct {
 		Every int    `json:"every" minimum:"0" maximum:"3650" doc:"Days; 0: once, on the day"`
 		On    string `json:"on,omitempty" doc:"First day, YYYY-MM-DD; empty: after so many days"`
 	}

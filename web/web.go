@@ -143,6 +143,7 @@ func (w *Web) parse() error {
 			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
 			"kind":    l.report().Kind,
 			"close":   l.report().Closeness,
+			"library": l.library,
 			"why":     l.report().Exclusion,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}

@@ -80,8 +80,9 @@ func newDesk(t *testing.T, idle bool) *desk {
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
+	batches := newBatches(t, s, db, files, q, dir)
 	unsignable := new(atomic.Bool)
-	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20,
+	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -113,6 +114,9 @@ func newDesk(t *testing.T, idle bool) *desk {
 			t.Error(err)
 		}
 	})
+	if !idle {
+		runBatches(t, batches)
+	}
 	return d
 }
 
