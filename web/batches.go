@@ -227,13 +227,14 @@ type shownCluster struct {
 
 // shownMatrix is a table of shares; a nil cell was not measured.
 type shownMatrix struct {
+	Label   string // no two on a page have the same
 	Members []*store.BatchMember
 	Cells   [][]*float64
 	More    int // documents that are left out
 }
 
-func matrixOf(v *site.BatchView, docs []int, all int) *shownMatrix {
-	m := &shownMatrix{More: all - len(docs)}
+func matrixOf(v *site.BatchView, label string, docs []int, all int) *shownMatrix {
+	m := &shownMatrix{Label: label, More: all - len(docs)}
 	for _, i := range docs {
 		m.Members = append(m.Members, &v.Members[i])
 		var row []*float64
@@ -286,7 +287,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, b store.Batch, l langua
 		p.Shown = append(p.Shown, one)
 	}
 	if docs := view.Matrix(0); len(docs) > 1 {
-		p.All = matrixOf(view, docs, len(docs))
+		p.All = matrixOf(view, l.say("batch.table", l.say("batch.all")), docs, len(docs))
 	}
 	for i, pair := range view.Pairs[:min(len(view.Pairs), batchShownPairs)] {
 		one := shownPair{ViewedPair: pair, First: &view.Members[pair.A], Second: &view.Members[pair.B]}
@@ -319,7 +320,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, b store.Batch, l langua
 }
 
 func showCluster(v *site.BatchView, n int, l language) (shownCluster, error) {
-	one := shownCluster{Number: n, Matrix: matrixOf(v, v.Matrix(n), len(v.Clusters[n-1]))}
+	one := shownCluster{Number: n, Matrix: matrixOf(v, l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
 	for _, i := range v.Clusters[n-1] {
 		one.Members = append(one.Members, &v.Members[i])
 	}
