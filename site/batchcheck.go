@@ -54,12 +54,13 @@ func numbered(members []store.BatchMember) map[int]*store.BatchMember {
 	return by
 }
 
-// taskOf is the identity of a member's task in a round: the same whenever the round goes on.
-func (r *batchRun) taskOf(m *store.BatchMember) concordat.TaskID {
-	if r.b.Round == 1 {
-		return concordat.TaskID(fmt.Sprintf("%s-%d", r.id, m.Number+1))
+// BatchTask is the identity of the task of a member, by its number from 0, in a round of a batch: the same
+// whenever the round goes on.
+func BatchTask(id string, number, round int) concordat.TaskID {
+	if round <= 1 {
+		return concordat.TaskID(fmt.Sprintf("%s-%d", id, number+1))
 	}
-	return concordat.TaskID(fmt.Sprintf("%s-%d-r%d", r.id, m.Number+1, r.b.Round))
+	return concordat.TaskID(fmt.Sprintf("%s-%d-r%d", id, number+1, round))
 }
 
 func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember, o CheckOptions, libraries []store.Library) error {
@@ -67,7 +68,7 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	if err != nil {
 		return err
 	}
-	id := r.taskOf(m)
+	id := BatchTask(r.id, m.Number, r.b.Round)
 	f, err := r.findings(ctx, id, m, pairs, by, o, libraries)
 	if err != nil {
 		return err
@@ -112,6 +113,20 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 	if err != nil {
 		return nil, fmt.Errorf("start task: %w", err)
 	}
+	f, err := r.checkText(ctx, id, m, pairs, by, o, libraries)
+	if err == nil {
+		f.Task, f.Made = id, made
+		err = r.s.keep(ctx, task, f)
+	}
+	if err != nil {
+		// Without findings the task says nothing; the check is begun anew when the batch goes on.
+		return nil, errors.Join(err, r.o.Store.DeleteTask(context.WithoutCancel(ctx), id))
+	}
+	return f, nil
+}
+
+// checkText compares the text of a member with everything.
+func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair, by map[int]*store.BatchMember, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
 	d, err := r.text(ctx, m.Name)
 	if err != nil {
 		return nil, err
@@ -121,11 +136,7 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 	if err != nil {
 		return nil, err
 	}
-	f.Task, f.Made = id, made
-	if err := r.addOthers(ctx, f, m, pairs, by); err != nil {
-		return nil, err
-	}
-	return f, r.s.keep(ctx, task, f)
+	return f, r.addOthers(ctx, f, m, pairs, by)
 }
 
 // addOthers adds to findings what the other members have in common with the member.

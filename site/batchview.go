@@ -291,11 +291,14 @@ func (s *Site) recount(ctx context.Context, db BatchStore, v *BatchView, rules L
 			}
 		}
 		if !same {
-			if err := putRules(ctx, db, m.Task, now, store.Review{At: s.o.Now(), By: by}); err != nil {
+			if err := putRules(ctx, db, m.Task, now, store.Review{At: s.o.Now(), By: by}); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 				return err
 			}
 		}
 		f, err := s.Findings(ctx, m.Task)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
 		if err != nil {
 			return err
 		}

@@ -150,6 +150,7 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 	if err != nil {
 		return "", err
 	}
+	w.plan(ctx, v, store.RecheckBatch, id)
 	w.audit(ctx, v.Name, "batch_submitted", map[string]any{"batch": id, "files": len(inputs)})
 	return id, nil
 }

@@ -117,6 +117,7 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 			return ids, err
 		}
 		ids = append(ids, id)
+		w.plan(ctx, v, store.RecheckCheck, string(id))
 		w.audit(ctx, v.Name, "check_submitted", map[string]any{"task": id, "file": j.File})
 	}
 	return ids, nil

@@ -187,3 +187,19 @@ func (w *Web) dropRecheck(ctx context.Context, v *visitor, kind, target string) 
 	w.audit(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target})
 	return nil
 }
+
+// plan has what was handed in done again if the configuration says so. What was handed in stands without it,
+// so a failure goes to the log.
+func (w *Web) plan(ctx context.Context, v *visitor, kind, target string) {
+	if w.o.AgainDays == nil || w.o.Batches == nil {
+		return
+	}
+	days := w.o.AgainDays()
+	if days <= 0 {
+		return
+	}
+	r := store.Recheck{Kind: kind, Target: target, Owner: v.Name, Every: days, Next: w.o.Now().AddDate(0, 0, days)}
+	if err := w.o.Store.PutRecheck(context.WithoutCancel(ctx), r); err != nil {
+		w.o.Logger.Error("check again", "kind", kind, "target", target, "error", err)
+	}
+}

@@ -51,7 +51,9 @@ type Options struct {
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
 	// Batches runs batches of documents and what is checked again; nil: there are none.
-	Batches   *site.Batches
+	Batches *site.Batches
+	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
+	AgainDays func() int
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged

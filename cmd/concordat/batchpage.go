@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"concordat"
 	"concordat/report"
 	"concordat/screen"
 	"concordat/site"
@@ -44,14 +46,14 @@ func (w *batchWriter) write(ctx context.Context) error {
 	defer b.done()
 	for i, m := range w.v.Members {
 		if m.Task != "" {
-			if err := w.report(ctx, i); err != nil {
+			if err := w.report(ctx, i); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
 				return fmt.Errorf("report of %s: %w", m.Name, err)
 			}
 		}
 		b.add(1)
 	}
 	for _, p := range w.v.Pairs[:min(len(w.v.Pairs), batchPairPages)] {
-		if err := w.pair(ctx, p); err != nil {
+		if err := w.pair(ctx, p); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return err
 		}
 	}

@@ -80,7 +80,29 @@ func (a *app) batchTools() []*cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error { return o.deleteBatch(ctx, b) })
 		}}
-	return []*cobra.Command{list, show, export, cancel, remove, a.batchLineage(withBatch), a.batchPair(withBatch)}
+	all := []*cobra.Command{show, export, cancel, remove, a.batchLineage(withBatch), a.batchPair(withBatch)}
+	for _, c := range all {
+		c.ValidArgsFunction = a.completeBatches
+	}
+	return append(all, list)
+}
+
+// completeBatches completes the identity of a batch.
+func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	err := a.with(cmd.Context(), storeOnly, func(o *opened) error {
+		bs, err := o.store.Batches(cmd.Context(), nil, 0, 50)
+		for _, b := range bs {
+			out = append(out, b.ID+"\t"+b.Title)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 type withBatch func(cmd *cobra.Command, id string, f func(context.Context, *opened, store.Batch) error) error
@@ -217,8 +239,8 @@ func (o *opened) deleteBatch(ctx context.Context, b store.Batch) error {
 		return err
 	}
 	for _, m := range members {
-		if m.Task != "" {
-			if err := o.store.DeleteTask(ctx, m.Task); err != nil {
+		for round := 1; round <= b.Round; round++ {
+			if err := o.store.DeleteTask(ctx, site.BatchTask(b.ID, m.Number, round)); err != nil {
 				return err
 			}
 		}

@@ -60,6 +60,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		ReportJSON: a.writeReportJSON,
 		Partners:   o.partnerChoices,
 		Batches:    d.batches,
+		AgainDays:  func() int { return o.config.Check.AgainDays },
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err
