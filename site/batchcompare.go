@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -109,43 +110,54 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember, byName 
 	if err != nil {
 		return nil, err
 	}
-	compared := map[int]bool{}
-	for _, n := range known {
-		compared[n] = true
-	}
-	looks := looker{text: d.Text}
-	var prepared *align.Text
+	one := &comparing{r: r, q: q, m: m, d: d, looks: looker{text: d.Text}}
 	var pairs []store.BatchPair
 	for _, c := range found.candidates {
 		other := byName[c.ref.Document]
-		if other == nil || compared[other.Number] || r.isClaimed(m, other) {
+		if other == nil || slices.Contains(known, other.Number) || r.isClaimed(m, other) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		source, err := r.text(ctx, other.Name)
+		pair, ok, err := one.with(ctx, c, other)
 		if err != nil {
 			return nil, err
 		}
-		// Each of the two may find the other worth a look when the other way round it is not.
-		worth, err := r.inner.worthwhile(&looks, c, source.Text)
-		if err != nil {
-			return nil, err
+		if ok {
+			pairs = append(pairs, pair)
 		}
-		if !worth || !r.claim(m, other) {
-			continue
-		}
-		if prepared == nil {
-			prepared = align.Prepare(d.Text)
-		}
-		pair, err := r.pair(ctx, q, m, other, prepared, d, source)
-		if err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, pair)
 	}
 	return pairs, nil
+}
+
+// comparing is a member on its way through its candidates.
+type comparing struct {
+	r        *batchRun
+	q        *concordat.Query
+	m        *store.BatchMember
+	d        *concordat.Document
+	looks    looker
+	prepared *align.Text // of d; nil: not needed yet
+}
+
+// with compares the member with a candidate. ok is false where it is not worth that, or where somebody else
+// does it.
+func (x *comparing) with(ctx context.Context, c *candidate, other *store.BatchMember) (p store.BatchPair, ok bool, err error) {
+	source, err := x.r.text(ctx, other.Name)
+	if err != nil {
+		return p, false, err
+	}
+	// Each of the two may find the other worth a look when the other way round it is not.
+	worth, err := x.r.inner.worthwhile(&x.looks, c, source.Text)
+	if err != nil || !worth || !x.r.claim(x.m, other) {
+		return p, false, err
+	}
+	if x.prepared == nil {
+		x.prepared = align.Prepare(x.d.Text)
+	}
+	p, err = x.r.pair(ctx, x.q, x.m, other, x.prepared, x.d, source)
+	return p, err == nil, err
 }
 
 func pairKey(m, other *store.BatchMember) [2]int {

@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"federation":      {"", "crypto", "federation/wire"},
 	"federation/wire": {""},
-	"web":             {"", "report", "report/html", "site", "store"},
+	"web":             {"", "report", "report/html", "screen", "site", "store"},
 	"site":            {"", "profile", "segment", "align", "report", "screen", "store"},
 	"crypto":          {},
 	"crypto/keyfile":  {"crypto"},
