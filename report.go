@@ -129,6 +129,7 @@ const (
 	ExcludedCommon       Exclusion = "common"       // many documents hold it
 	ExcludedSmall        Exclusion = "small"        // it is shorter than the least length
 	ExcludedSource       Exclusion = "source"       // somebody took its source out
+	ExcludedOwn          Exclusion = "own_work"     // its source is earlier work of the same author
 	ExcludedSmallSource  Exclusion = "small_source" // the whole source holds less than the least share
 	ExcludedKind         Exclusion = "kind"         // its kind of evidence is left out
 )

@@ -30,6 +30,7 @@ type Config struct {
 	Serve      Serve
 	Federation Federation
 	Log        Log
+	Segment    Segment
 
 	origins map[string]Origin // of keys that are not at their default
 }
@@ -89,6 +90,11 @@ type Serve struct {
 type Federation struct {
 	Listen string // host and port at which partners are answered; empty: nowhere
 	Behind bool   // a proxy ends TLS
+}
+
+// Segment says how text is cut up.
+type Segment struct {
+	Gojieba bool // Chinese words by gojieba itself
 }
 
 // Log says what is logged.

@@ -140,6 +140,7 @@ extract:
 serve: {listen: '[::1]:0'}
 federation: {listen: ':8421', behind_proxy: true}
 log: {level: debug}
+segment: {gojieba: true}
 templates:
   - name: thesis
     path: sub/thesis.txt
@@ -176,7 +177,7 @@ func TestFull(t *testing.T) {
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
-		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "federation.listen": ":8421", "federation.behind_proxy": "true", "log.level": "debug",
+		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "federation.listen": ":8421", "federation.behind_proxy": "true", "log.level": "debug", "segment.gojieba": "true",
 		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
 	}
 	if d := cmp.Diff(want, got); d != "" {

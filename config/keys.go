@@ -125,6 +125,9 @@ var keys = []Key{
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
 		"A proxy ends the TLS of partners: they are known by their sealed messages alone."),
 
+	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
+		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
+
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages that are logged."),
 }

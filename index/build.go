@@ -118,7 +118,7 @@ func (s *Shard) build(profiles iter.Seq[*concordat.Profile]) error {
 
 // makeEmpty makes a Bleve index without documents.
 func makeEmpty(store string) error {
-	e, err := openEngine(store, true, false, func(string, ...any) {})
+	e, err := openEngine(store, true, false, false, func(string, ...any) {})
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ type engine struct {
 	cause   atomic.Pointer[string] // why failed is closed
 	failed  chan struct{}          // closed when a background goroutine of scorch has died
 	failing sync.Once
-	full    atomic.Bool // the last thing a background goroutine said is that the disk is full
+	onFail  atomic.Pointer[func()] // called when failed was closed
+	full    atomic.Bool            // the last thing a background goroutine said is that the disk is full
 	log     func(msg string, args ...any)
 }
 
@@ -75,6 +76,9 @@ func (e *engine) fail(err error) {
 		s := err.Error()
 		e.cause.Store(&s)
 		close(e.failed)
+		if f := e.onFail.Load(); f != nil {
+			(*f)()
+		}
 	})
 }
 
@@ -96,7 +100,7 @@ func isDiskFull(err error) bool {
 var internalFormat = []byte("concordat.format")
 
 // openEngine opens or, with create, makes the scorch index in dir.
-func openEngine(dir string, create, readOnly bool, log func(string, ...any)) (*engine, error) {
+func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...any)) (*engine, error) {
 	if create {
 		// What an interrupted creation left.
 		if err := os.RemoveAll(dir); err != nil {
@@ -105,25 +109,37 @@ func openEngine(dir string, create, readOnly bool, log func(string, ...any)) (*e
 	} else if err := preflight(dir); err != nil {
 		return nil, err
 	}
-	e, err := startEngine(dir, readOnly, log)
+	e, err := startEngine(dir, readOnly, unsafe, log)
 	if err != nil {
 		return nil, err
 	}
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
-		if err := e.batch(b); err != nil {
+		persisted := make(chan error, 1)
+		b.SetPersistedCallback(func(err error) { persisted <- err })
+		err := e.batch(b)
+		if err == nil {
+			select { // the header says that there is an index, and is written next
+			case err = <-persisted:
+			case <-e.failed:
+				err = e.err()
+			}
+		}
+		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
 	}
 	return e, nil
 }
 
-func startEngine(dir string, readOnly bool, log func(string, ...any)) (*engine, error) {
+// startEngine opens it; unsafe: batches are seen before they are on disk.
+func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*engine, error) {
 	register()
 	config := map[string]any{
 		"path":                   dir,
 		"read_only":              readOnly,
+		"unsafe_batch":           unsafe,
 		"bolt_timeout":           "1s", // without it a second opener waits for ever
 		"asyncErrorCallbackName": asyncCallback,
 	}

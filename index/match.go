@@ -28,25 +28,34 @@ func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answe
 	defer lookups.Put(k)
 	k.probe, k.most, k.cap, k.capped = q.Probe, q.MaxDistance, uint32(s.opt.BandCap), 0
 	k.hashes = q.MaxHashes
-	for i, f := range q.Fingerprints {
-		if i%64 == 0 && ctx.Err() != nil {
+	for i := 0; i < len(q.Fingerprints); i += ahead {
+		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if q.Probe == concordat.ProbeExact && i%ahead == 0 {
+		group := q.Fingerprints[i:min(i+ahead, len(q.Fingerprints))]
+		if q.Probe == concordat.ProbeExact {
 			for _, l := range v.levels {
-				k.warm(l, q.Fingerprints[i:min(i+ahead, len(q.Fingerprints))])
+				k.warm(l, group)
 			}
 		}
 		k.out = k.out[:0]
-		for n, l := range v.levels {
-			k.search(l, f, n)
+		var ends [ahead]int // in k.out, of what each of the group has found
+		for j, f := range group {
+			for n, l := range v.levels {
+				k.search(l, f, n)
+			}
+			k.all(v.fresh, f)
+			ends[j] = len(k.out)
 		}
-		k.all(v.fresh, f)
-		if len(k.out) == 0 {
-			continue
-		}
-		if err := m.add(ctx, i, k.out); err != nil {
-			return nil, err
+		m.warm(k.out)
+		from := 0
+		for j := range group {
+			if to := ends[j]; from < to {
+				if err := m.add(ctx, i+j, k.out[from:to]); err != nil {
+					return nil, err
+				}
+				from = to
+			}
 		}
 	}
 	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, nil
@@ -87,6 +96,7 @@ type matcher struct {
 	matches   []concordat.Match
 	same      []candidate // of one distance; reused
 	asked     int         // the fingerprint whose entries are added
+	touch     uint32      // so that loads which only warm are made
 }
 
 // candidate is a sentence to be reported.
@@ -173,6 +183,36 @@ func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 	}
 	return nil
 }
+
+// warm loads the memory that gather and emit will read of the entries: each step waits once for all of
+// them, where one entry after another would wait for each step of each.
+func (m *matcher) warm(fs []found) {
+	if len(fs) < 2 {
+		return
+	}
+	fs = fs[:min(len(fs), mostWarm)]
+	var at [mostWarm]uint32 // first occurrences
+	for i, f := range fs {
+		if f.level >= 0 {
+			at[i] = m.view.levels[f.level].starts[f.entry]
+		}
+	}
+	var docs [mostWarm]*document
+	for i, f := range fs {
+		o := f.entry
+		if f.level < 0 {
+			docs[i] = m.view.docs[m.view.freshOccs[o].doc]
+		} else {
+			docs[i] = m.view.docs[m.view.levels[f.level].occs[at[i]].doc]
+		}
+	}
+	for _, d := range docs[:len(fs)] {
+		m.touch += d.number
+	}
+}
+
+// mostWarm bounds the entries whose memory is loaded together; what they read fits the first-level cache.
+const mostWarm = 64
 
 // gather appends the wanted sentences of one fingerprint, which may stand in several levels.
 func (m *matcher) gather(fs []found) {

@@ -33,8 +33,8 @@ func (s *Shard) Put(ctx context.Context, ps ...*concordat.Profile) error {
 		return err
 	}
 	defer done()
-	if s.opt.ReadOnly {
-		return errReadOnly
+	if err := s.opt.writable(); err != nil {
+		return err
 	}
 	for _, p := range ps {
 		if err := s.checkProfile(p); err != nil {
@@ -277,8 +277,8 @@ func (s *Shard) Delete(ctx context.Context, refs ...concordat.Ref) error {
 		return err
 	}
 	defer done()
-	if s.opt.ReadOnly {
-		return errReadOnly
+	if err := s.opt.writable(); err != nil {
+		return err
 	}
 	seen := make(map[key]struct{}, len(refs))
 	keys := make([]key, 0, len(refs))

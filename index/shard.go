@@ -26,6 +26,9 @@ type Options struct {
 	// ReadOnly opens an existing shard without changing a byte of it; Put, Delete and Merge are
 	// refused. Several readers may share a folder, but not with a writer.
 	ReadOnly bool
+	// Logged opens the shard as a view of a write-ahead log: it changes by Apply only, and Put and
+	// Delete are refused. See Apply.
+	Logged bool
 	// Logger for background errors and recoveries. Default: none.
 	Logger *slog.Logger
 }
@@ -48,9 +51,24 @@ type Shard struct {
 	shut  bool         // guarded by using
 
 	state
+	logged logged
 }
 
 var _ concordat.Index = (*Shard)(nil)
+
+// errLogged refuses a change that the log would not know of.
+var errLogged = fmt.Errorf("shard is changed through its log only: %w", concordat.ErrRefused)
+
+// writable returns why Put and Delete are refused, or nil.
+func (o *Options) writable() error {
+	switch {
+	case o.ReadOnly:
+		return errReadOnly
+	case o.Logged:
+		return errLogged
+	}
+	return nil
+}
 
 // errReadOnly refuses a change of a shard opened with ReadOnly.
 var errReadOnly = fmt.Errorf("shard is open for reading only: %w", concordat.ErrRefused)
@@ -116,12 +134,15 @@ func (s *Shard) open() error {
 		}
 		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
 	}
-	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.opt.ReadOnly, s.log.Warn)
+	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.opt.ReadOnly, s.opt.Logged, s.log.Warn)
 	if err != nil {
 		return err
 	}
 	if create {
 		err = writeHeader(s.dir, s.header())
+	}
+	if err == nil {
+		err = s.loadApplied()
 	}
 	if err == nil {
 		err = s.load()

@@ -13,18 +13,21 @@ import (
 
 // document is what memory holds of a stored document. Only died changes.
 type document struct {
-	key       key
-	library   uint32 // index into view.libraries
-	number    uint32
-	title     string
+	// What a match reads of every document comes first: one line of the cache.
+
+	// died is the epoch from which the document is no more, or 0.
+	died    atomic.Uint64
+	key     key
+	library uint32 // index into view.libraries
+	number  uint32
+	title   string
+
 	sentences int
 	words     int // occurrences of terms
 	// spans is the stored form of the spans, block after block; blocks holds where each begins and
 	// is nil for a single block. About four bytes a sentence, and a match needs no read from disk.
 	spans  []byte
 	blocks []uint32
-	// died is the epoch from which the document is no more, or 0.
-	died atomic.Uint64
 }
 
 // key is a Ref within the shard's site.

@@ -73,43 +73,46 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 		return concordat.Fingerprint{}
 	}
 	var winner [concordat.Bits]uint64 // per bin: ordering value, then the rest of the hash
-	var open, filled [2]uint64
-	bins := uint64(s.bins)
-	open[0] = 1<<min(bins, 64) - 1
-	if bins > 64 {
-		open[0], open[1] = math.MaxUint64, 1<<(bins-64)-1
+	// The least value of this round by bin: 0 in a bin that is closed, so that nothing is less and the inner
+	// loop has no branch that depends on the features.
+	var all [concordat.Bits]uint64
+	least := all[:s.bins]
+	for i := range least {
+		least[i] = math.MaxUint64
 	}
+	bins := uint64(s.bins)
+	open := [2]uint64{1<<min(bins, 64) - 1, 1<<(max(bins, 64)-64) - 1}
 	for round := 0; open[0]|open[1] != 0; round++ {
 		seed := s.seeds[round]
-		if round < s.bins {
-			for _, f := range features {
-				h := mix(f ^ seed)
-				bin, _ := bits.Mul64(h, bins)
-				w, bit := bin>>6, uint64(1)<<(bin&63)
-				if open[w]&bit == 0 {
-					continue
-				}
-				// The bin is the high part of h; its low half orders the bin.
-				if v := bits.RotateLeft64(h, 32); filled[w]&bit == 0 || v < winner[bin] {
-					winner[bin] = v
-					filled[w] |= bit
-				}
+		if round >= s.bins {
+			bin := round - s.bins
+			if open[bin>>6]>>(bin&63)&1 == 0 {
+				continue
 			}
-			open[0] &^= filled[0]
-			open[1] &^= filled[1]
+			best := uint64(math.MaxUint64)
+			for _, f := range features {
+				best = min(best, bits.RotateLeft64(mix(f^seed), 32))
+			}
+			winner[bin] = best
+			open[bin>>6] &^= 1 << (bin & 63)
 			continue
 		}
-		bin := round - s.bins
-		w, bit := bin>>6, uint64(1)<<(bin&63)
-		if open[w]&bit == 0 {
-			continue
-		}
-		best := uint64(math.MaxUint64)
+		var low, high uint64 // bins that got a value
 		for _, f := range features {
-			best = min(best, bits.RotateLeft64(mix(f^seed), 32))
+			h := mix(f ^ seed)
+			bin, _ := bits.Mul64(h, bins)
+			// The bin is the high part of h; its low half orders the bin.
+			least[bin] = min(least[bin], bits.RotateLeft64(h, 32))
+			low |= 1 << bin // nothing from bin 64 on
+			high |= 1 << (bin - 64)
 		}
-		winner[bin] = best
-		open[w] &^= bit
+		for w, filled := range [2]uint64{low, high} {
+			for fresh := open[w] & filled; fresh != 0; fresh &= fresh - 1 {
+				bin := w<<6 | bits.TrailingZeros64(fresh)
+				winner[bin], least[bin] = least[bin], 0
+			}
+			open[w] &^= filled
+		}
 	}
 	return s.pack(&winner)
 }

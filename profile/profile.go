@@ -83,6 +83,7 @@ type scratch struct {
 	features []uint64
 	stemmer  segment.Stemmer
 	found    []uint32 // terms
+	sorted   []uint32 // memory for sorting them
 }
 
 // New returns the Profiler of the given recipe, or concordat.ErrInvalid for an unknown name.
@@ -162,7 +163,9 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 		out.Sections = append(out.Sections, concordat.Section{Name: sec.Name, Span: concordat.Span(sec.Span)})
 		excluded = append(excluded, sec.Skip)
 	}
-	indexed, asked, skipped := s.text.Blocks(p.packing)
+	packing := p.packing
+	packing.Overlap = packing.Overlap && asking
+	indexed, asked, skipped := s.text.Blocks(packing)
 	for _, sp := range skipped {
 		out.Skipped = append(out.Skipped, concordat.Skipped{Span: concordat.Span(sp), Reason: concordat.SkipShort})
 	}

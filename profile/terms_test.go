@@ -2,6 +2,7 @@ package profile_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,5 +75,21 @@ func TestWindows(t *testing.T) {
 	}
 	if len(cut.Windows) != 1 || len(cut.Windows[0]) != 4 {
 		t.Errorf("windows %v, want the four words before the section", cut.Windows)
+	}
+}
+
+// TestSortTerms sorts every length around the change of method.
+func TestSortTerms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	var room []uint32
+	for n := range 400 {
+		ts := make([]uint32, n)
+		for i := range ts {
+			ts[i] = rng.Uint32() >> (rng.UintN(4) * 8)
+		}
+		want := slices.Sorted(slices.Values(ts))
+		if room = profile.SortTerms(ts, room); !slices.Equal(ts, want) {
+			t.Fatalf("%d terms: %v, want %v", n, ts, want)
+		}
 	}
 }

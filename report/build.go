@@ -27,13 +27,29 @@ const muchQuoted = 0.1
 // Passages of one source that overlap, or lie no farther apart than a short sentence, are joined.
 // What overlaps then, of whatever source, is one Evidence with all its sources, so no character is
 // counted twice. Gaps within a joined passage are shown as part of it and are not counted.
-func Build(f *Findings, r Rules) *Report {
-	b := newBuilder(f, r)
+func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
+
+// Prepared is findings made ready for [Build] under one set of rules after another: all that no rule
+// changes is worked out. It is safe for concurrent use as long as the findings do not change.
+type Prepared struct {
+	base   builder // without rules
+	digest string
+}
+
+// Prepare makes findings ready.
+func Prepare(f *Findings) *Prepared {
+	sum := sha256.Sum256([]byte(f.Submission.Text))
+	return &Prepared{newBuilder(f), hex.EncodeToString(sum[:])}
+}
+
+// Build is the function Build on the findings that were prepared. Its reports share what no rule
+// changes.
+func (p *Prepared) Build(r Rules) *Report {
+	b, f := p.base.with(r), p.base.f
 	chains := b.chains()
 	b.judge(chains)
-	sum := sha256.Sum256([]byte(f.Submission.Text))
 	rep := &Report{
-		Task: f.Task, Submission: f.Submission, Digest: hex.EncodeToString(sum[:]),
+		Task: f.Task, Submission: f.Submission, Digest: p.digest,
 		Scheme: f.Scheme, Made: f.Made, Probe: f.Probe, Forward: f.Forward, Threshold: f.Threshold,
 		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
 		Templates: slices.Clone(f.Templates), Dated: f.Dated,
@@ -80,7 +96,7 @@ type builder struct {
 	masked             spans // union of masks
 	common             int   // documents above which wording is common
 	kinds              map[concordat.Kind]bool
-	sources            refSet
+	sources, own       refSet
 }
 
 // mask is text that gives no score, whatever its sources.
@@ -89,22 +105,29 @@ type mask struct {
 	spans spans
 }
 
-func newBuilder(f *Findings, r Rules) *builder {
+// newBuilder returns a builder without rules.
+func newBuilder(f *Findings) builder {
 	text := f.Submission.Text
-	b := &builder{f: f, r: r, text: text, count: NewCounter(text), common: r.CommonAbove,
-		quotes: quotations(text), references: bibliography(text), citations: citations(text),
-		kinds: map[concordat.Kind]bool{}, sources: newRefSet(r.ExcludeSources)}
+	b := builder{f: f, text: text, count: NewCounter(text),
+		quotes: quotations(text), references: bibliography(text), citations: citations(text)}
+	b.dates = b.ages()
+	b.place()
+	b.setChecked()
+	return b
+}
+
+// with returns a builder with rules. Slices and maps that no rule changes are shared.
+func (b builder) with(r Rules) *builder {
+	b.r, b.common, b.kinds = r, r.CommonAbove, map[concordat.Kind]bool{}
+	b.sources, b.own = newRefSet(r.ExcludeSources), newRefSet(r.OwnWork)
 	if b.common == 0 {
 		b.common = DefaultCommonAbove
 	}
 	for _, k := range r.ExcludeKinds {
 		b.kinds[k] = true
 	}
-	b.dates = b.ages()
-	b.place()
-	b.setChecked()
 	b.setMasks()
-	return b
+	return &b
 }
 
 // place takes the passages that lie within the text, in an order that does not depend on theirs.

@@ -91,6 +91,8 @@ func (b *builder) judgeOne(c *chain) {
 	switch {
 	case b.sources.has(c.ref):
 		c.excluded = concordat.ExcludedSource
+	case b.own.has(c.ref):
+		c.excluded = concordat.ExcludedOwn
 	case common:
 		c.excluded = concordat.ExcludedCommon
 	case len(c.counted) == 0:
@@ -136,7 +138,7 @@ func coveredBy(chains []*chain) spans {
 func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
 	order := make([]int, 0, len(chains))
 	for i, c := range chains {
-		if c.excluded != concordat.ExcludedSource {
+		if c.excluded != concordat.ExcludedSource && c.excluded != concordat.ExcludedOwn {
 			order = append(order, i)
 		}
 	}

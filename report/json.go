@@ -50,6 +50,7 @@ type (
 		Unplaced   int              `json:"unplaced"`
 		Signatures []Signature      `json:"signatures"`
 
+		Review      *jsonReview                 `json:"review,omitempty"`
 		Partners    []PartnerSource             `json:"partners,omitempty"`
 		Disclosures []jsonDisclosure            `json:"disclosures,omitempty"`
 		Statements  []concordat.Statement       `json:"statements,omitempty"`
@@ -222,6 +223,7 @@ type (
 		MinShare      float64          `json:"min_source_share"`
 		CommonAbove   int              `json:"common_above"`
 		Sources       []concordat.Ref  `json:"exclude_sources"`
+		OwnWork       []concordat.Ref  `json:"own_work,omitempty"`
 		Kinds         []concordat.Kind `json:"exclude_kinds"`
 		Sections      []string         `json:"exclude_sections"`
 		Templates     []string         `json:"exclude_template"`
@@ -260,7 +262,7 @@ func asJSON(r *Report) *jsonReport {
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
 		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
 	}
-	j.Coverage = j.Scores.Covered
+	j.Coverage, j.Review = j.Scores.Covered, r.jsonReview()
 	for _, e := range r.Evidence {
 		j.Evidence = append(j.Evidence, r.jsonEvidence(count, e))
 	}
@@ -359,7 +361,7 @@ func points(known concordat.Span) *concordat.Span {
 func (r *Report) jsonRules(count *Counter) jsonRules {
 	u := r.Rules
 	j := jsonRules{Quotes: u.ExcludeQuotes, Citations: u.ExcludeCitations, Counted: u.CountTemplates, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
-		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove,
+		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove, OwnWork: u.OwnWork,
 		Sources: append([]concordat.Ref{}, u.ExcludeSources...), Kinds: append([]concordat.Kind{}, u.ExcludeKinds...),
 		Sections: append([]string{}, u.ExcludeSections...), Templates: append([]string{}, u.ExcludeTemplate...),
 		Passages: []jsonExcluded{}}

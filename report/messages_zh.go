@@ -41,10 +41,26 @@ var chinese = map[string]string{
 	"its section is left out": "所在章节已排除", "is wording of a given template": "是给定模板的文字", "was taken out by hand": "已由人工排除",
 	"is wording that many documents share": "是许多文献共有的表述", "is shorter than the least length": "短于最小长度",
 	"its source was taken out": "其来源已排除", "its source holds less than the least share": "其来源低于最小占比",
-	"its kind of evidence is left out": "该类证据已排除", "was taken out by a rule": "已按规则排除",
+	"is earlier work of the same author": "是同一作者的早期作品",
+	"its kind of evidence is left out":   "该类证据已排除", "was taken out by a rule": "已按规则排除",
 	"too short to compare": "过短，无法比对", "too few words to tell it from any other text": "词语过少，无法与其他文本区分",
 	"in a section that the template leaves out": "位于模板排除的章节中", "not asked": "未查询",
 	"; not counted: %s": "；不计入：%s", ", not counted: %s": "，不计入：%s", "Not counted: %s. ": "不计入：%s。", ". Not counted: it %s.": "。不计入：%s。",
+
+	// What people decided.
+	"No concern": "无问题", "To be discussed with the author": "需与作者沟通", "Misconduct suspected": "涉嫌学术不端", "No verdict": "尚无结论",
+	"Verdict: %s, given by %s on %s.": "结论：%s，%s 于 %s 作出。", "Reason: %s": "理由：%s", "Signed off by %s on %s.": "%s 于 %s 复核同意。",
+	"Nobody else has signed it off yet.":                                        "尚无他人复核同意。",
+	"The rules have changed since this verdict: it was given on other figures.": "作出结论之后规则已有变动：结论所依据的数值与现在不同。",
+	"Verdict": "结论",
+	"Left out, as earlier work of the author: %s.": "作为作者的早期作品排除：%s。",
+	"mirror of %s": "%s 的镜像",
+	"mirror":       "镜像",
+
+	// A site's own pages.
+	"Passages %d to %d": "第 %d 至 %d 处段落", "Side by side with this source": "与该来源并排对照",
+	"%s characters left out": "略去 %s 个字符", "Place %d of %d": "第 %d 处，共 %d 处",
+	"The wording of this source is not shown here.": "此处不显示该来源的文字。",
 
 	// The result.
 	"Nothing was compared. This report says nothing about the text.":                                   "没有进行任何比对。本报告对文本不作任何说明。",

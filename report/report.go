@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"concordat"
@@ -127,7 +128,9 @@ type Rules struct {
 	MinSourceShare float64 `json:"min_source_share,omitempty"`
 	// ExcludeSources names documents that do not count. A Ref without a Document names the whole
 	// library, one without a Library the whole site.
-	ExcludeSources  []concordat.Ref   `json:"exclude_sources,omitempty"`
+	ExcludeSources []concordat.Ref `json:"exclude_sources,omitempty"`
+	// OwnWork names documents, as ExcludeSources does, that are earlier work of the submission's author.
+	OwnWork         []concordat.Ref   `json:"own_work,omitempty"`
 	ExcludePassages []ExcludedPassage `json:"exclude_passages,omitempty"`
 	ExcludeTemplate []string          `json:"exclude_template,omitempty"` // texts whose wording does not count
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds,omitempty"`
@@ -155,7 +158,7 @@ func (r *Rules) Validate() error {
 			fault("unknown kind %q", k)
 		}
 	}
-	for _, s := range r.ExcludeSources {
+	for _, s := range slices.Concat(r.ExcludeSources, r.OwnWork) {
 		if s.Site == "" || s.Library == "" && s.Document != "" {
 			fault("source %q names no site or no library", s)
 		}
@@ -213,6 +216,8 @@ type Report struct {
 	Disclosures []Disclosure
 	Statements  []concordat.Statement
 	Sites       map[concordat.SiteID]string // of Findings
+	// Review is what people decided about it; nil: nothing. Build leaves it to the caller.
+	Review *Review
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int
 }

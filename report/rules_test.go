@@ -100,6 +100,10 @@ func TestNextBestSurfaces(t *testing.T) {
 	if s := r.Sources[1]; s.Document != "x" || s.Excluded != concordat.ExcludedSource || s.Share != 0.4 {
 		t.Errorf("the excluded source is shown as %+v", s)
 	}
+	r = Build(f, Rules{OwnWork: []concordat.Ref{{Site: "a", Library: "l", Document: "x"}}})
+	if d := cmp.Diff([]string{"23 y"}, outline(r)); d != "" || r.Sources[1].Excluded != concordat.ExcludedOwn {
+		t.Errorf("%s\nown work is shown as %+v", d, r.Sources[1])
+	}
 	for _, ref := range []concordat.Ref{{Site: "a"}, {Site: "a", Library: "l"}} {
 		if got := Build(f, Rules{ExcludeSources: []concordat.Ref{ref}}).Scores.Covered; got != 0 {
 			t.Errorf("without %v covered is %v", ref, got)

@@ -88,6 +88,8 @@ func (b *builder) short() *ShortTexts {
 		switch {
 		case b.sources.has(m.Source):
 			s.Excluded = concordat.ExcludedSource
+		case b.own.has(m.Source):
+			s.Excluded = concordat.ExcludedOwn
 		case b.common > 0 && m.Documents > b.common:
 			s.Excluded = concordat.ExcludedCommon
 		}

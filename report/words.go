@@ -84,6 +84,8 @@ func exclusionWords(e concordat.Exclusion) string {
 		return "is shorter than the least length"
 	case concordat.ExcludedSource:
 		return "its source was taken out"
+	case concordat.ExcludedOwn:
+		return "is earlier work of the same author"
 	case concordat.ExcludedSmallSource:
 		return "its source holds less than the least share"
 	case concordat.ExcludedKind:
@@ -392,6 +394,9 @@ func (r *Report) RuleWords() []string {
 	}
 	for _, s := range u.ExcludeSources {
 		out = append(out, l.Say("Left out: source %s.", strings.TrimRight(s.String(), "/")))
+	}
+	for _, s := range u.OwnWork {
+		out = append(out, l.Say("Left out, as earlier work of the author: %s.", strings.TrimRight(s.String(), "/")))
 	}
 	if n := len(u.ExcludeTemplate); n > 0 {
 		out = append(out, l.Say("Left out: wording of %s.", l.Plural(n, "given template", "given templates")))

@@ -38,6 +38,7 @@ var (
 // fingerprint. Blocks never cross a paragraph, so an edit moves no block beyond its paragraph.
 func (t *Text) Blocks(p Packing) (indexed, asked []Block, skipped []Span) {
 	var pieces []Block
+	indexed = make([]Block, 0, len(t.Sentences))
 	for _, para := range t.Paragraphs {
 		sentences := t.Sentences[para.First:para.Last]
 		if len(sentences) == 1 && sentences[0].Chars < p.Short {

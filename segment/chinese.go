@@ -4,13 +4,17 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/yanyiwu/gojieba"
 	"golang.org/x/sys/unix"
+
+	"concordat/segment/internal/words"
 )
 
 // The dictionaries of jieba 0.42 as gojieba v1.4.7 ships them. They are part of every scheme.
@@ -21,11 +25,36 @@ var (
 	jiebaModelGz []byte
 )
 
-// chunkBytes is how much Han text goes to the segmenter in one call: enough to make the cost of
+// The logarithms of the dictionary's counts; see segment/gen.
+//
+//go:embed data/weights.bin.gz
+var weightsGz []byte
+
+// UseGojieba says whether Chinese words are found by gojieba itself, from the next text on, instead of
+// by the same algorithm here (segment/internal/words). The words are the same; a test compares the two.
+// gojieba takes several times as long, half a second and 120 MB to start.
+func UseGojieba(use bool) { useGojieba.Store(use) }
+
+var useGojieba atomic.Bool
+
+// cutter finds words, and is made when the first Chinese text comes. It is safe for concurrent use.
+var cutter = sync.OnceValues(func() (*words.Cutter, error) {
+	var raw [3][]byte
+	for i, b := range [][]byte{jiebaDictGz, weightsGz, jiebaModelGz} {
+		var err error
+		if raw[i], err = gunzip(b); err != nil {
+			return nil, fmt.Errorf("chinese dictionary: %w", err)
+		}
+	}
+	return words.Load(raw[0], raw[1], raw[2])
+})
+
+// chunkBytes is how much Han text goes to gojieba in one call: enough to make the cost of
 // crossing into C small, and little enough to keep its working memory small.
 const chunkBytes = 32 << 10
 
-// jieba is the word segmenter, made when the first Chinese text comes. It is safe for concurrent use.
+// jieba is gojieba's segmenter, made when the first Chinese text comes to it. It is safe for
+// concurrent use.
 var jieba = sync.OnceValues(newJieba)
 
 // newJieba gives the segmenter its dictionaries as anonymous files in memory: it opens them by
@@ -75,15 +104,65 @@ func memoryFile(content []byte) (path string, release func(), err error) {
 	return f.Name(), func() { f.Close(); os.Remove(f.Name()) }, nil
 }
 
-// cutChinese replaces every Han run among the words by the words jieba finds in it. Runs go to the
-// segmenter one to a line, many lines a call; a run's words do not depend on its neighbours.
+// cutChinese replaces every Han run among the words by the words found in it.
 func (t *Text) cutChinese() error {
+	c := chineseCutter{t: t, stop: stopLists(), old: t.Words}
+	// The old words stay as memory for the next text.
+	t.Words, t.spare = slices.Grow(t.spare[:0], len(c.old)+len(t.hanAt)/2), c.old
+	err := c.all()
+	c.closeSentences(len(c.old))
+	return err
+}
+
+// all finds the words of every run.
+func (c *chineseCutter) all() error {
+	if useGojieba.Load() {
+		return c.byGojieba()
+	}
+	d, err := cutter()
+	if err != nil {
+		return err
+	}
+	for i := range c.old {
+		c.closeSentences(i)
+		w := c.old[i]
+		if w.Flags&Han == 0 {
+			c.t.Words = append(c.t.Words, w)
+			continue
+		}
+		c.runes = appendRunes(c.runes[:0], c.t.Norm[w.NormStart:w.NormEnd])
+		n, from := w.NormStart, int32(0)
+		for _, end := range d.Cut(c.runes, &c.t.room) {
+			piece := w
+			piece.NormStart = n
+			for _, r := range c.runes[from:end] {
+				n += int32(utf8.RuneLen(r))
+			}
+			piece.NormEnd = n
+			c.place(&piece, int(end-from))
+			c.t.Words = append(c.t.Words, piece)
+			w.Flags &^= AfterClause | AfterSpace
+			from = end
+		}
+	}
+	return nil
+}
+
+func appendRunes(dst []rune, b []byte) []rune {
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		dst, b = append(dst, r), b[size:]
+	}
+	return dst
+}
+
+// byGojieba is all by the library. Runs go to the segmenter one to a line, many lines a call; a run's words do not
+// depend on its neighbours.
+func (c *chineseCutter) byGojieba() error {
 	j, err := jieba()
 	if err != nil {
 		return err
 	}
-	c := chineseCutter{t: t, stop: stopLists(), old: t.Words}
-	t.Words = make([]Word, 0, len(c.old)+len(t.hanAt)/2)
 	for from := 0; from < len(c.old); {
 		to := c.gather(from)
 		if err := c.cut(j, from, to); err != nil {
@@ -91,7 +170,6 @@ func (t *Text) cutChinese() error {
 		}
 		from = to
 	}
-	c.closeSentences(len(c.old))
 	return nil
 }
 
@@ -100,7 +178,8 @@ type chineseCutter struct {
 	t        *Text
 	stop     *stopTable
 	old      []Word
-	input    strings.Builder
+	input    strings.Builder // of gojieba
+	runes    []rune
 	runeAt   int // next entry of hanAt
 	sentence int // next sentence whose word indices are to be rewritten
 	opened   bool
@@ -143,7 +222,7 @@ func (c *chineseCutter) cut(j *gojieba.Jieba, from, to int) error {
 			if n > w.NormEnd {
 				return fmt.Errorf("chinese segmenter lost its place")
 			}
-			c.place(&piece)
+			c.place(&piece, utf8.RuneCountInString(found[0]))
 			c.t.Words = append(c.t.Words, piece)
 			w.Flags &^= AfterClause | AfterSpace
 		}
@@ -157,19 +236,17 @@ func (c *chineseCutter) cut(j *gojieba.Jieba, from, to int) error {
 	return nil
 }
 
-// place gives a Chinese word its place in the original, hash and stop flag.
-func (c *chineseCutter) place(w *Word) {
-	folded := c.t.Norm[w.NormStart:w.NormEnd]
-	n := utf8.RuneCount(folded)
+// place gives a Chinese word of n characters its place in the original, hash and stop flag.
+func (c *chineseCutter) place(w *Word, n int) {
 	w.Chars = uint16(n)
 	w.Start = c.t.hanAt[c.runeAt]
 	last := c.t.hanAt[c.runeAt+n-1]
 	_, size := utf8.DecodeRuneInString(c.t.Source[last:])
 	w.End = last + int32(size)
 	c.runeAt += n
-	w.Hash = xxhash.Sum64(folded)
+	w.Hash = xxhash.Sum64(c.t.Norm[w.NormStart:w.NormEnd])
 	w.Stop = 0
-	if c.stop.han[w.Hash] {
+	if c.stop.isHan(w.Hash) {
 		w.Flags |= HanStop
 	}
 }

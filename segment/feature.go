@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"math/bits"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -53,8 +52,7 @@ func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 // kindOf returns the kind of features and, for Content, the bit of the language.
 func (t *Text) kindOf(words []Word) (Kind, uint32) {
 	var chars, han, syllabic, unspaced, spaced int
-	var votes [32]uint16
-	var any uint32
+	var votes tally
 	for i := range words {
 		w := &words[i]
 		n := int(w.Chars)
@@ -69,10 +67,7 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 		default:
 			spaced++
 		}
-		any |= w.Stop
-		for m := w.Stop; m != 0; m &= m - 1 {
-			votes[bits.TrailingZeros32(m)]++
-		}
+		votes.add(w.Stop)
 	}
 	switch {
 	case syllabic*10 >= chars:
@@ -82,16 +77,11 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 	case unspaced*2 >= chars:
 		return Grams, 0
 	}
-	best := 0
-	for m := any; m != 0; m &= m - 1 {
-		if l := bits.TrailingZeros32(m); votes[l] > votes[best] {
-			best = l
-		}
-	}
-	if int(votes[best])*10 < spaced || votes[best] == 0 {
+	language, most := votes.most()
+	if most*10 < spaced || most == 0 {
 		return Grams, 0
 	}
-	return Content, 1 << best
+	return Content, language
 }
 
 func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
@@ -113,7 +103,7 @@ func (t *Text) chineseFeatures(words []Word, dst []uint64) []uint64 {
 		}
 		for at := w.NormStart; at < w.NormEnd; {
 			_, size := utf8.DecodeRune(t.Norm[at:w.NormEnd])
-			if h := xxhash.Sum64(t.Norm[at : at+int32(size)]); !stop.han[h] {
+			if h := xxhash.Sum64(t.Norm[at : at+int32(size)]); !stop.isHan(h) {
 				dst = append(dst, h)
 			}
 			at += int32(size)

@@ -6,8 +6,8 @@
 // evidence always cites what was handed in. A block's features depend on the block alone, never on
 // its surroundings: equal blocks have equal features in every document.
 //
-// The package is pure but for one thing: the first Chinese text loads the dictionaries of the word
-// segmenter, about half a second and 120 MB once per process. Everything is safe for concurrent use.
+// The package is pure but for one thing: the first Chinese text loads the dictionary of its words, once
+// per process (doc/evaluation.md has the time and memory). Everything is safe for concurrent use.
 package segment
 
 //go:generate go run ./gen
@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"concordat/segment/internal/runetab"
+	"concordat/segment/internal/words"
 )
 
 // MaxBytes is the size of the largest text that Split takes.
@@ -72,6 +73,8 @@ type Text struct {
 	Paragraphs []Paragraph
 
 	hanAt []int32 // byte of Source of each rune in Han runs, while splitting
+	spare []Word  // memory
+	room  words.Room
 }
 
 // Chars returns the number of folded characters of the text.
@@ -106,8 +109,9 @@ var runes = sync.OnceValue(func() *runeData {
 		panic(fmt.Sprintf("segment: embedded rune table: %v", err))
 	}
 	d := &runeData{Table: t}
-	for c := range d.ascii {
-		if e := t.At(rune(c)); e.Class() == runetab.Letter || e.Class() == runetab.Digit {
+	for c := range d.class {
+		e := t.At(rune(c))
+		if d.class[c] = e.Class(); d.class[c] == runetab.Letter || d.class[c] == runetab.Digit {
 			d.ascii[c] = byte(e.Target())
 		}
 	}
@@ -116,7 +120,8 @@ var runes = sync.OnceValue(func() *runeData {
 
 type runeData struct {
 	*runetab.Table
-	ascii [128]byte
+	ascii [256]byte // 0 from 128 on
+	class [128]runetab.Class
 }
 
 func gunzip(b []byte) ([]byte, error) {

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -193,7 +194,12 @@ func (s *splitter) line(from, to int) {
 				i = s.asciiWord(i, to)
 				continue
 			}
-			s.mark(s.runes.At(rune(c)).Class(), i, 1)
+			if c == ' ' { // mark would do the same
+				s.closeWord()
+				s.space = true
+			} else {
+				s.mark(s.runes.class[c], i, 1)
+			}
 			i++
 			continue
 		}
@@ -217,19 +223,24 @@ func (s *splitter) line(from, to int) {
 
 // asciiWord reads the ASCII letters and digits from byte i on and returns where they end.
 func (s *splitter) asciiWord(i, to int) int {
-	text, ascii, norm := s.t.Source, &s.runes.ascii, s.t.Norm
+	text, ascii := s.t.Source, &s.runes.ascii
 	if !s.open || s.script != runetab.Spaced {
 		c := text[i]
 		s.begin(i, runetab.Spaced, c >= 'a' && c <= 'z', c >= '0' && c <= '9')
-		norm = s.t.Norm
 	}
-	room := int(s.word.NormStart) + maxWordBytes - len(norm)
-	end := min(to, i+max(room, 1))
-	start := i
-	for i < end && text[i] < utf8.RuneSelf && ascii[text[i]] != 0 {
-		norm = append(norm, ascii[text[i]])
+	room := int(s.word.NormStart) + maxWordBytes - len(s.t.Norm)
+	most := max(room, 1)
+	norm := slices.Grow(s.t.Norm, most)
+	start, out := i, norm[len(norm):len(norm)+most]
+	for _, c := range []byte(text[i:min(to, i+most)]) {
+		f := ascii[c]
+		if f == 0 {
+			break
+		}
+		out[i-start] = f
 		i++
 	}
+	norm = norm[:len(norm)+i-start]
 	s.word.Chars += uint16(i - start)
 	s.word.End = int32(i)
 	s.last, s.lastAt = rune(norm[len(norm)-1]), len(norm)-1

@@ -18,12 +18,17 @@ import (
 //go:embed data/stop/*.txt
 var stopFiles embed.FS
 
+// filterBits makes a filter of 8 KiB, which stays in the first cache: most words are in no list.
+const filterBits = 16
+
 // stopTable maps the hash of a folded word to the languages whose list holds it.
 type stopTable struct {
 	languages []string
 	hashes    []uint64 // open addressing, zero is free
 	masks     []uint32
-	han       map[uint64]bool // Chinese words and single characters
+	any       [1 << filterBits / 64]uint64 // bit h >> (64-filterBits) is set for every listed hash h
+	han       map[uint64]bool              // Chinese words and single characters
+	anyHan    [1 << filterBits / 64]uint64
 	shift     int
 	english   uint32 // bit of the English list
 }
@@ -60,6 +65,7 @@ func newStopTable() *stopTable {
 			for _, h := range foldedHashes(sc.Text()) {
 				if lang == "zh" {
 					t.han[h] = true
+					setFilter(&t.anyHan, h)
 				} else {
 					all[h] |= bit
 				}
@@ -75,18 +81,36 @@ func newStopTable() *stopTable {
 			i = (i + 1) & uint64(size-1)
 		}
 		t.hashes[i], t.masks[i] = h, m
+		setFilter(&t.any, h)
 	}
 	return t
 }
 
 // mask returns the languages whose stop list holds the word of the given hash.
 func (t *stopTable) mask(h uint64) uint32 {
+	if !inFilter(&t.any, h) {
+		return 0
+	}
 	for i := h >> t.shift; t.hashes[i] != 0; i = (i + 1) & uint64(len(t.hashes)-1) {
 		if t.hashes[i] == h {
 			return t.masks[i]
 		}
 	}
 	return 0
+}
+
+// isHan reports whether the Chinese stop list holds the word or character of the given hash.
+func (t *stopTable) isHan(h uint64) bool { return inFilter(&t.anyHan, h) && t.han[h] }
+
+func setFilter(f *[1 << filterBits / 64]uint64, h uint64) {
+	h >>= 64 - filterBits
+	f[h/64] |= 1 << (h % 64)
+}
+
+// inFilter reports whether h may be listed.
+func inFilter(f *[1 << filterBits / 64]uint64, h uint64) bool {
+	h >>= 64 - filterBits
+	return f[h/64]>>(h%64)&1 != 0
 }
 
 // foldedHashes folds a listed word as Split would, in pieces where punctuation divides it.

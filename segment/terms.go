@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"math/bits"
 	"unicode/utf8"
 
 	"github.com/blevesearch/go-porterstemmer"
@@ -35,7 +34,8 @@ type Stemmer struct {
 	known [1 << stemBits]stemmed
 }
 
-const stemBits = 13
+// stemBits makes a table of 512 KiB: a smaller one forgets words that come again in English text.
+const stemBits = 15
 
 type stemmed struct {
 	hash uint64 // of the folded word
@@ -73,22 +73,12 @@ func Stem(word []byte) []byte {
 // Language returns the bit, as in Word.Stop, of the stop list that holds most of the words of t; 0
 // if none holds any.
 func (t *Text) Language() uint32 {
-	var votes [32]int
+	var votes tally
 	for i := range t.Words {
-		for m := t.Words[i].Stop; m != 0; m &= m - 1 {
-			votes[bits.TrailingZeros32(m)]++
-		}
+		votes.add(t.Words[i].Stop)
 	}
-	best := 0
-	for i, n := range votes {
-		if n > votes[best] {
-			best = i
-		}
-	}
-	if votes[best] == 0 {
-		return 0
-	}
-	return 1 << best
+	language, _ := votes.most()
+	return language
 }
 
 // Lengths in characters of the runs that stand for words in scripts without spaces: those of the

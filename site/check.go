@@ -331,16 +331,48 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 
 // Findings returns what a check found, or concordat.ErrNotFound.
 func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
-	data, err := s.o.Store.Findings(ctx, id)
+	f, _, err := s.FindingsAt(ctx, id)
+	return f, err
+}
+
+// FindingsAt is Findings with their revision, which grows with every change.
+func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
+	data, revision, err := s.o.Store.FindingsAt(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("findings of %s: %w", id, err)
+		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
 	}
 	var f report.Findings
 	if err := json.Unmarshal(data, &f); err != nil {
-		return nil, fmt.Errorf("findings of %s: %w: %v", id, concordat.ErrCorrupt, err)
+		return nil, 0, fmt.Errorf("findings of %s: %w: %v", id, concordat.ErrCorrupt, err)
 	}
 	if err := f.Validate(); err != nil {
-		return nil, fmt.Errorf("findings of %s: %w", id, err)
+		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
 	}
-	return &f, nil
+	return &f, revision, nil
+}
+
+// changes is how often a change of findings is tried anew before it fails: others change them too,
+// seldom and briefly.
+const changes = 8
+
+// changeFindings applies a change to the findings of a task and keeps them. Where another process has changed
+// them meanwhile it reads them again and applies the change to those, so that no change is lost.
+func (s *Site) changeFindings(ctx context.Context, id concordat.TaskID, change func(*report.Findings)) error {
+	var err error
+	for range changes {
+		var f *report.Findings
+		var revision int64
+		if f, revision, err = s.FindingsAt(ctx, id); err != nil {
+			return err
+		}
+		change(f)
+		data, err2 := json.Marshal(f)
+		if err2 != nil {
+			return err2
+		}
+		if err = s.o.Store.ReplaceFindings(ctx, id, revision, data); !errors.Is(err, concordat.ErrChanged) {
+			return err
+		}
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package site_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -377,6 +378,17 @@ func lessThanHalf(text string, span concordat.Span, f *report.Findings) bool {
 	return all > 0 && 2*held < all
 }
 
+// interrupted is a partner during whose answer something happens.
+type interrupted struct {
+	concordat.Partner
+	then func()
+}
+
+func (p *interrupted) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
+	p.then()
+	return p.Partner.Reveal(ctx, a)
+}
+
 // TestTwoSites walks through a whole conversation of two sites: outlines and edges, common words, a
 // passage after a decision, a later document, a mirror and its end.
 func TestTwoSites(t *testing.T) {
@@ -412,12 +424,29 @@ func twoSites(t *testing.T, form string) {
 		t.Errorf("edges at %v and %v, want %d and %d", got.Span, got.SourceSpan, len(mine), len(head))
 	}
 
-	got, err := a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner}, verbatim)
+	// While the partner answers, another process of this site changes the findings: both changes stay.
+	got, err := a.Reveal(ctx, f.Task, site.RevealRequest{Partner: &interrupted{there.Partner, func() {
+		now, err := a.Findings(ctx, f.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now.Flags = append(now.Flags, concordat.Flag{Code: "from_elsewhere"})
+		data, err := json.Marshal(now)
+		if err == nil {
+			err = a.store.PutFindings(ctx, f.Task, data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}}}, verbatim)
 	if err != nil || got[0].State != concordat.DisclosureGranted {
 		t.Fatalf("common words: %+v, %v", got, err)
 	}
 	if f, err = a.Findings(ctx, f.Task); err != nil {
 		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(f.Flags, func(f concordat.Flag) bool { return f.Code == "from_elsewhere" }) || len(f.Disclosures) != 1 {
+		t.Errorf("a change was lost: flags %+v, disclosures %+v", f.Flags, f.Disclosures)
 	}
 	words := report.SharedWords(f.Submission.Text, f.Passages[verbatim])
 	if !strings.Contains(words, "Vostok plateau") || strings.Contains(words, "strontium") || strings.Contains(words, "argon") {

@@ -3,7 +3,6 @@ package site
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,49 +97,107 @@ func (s *Site) RefreshDisclosures(ctx context.Context, task concordat.TaskID, pa
 // askReveals asks for disclosures of f and keeps what came.
 func (s *Site) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int, of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
 	var errs []error
-	var out []report.Disclosure
+	var answers []answered
 	for _, i := range which {
-		d := &f.Disclosures[i]
+		d := f.Disclosures[i]
 		first := d.Asked.Equal(d.Changed) && d.Words == ""
-		if err := s.revealOne(ctx, f, d, of(d.Source.Site), first); err != nil {
+		a, err := s.revealOne(ctx, f, d, of(d.Source.Site), first)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("reveal of %s: %w", d.Source, err))
-			d.Words = "was not delivered; ask again"
+			a.disclosure.Words = "was not delivered; ask again"
 		}
-		out = append(out, *d)
+		answers = append(answers, a)
 	}
 	if len(which) == 0 {
 		return nil, nil
 	}
-	data, err := json.Marshal(f)
-	if err == nil {
-		// What the partner has been shown is kept even where the caller has gone.
-		err = s.o.Store.PutFindings(context.WithoutCancel(ctx), task, data)
+	// What the partner has been shown is kept even where the caller has gone.
+	err := s.changeFindings(context.WithoutCancel(ctx), task, func(f *report.Findings) {
+		for i := range answers {
+			answers[i].apply(f)
+		}
+	})
+	var out []report.Disclosure
+	for _, a := range answers {
+		out = append(out, a.disclosure)
 	}
 	return out, errors.Join(append(errs, err)...)
 }
 
-// revealOne asks for one disclosure. first: the wording has not been sent before.
-func (s *Site) revealOne(ctx context.Context, f *report.Findings, d *report.Disclosure, partner concordat.Partner, first bool) error {
+// answered is what became of one request: all that changes in the findings by it, so that it can be
+// applied to those that another process has changed meanwhile.
+type answered struct {
+	disclosure report.Disclosure
+	sent       concordat.Exposed // there, by this call
+	statement  concordat.Statement
+	passages   []concordat.RevealedPassage // of disclosure.Passages, where granted
+}
+
+// apply puts an answer into findings. What another process has learnt of the same request stays where
+// it is more.
+func (a *answered) apply(f *report.Findings) {
+	line := consultedOf(f, a.disclosure.Source)
+	if line != nil {
+		line.Exposed.Passages += a.sent.Passages
+		line.Exposed.Letters += a.sent.Letters
+	}
+	i := slices.IndexFunc(f.Disclosures, a.same)
+	switch {
+	case i < 0:
+		f.Disclosures = append(f.Disclosures, a.disclosure)
+	case f.Disclosures[i].State == concordat.DisclosureGranted:
+		a.disclosure = f.Disclosures[i]
+		return // both were shown the same
+	case a.disclosure.State == concordat.DisclosurePending && f.Disclosures[i].State != concordat.DisclosurePending:
+		a.disclosure = f.Disclosures[i]
+	default:
+		f.Disclosures[i] = a.disclosure
+	}
+	if len(a.statement.Payload) > 0 {
+		f.Statements = append(f.Statements, a.statement)
+	}
+	if a.disclosure.State != concordat.DisclosureGranted {
+		return
+	}
+	for k, p := range a.passages {
+		if opened(f, &a.disclosure, a.disclosure.Passages[k], p) && line != nil {
+			if a.disclosure.Level == concordat.ShowPassage {
+				line.Shown.Passages++
+			} else {
+				line.Shown.Overlaps++
+			}
+		}
+	}
+}
+
+// same reports whether d is the request that was answered.
+func (a *answered) same(d report.Disclosure) bool {
+	return d.Source == a.disclosure.Source && d.Level == a.disclosure.Level && d.Asked.Equal(a.disclosure.Asked) && slices.Equal(d.Passages, a.disclosure.Passages)
+}
+
+// revealOne asks for one disclosure of f, which it does not change. first: the wording has not been
+// sent before.
+func (s *Site) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner, first bool) (answered, error) {
+	out := answered{disclosure: d}
 	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
 	if i < 0 || f.Partners[i].Job == "" {
-		return fmt.Errorf("%w: a mirror told of the document, not its owner", concordat.ErrInvalid)
+		return out, fmt.Errorf("%w: a mirror told of the document, not its owner", concordat.ErrInvalid)
 	}
 	src := f.Partners[i]
 	a := &concordat.RevealAsk{Epoch: src.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}
 	var err error
 	if a.Job, err = jobOf(src.Job); err != nil {
-		return err
+		return out, err
 	}
 	if a.Handle, err = handleOf(src.Document); err != nil {
-		return err
+		return out, err
 	}
-	line := consultedOf(f, src.Ref)
 	count := report.NewCounter(f.Submission.Text)
 	for _, p := range d.Passages {
 		a.Passages = append(a.Passages, concordat.RevealPassage{Span: p.Source, Text: p.Span.In(f.Submission.Text)})
-		if line != nil && first {
-			line.Exposed.Passages++
-			line.Exposed.Letters += count.Characters(p.Span)
+		if first {
+			out.sent.Passages++
+			out.sent.Letters += count.Characters(p.Span)
 		}
 	}
 	got, err := partner.Reveal(ctx, a)
@@ -148,38 +205,27 @@ func (s *Site) revealOne(ctx context.Context, f *report.Findings, d *report.Disc
 	switch {
 	case errors.As(err, &no) && !errors.Is(err, concordat.ErrUnavailable):
 		_, words := failure(no, 0)
-		d.State, d.Words, d.Changed = concordat.DisclosureRefused, words, s.o.Now()
-		return nil
+		out.disclosure.State, out.disclosure.Words, out.disclosure.Changed = concordat.DisclosureRefused, words, s.o.Now()
+		return out, nil
 	case err != nil:
-		return err
+		return out, err
 	case got == nil || !knownState(got.State) || got.State == concordat.DisclosureGranted && len(got.Passages) != len(a.Passages):
-		return errGarbage
+		return out, errGarbage
 	}
-	if len(got.Statement.Payload) > 0 {
-		f.Statements = append(f.Statements, got.Statement)
-	}
+	out.statement = got.Statement
 	if d.State != got.State {
-		d.Changed = s.o.Now()
+		out.disclosure.Changed = s.o.Now()
 	}
-	d.State, d.Words, d.Until = got.State, plain(got.Words, mostName), got.Until
+	out.disclosure.State, out.disclosure.Words, out.disclosure.Until = got.State, plain(got.Words, mostName), got.Until
+	if got.State == concordat.DisclosureGranted {
+		out.passages = got.Passages
+	}
 	if d.Level == concordat.ShowPassage {
-		if err := s.Requested(ctx, d.Source.Site, a, got); err != nil {
-			return err
+		if err := s.Requested(ctx, d.Source.Site, a, got); err != nil && !isNotFound(err) { // another process noted it this moment
+			return out, err
 		}
 	}
-	if got.State != concordat.DisclosureGranted {
-		return nil
-	}
-	for k, p := range d.Passages {
-		if opened(f, d, p, got.Passages[k]) && line != nil {
-			if d.Level == concordat.ShowPassage {
-				line.Shown.Passages++
-			} else {
-				line.Shown.Overlaps++
-			}
-		}
-	}
-	return nil
+	return out, nil
 }
 
 // opened puts what was shown of one passage into the findings, and reports whether there was any.

@@ -69,7 +69,7 @@ func (b *Batches) begin(ctx context.Context, r store.Recheck, now time.Time) err
 		r.Due = strconv.Itoa(one.Round + 1)
 	} else {
 		// Without findings there is nothing to find anything new against: it failed, or was an archive.
-		if _, err := b.o.Store.Findings(ctx, concordat.TaskID(r.Target)); err != nil {
+		if _, err := b.site.Findings(ctx, concordat.TaskID(r.Target)); err != nil {
 			return b.gone(ctx, r, err)
 		}
 		r.Due = strings.ToLower(rand.Text())

@@ -41,7 +41,8 @@ type Store interface {
 	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause string) error
 	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
-	Findings(ctx context.Context, id concordat.TaskID) ([]byte, error)
+	ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error
+	FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
 	askingStore
 
@@ -66,7 +67,7 @@ type Site struct {
 	o       Options
 	epochs  epochSets
 	stands  watchCache
-	keeping sync.Mutex // guards reading, changing and keeping the findings of a task that is done
+	keeping sync.Mutex // one request for passages at a time, so that none is made twice
 }
 
 // New returns a Site over what the options hand in.

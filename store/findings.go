@@ -27,34 +27,82 @@ func (db *DB) PutFindings(ctx context.Context, id concordat.TaskID, data []byte)
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
 			"put findings of task %s", id)
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithZeroFrames(true))
+	packed, err := pack(data)
 	if err != nil {
 		return db.fail(err, "put findings of task %s", id)
 	}
-	packed := enc.EncodeAll(data, nil)
 	err = db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `INSERT INTO findings (task, format, length, data) VALUES (?, ?, ?, ?)
-			ON CONFLICT (task) DO UPDATE SET format = excluded.format, length = excluded.length, data = excluded.data`,
+		_, err := c.exec(ctx, `INSERT INTO findings (task, format, length, data, revision) VALUES (?, ?, ?, ?, 1)
+			ON CONFLICT (task) DO UPDATE SET format = excluded.format, length = excluded.length, data = excluded.data,
+				revision = findings.revision + 1`,
 			id, findingsFormat, len(data), packed)
 		return err
 	})
 	return db.fail(err, "put findings of task %s", id)
 }
 
+// ReplaceFindings replaces findings that are still of the revision given, as FindingsAt returned it,
+// and fails with concordat.ErrChanged, and changes nothing, where somebody else has replaced them. Other
+// errors are those of PutFindings.
+func (db *DB) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
+	if len(data) > MaxFindings {
+		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
+			"replace findings of task %s", id)
+	}
+	packed, err := pack(data)
+	if err != nil {
+		return db.fail(err, "replace findings of task %s", id)
+	}
+	err = db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE findings SET format = ?, length = ?, data = ?, revision = revision + 1
+			WHERE task = ? AND revision = ?`, findingsFormat, len(data), packed, id, revision)
+		if err != nil || n > 0 {
+			return err
+		}
+		var now int64
+		if err := c.row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&now); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: revision %d, want %d", concordat.ErrChanged, now, revision)
+	})
+	return db.fail(err, "replace findings of task %s", id)
+}
+
+func pack(data []byte) ([]byte, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithZeroFrames(true))
+	if err != nil {
+		return nil, err
+	}
+	return enc.EncodeAll(data, nil), nil
+}
+
 // Findings returns what PutFindings kept. It fails with concordat.ErrNotFound where there is
 // nothing, with concordat.ErrCorrupt where the bytes are not those that were kept, and with
 // concordat.ErrInvalid where a newer program packed them.
 func (db *DB) Findings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
+	data, _, err := db.FindingsAt(ctx, id)
+	return data, err
+}
+
+// FindingsAt is Findings with their revision.
+func (db *DB) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error) {
 	var format int
 	var length int64
 	var packed []byte
-	err := db.read().row(ctx, `SELECT format, length, data FROM findings WHERE task = ?`, id).
-		Scan(&format, &length, &packed)
+	err = db.read().row(ctx, `SELECT format, length, data, revision FROM findings WHERE task = ?`, id).
+		Scan(&format, &length, &packed, &revision)
 	if err != nil {
-		return nil, db.fail(err, "findings of task %s", id)
+		return nil, 0, db.fail(err, "findings of task %s", id)
 	}
-	data, err := unpack(format, length, packed)
-	return data, db.fail(err, "findings of task %s", id)
+	data, err = unpack(format, length, packed)
+	return data, revision, db.fail(err, "findings of task %s", id)
+}
+
+// FindingsRevision returns the revision of the findings of a task, from 1 and one more with every
+// replacement, or concordat.ErrNotFound. It reads none of them.
+func (db *DB) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
+	err = db.read().row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
+	return revision, db.fail(err, "findings of task %s", id)
 }
 
 // unpack opens packed, whatever its bytes, within the memory that length announces or minMemory.

@@ -57,6 +57,8 @@ func (w *Web) api() {
 	})
 	w.apiOfChecks(a)
 	w.apiOfBatches(a)
+	w.apiOfRequests(a)
+	w.apiOfReviews(a)
 }
 
 // scope is what the token of a caller must allow.
@@ -142,6 +144,8 @@ func problemOf(err error) *huma.ErrorModel {
 		status, kind = http.StatusNotFound, "not_found"
 	case errors.Is(err, concordat.ErrRefused):
 		status, kind = http.StatusForbidden, "refused"
+	case errors.Is(err, concordat.ErrChanged):
+		status, kind = http.StatusConflict, "changed"
 	case errors.Is(err, concordat.ErrDiskFull):
 		status, kind = http.StatusInsufficientStorage, "disk_full"
 	case errors.Is(err, errKey):

@@ -44,14 +44,6 @@ func ownerOf(v *visitor) *string {
 	return &v.Name
 }
 
-// library names a library for people.
-func (l language) library(id concordat.LibraryID) string {
-	if _, ok := id.Batch(); ok {
-		return l.say("batch.place")
-	}
-	return string(id)
-}
-
 type batchesPage struct {
 	Batches []store.Batch
 	Older   int64

@@ -23,7 +23,7 @@ import (
 )
 
 // newBatches makes the batches of a desk, whose folders lie below dir.
-func newBatches(t *testing.T, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *site.Batches {
+func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *site.Batches {
 	t.Helper()
 	return s.NewBatches(site.BatchesOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
@@ -50,7 +50,7 @@ func newBatches(t *testing.T, s *site.Site, db *store.DB, files *store.Files, q 
 }
 
 // runBatches runs the batches until the test ends.
-func runBatches(t *testing.T, b *site.Batches) {
+func runBatches(t testing.TB, b *site.Batches) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- b.Run(ctx) }()

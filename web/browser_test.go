@@ -18,7 +18,7 @@ import (
 
 // browser starts Chromium with a window of the given width and collects what it complains about. It
 // skips the test where there is no Chromium.
-func browser(t *testing.T, base string, width int) (context.Context, func() []string) {
+func browser(t testing.TB, base string, width int) (context.Context, func() []string) {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -123,15 +123,24 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
+// view is shot of what is in the window.
+func view(t testing.TB, name string, width int) chromedp.Action {
+	return picture(name, width, func(b *[]byte) chromedp.Action { return chromedp.CaptureScreenshot(b) })
+}
+
 // shot keeps a picture of the page in the folder CONCORDAT_SHOTS, if there is one.
-func shot(t *testing.T, name string, width int) chromedp.Action {
+func shot(t testing.TB, name string, width int) chromedp.Action {
+	return picture(name, width, func(b *[]byte) chromedp.Action { return chromedp.FullScreenshot(b, 100) })
+}
+
+func picture(name string, width int, take func(*[]byte) chromedp.Action) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		dir := os.Getenv("CONCORDAT_SHOTS")
 		if dir == "" {
 			return nil
 		}
 		var b []byte
-		if err := chromedp.FullScreenshot(&b, 100).Do(ctx); err != nil {
+		if err := take(&b).Do(ctx); err != nil {
 			return err
 		}
 		return os.WriteFile(filepath.Join(dir, name+"-"+map[bool]string{true: "wide", false: "narrow"}[width > 500]+".png"), b, 0o600)

@@ -26,3 +26,10 @@ func MessageFaults() (out []string) {
 	}
 	return out
 }
+
+// Forget empties what is kept of reports.
+func (w *Web) Forget() {
+	w.shelf.mu.Lock()
+	defer w.shelf.mu.Unlock()
+	w.shelf.books, w.shelf.bytes = nil, 0
+}

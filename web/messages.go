@@ -81,6 +81,8 @@ func (l language) say(key string, args ...any) string {
 var messages = joined(
 	commonMessages,
 	batchesMessages,
+	readingMessages,
+	requestMessages,
 )
 
 func joined(sets ...map[string][2]string) map[string][2]string {
@@ -191,21 +193,12 @@ var commonMessages = map[string][2]string{
 	"check.why":       {"Why: %s", "原因：%s"},
 	"check.summary":   {"Result", "结果"},
 	"check.statement": {"What was compared, and what was not", "比对范围说明"},
-	"check.sources":   {"Largest sources", "主要来源"},
+	"check.sources":   {"Sources", "来源"},
 	"check.progress":  {"Progress", "进度"},
 	"check.reload":    {"This page shows the result when the check is done; reload it to see how far it is.", "检测完成后本页将显示结果；可刷新页面查看进度。"},
 	"check.batch":     {"The checks of its documents are in the list.", "其中各文档的检测见列表。"},
 
-	"check.passages": {"Passages", "相似段落"},
-
-	"source.title":   {"Source", "来源"},
-	"source.library": {"Library", "文库"},
-	"source.share":   {"Share", "占比"},
-
-	"passage.here":   {"This document", "本文"},
-	"passage.hidden": {"The wording of this source is not shown.", "该来源的原文不予显示。"},
-	"passage.first":  {"First passages", "返回开头"},
-	"passage.next":   {"More passages", "更多段落"},
+	"passage.here": {"This document", "本文"},
 
 	"rules.title":        {"What counts", "计分规则"},
 	"rules.explain":      {"The scores follow at once. Nothing is lost: every change is kept with its time and author, and can be undone.", "分数立即更新。每次更改都会连同时间与操作人一起保存，且可撤销。"},

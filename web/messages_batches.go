@@ -6,8 +6,8 @@ var batchesMessages = map[string][2]string{
 	"title.batch":       {"Batch", "批次"},
 	"title.rechecks":    {"Checks that are done again", "定期复查"},
 
-	"batch.place":    {"another document of this batch", "本批次的另一份文档"},
 	"batch.table":    {"Table: %s", "表格：%s"},
+	"batch.share":    {"Share", "比例"},
 	"batch.title":    {"Name of the batch", "批次名称"},
 	"batch.none":     {"No batch has been handed in.", "尚未提交任何批次。"},
 	"batch.nothing":  {"Choose at least one file, a folder, or a ZIP file.", "请至少选择一个文件、文件夹或 ZIP 文件。"},

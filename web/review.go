@@ -1,14 +1,17 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"concordat"
 	"concordat/report"
@@ -26,9 +29,20 @@ type review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
 	Rules   report.Rules   // in force
 	Changes int            // of the rules: so many can be undone
-	// Verdict is the latest one, if any; SignedOff are those who agreed with it.
-	Verdict   *store.Review
-	SignedOff []string
+	Log     []change       // of the rules, oldest first
+	// Verdict is the latest one, if any; Signed are those who agreed with it.
+	Verdict *store.Review
+	Signed  []report.SignedOff
+	// Stale: the rules are not those by which the verdict was given.
+	Stale bool
+}
+
+// change is one change of the rules.
+type change struct {
+	At      time.Time
+	By      string
+	Action  string // such as exclude-source
+	Subject string // what of; may be empty
 }
 
 // review reads what people decided about a task.
@@ -38,11 +52,14 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 		return nil, err
 	}
 	out := &review{Rules: w.o.Rules()}
+	var then report.Rules // when the verdict was given
 	for i := range all {
 		r := &all[i]
 		switch r.Kind {
 		case store.ReviewRules:
+			action, subject, _ := strings.Cut(r.Text, " ")
 			out.Changes++
+			out.Log = append(out.Log, change{r.At, r.By, action, subject})
 			var rules report.Rules
 			if err := json.Unmarshal(r.Data, &rules); err != nil {
 				return nil, fmt.Errorf("rules of %s: %w: %v", id, concordat.ErrCorrupt, err)
@@ -50,22 +67,65 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 			out.Rules = rules
 			continue
 		case store.ReviewVerdict:
-			out.Verdict, out.SignedOff = r, nil
+			out.Verdict, out.Signed, then = r, nil, out.Rules
 		case store.ReviewSignOff:
-			out.SignedOff = append(out.SignedOff, r.By)
+			// Two may have written at the same time: what counts is that it is somebody else who agrees, and
+			// with this verdict.
+			if out.Verdict != nil && r.By != out.Verdict.By && signs(r.Data, out.Verdict.Seq) {
+				out.Signed = append(out.Signed, report.SignedOff{By: r.By, At: r.At})
+			}
 		}
 		out.Notes = append(out.Notes, *r)
+	}
+	if out.Verdict != nil {
+		a, err := json.Marshal(then)
+		b, err2 := json.Marshal(out.Rules)
+		if err = errors.Join(err, err2); err != nil {
+			return nil, fmt.Errorf("rules of %s: %w", id, err)
+		}
+		out.Stale = !bytes.Equal(a, b)
 	}
 	return out, nil
 }
 
-// VerdictKey is the key of the message for the latest verdict.
-func (r *review) VerdictKey() string {
+// signs reports whether a sign-off is of the verdict with a number. Early ones name none: they are of
+// the latest.
+func signs(data json.RawMessage, verdict int) bool {
+	var n *int
+	return json.Unmarshal(data, &n) != nil || n == nil || *n == verdict
+}
+
+// code is the latest verdict; empty without.
+func (r *review) code() string {
 	var v string
 	if r.Verdict == nil || json.Unmarshal(r.Verdict.Data, &v) != nil || !slices.Contains(verdicts, v) {
-		return "verdict.none"
+		return ""
 	}
-	return "verdict." + v
+	return v
+}
+
+// inReport is what of it stands in a report; nil without a verdict.
+func (r *review) inReport() *report.Review {
+	if r.Verdict == nil {
+		return nil
+	}
+	return &report.Review{Verdict: r.code(), Reason: r.Verdict.Text, By: r.Verdict.By, At: r.Verdict.At, Signed: r.Signed, Stale: r.Stale}
+}
+
+// MaySign reports whether somebody can sign the latest verdict off.
+func (r *review) MaySign(name string) bool {
+	return r.Verdict != nil && r.Verdict.By != name && !slices.ContainsFunc(r.Signed, func(s report.SignedOff) bool { return s.By == name })
+}
+
+// HasExcludedTemplates reports whether wording was given in these rules.
+func (r *review) HasExcludedTemplates() bool { return len(r.Rules.ExcludeTemplate) > 0 }
+
+// VerdictKey is the key of the message for the latest verdict.
+func (r *review) VerdictKey() string {
+	if v := r.code(); v != "" {
+		return "verdict." + v
+	}
+	return "verdict.none"
 }
 
 // mayReview reports whether the visitor decides about checks.
@@ -84,96 +144,6 @@ func (w *Web) reviewForm(rw http.ResponseWriter, r *http.Request, v *visitor) (s
 	}
 	now, err := w.review(r.Context(), t.ID)
 	return t, now, err
-}
-
-// changeRules changes the rules of one report; the former ones stay and can be had back.
-func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	t, now, err := w.reviewForm(rw, r, v)
-	var rules report.Rules
-	if err == nil {
-		rules, err = w.newRules(r.Context(), v, t.ID, now.Rules, r.PostForm)
-	}
-	if err == nil {
-		err = rules.Validate()
-	}
-	var data []byte
-	if err == nil {
-		data, err = json.Marshal(rules)
-	}
-	if err == nil {
-		_, err = w.o.Store.AppendReview(r.Context(), t.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: r.PostForm.Get("action"), Data: data})
-	}
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	w.audit(r.Context(), v.Name, "rules_changed", map[string]any{"task": t.ID, "action": r.PostForm.Get("action")})
-	anchor := map[string]string{"set": "rules", "undo": "rules"}[r.PostForm.Get("action")]
-	if anchor == "" {
-		anchor = r.PostForm.Get("at")
-	}
-	to := url.URL{Path: "/checks/" + string(t.ID), Fragment: anchor}
-	if from, err := strconv.Atoi(r.PostForm.Get("from")); err == nil && from > 0 {
-		to.RawQuery = "from=" + strconv.Itoa(from)
-	}
-	http.Redirect(rw, r, to.String(), http.StatusSeeOther)
-}
-
-// newRules is what the form makes of the rules in force.
-func (w *Web) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules, f url.Values) (report.Rules, error) {
-	bad := func(format string, args ...any) (report.Rules, error) {
-		return rules, fmt.Errorf(format+": %w", append(args, concordat.ErrInvalid)...)
-	}
-	ref := concordat.Ref{Site: concordat.SiteID(f.Get("site")), Library: concordat.LibraryID(f.Get("library")), Document: concordat.DocumentID(f.Get("document"))}
-	span := func() (s concordat.Span, err error) {
-		if s.Start, err = strconv.Atoi(f.Get("start")); err == nil {
-			s.End, err = strconv.Atoi(f.Get("end"))
-		}
-		return s, err
-	}
-	switch action := f.Get("action"); action {
-	case "set":
-		least, err := strconv.Atoi(f.Get("min_characters"))
-		if err != nil {
-			return bad("least length %q", f.Get("min_characters"))
-		}
-		share, err := strconv.ParseFloat(f.Get("min_source"), 64)
-		if err != nil {
-			return bad("least share %q", f.Get("min_source"))
-		}
-		rules.ExcludeQuotes, rules.ExcludeBibliography = f.Get("quotes") != "", f.Get("bibliography") != ""
-		rules.MinCharacters, rules.MinSourceShare = least, share/100
-		rules.ExcludeKinds = nil
-		for _, k := range f["kind"] {
-			rules.ExcludeKinds = append(rules.ExcludeKinds, concordat.Kind(k))
-		}
-	case "exclude-source":
-		if !slices.Contains(rules.ExcludeSources, ref) {
-			rules.ExcludeSources = append(slices.Clone(rules.ExcludeSources), ref)
-		}
-	case "include-source":
-		rules.ExcludeSources = slices.DeleteFunc(slices.Clone(rules.ExcludeSources), func(one concordat.Ref) bool { return one == ref })
-	case "exclude-passage":
-		s, err := span()
-		why := strings.TrimSpace(f.Get("comment"))
-		if err != nil || why == "" || len(why) > mostNote {
-			return bad("a passage that is taken out needs a reason of at most %d bytes", mostNote)
-		}
-		rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages), report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
-	case "include-passage":
-		s, err := span()
-		if err != nil {
-			return bad("passage")
-		}
-		rules.ExcludePassages = slices.DeleteFunc(slices.Clone(rules.ExcludePassages), func(p report.ExcludedPassage) bool {
-			return p.Span.Start < s.End && s.Start < p.Span.End
-		})
-	case "undo":
-		return w.formerRules(ctx, id)
-	default:
-		return bad("action %q", action)
-	}
-	return rules, nil
 }
 
 // formerRules returns the rules before the latest change that was not itself undone.
@@ -205,19 +175,25 @@ func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rule
 // addNote keeps a comment, a verdict, or that a second person agrees with one.
 func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
-	var n store.Review
 	if err == nil {
-		n, err = w.note(v, now, r.PostForm)
-	}
-	if err == nil {
-		_, err = w.o.Store.AppendReview(r.Context(), t.ID, n)
+		err = w.keepNote(r.Context(), v, t, now, r.PostForm)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
 	http.Redirect(rw, r, "/checks/"+string(t.ID)+"#notes", http.StatusSeeOther)
+}
+
+func (w *Web) keepNote(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) error {
+	n, err := w.note(v, now, f)
+	if err == nil {
+		_, err = w.o.Store.AppendReview(ctx, t.ID, n)
+	}
+	if err == nil {
+		w.audit(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
+	}
+	return err
 }
 
 func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) {
@@ -243,10 +219,18 @@ func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) 
 		switch {
 		case now.Verdict == nil:
 			return bad("there is no verdict to agree with")
+		case f.Get("verdict") != "" && f.Get("verdict") != strconv.Itoa(now.Verdict.Seq):
+			return n, fmt.Errorf("another verdict was given meanwhile: %w", concordat.ErrChanged)
+		case now.Stale:
+			return bad("the rules have changed since the verdict: it is given again first")
 		case now.Verdict.By == v.Name:
 			return bad("somebody else than who gave the verdict signs it off")
-		case slices.Contains(now.SignedOff, v.Name):
+		case !now.MaySign(v.Name):
 			return bad("signed off already")
+		}
+		var err error
+		if n.Data, err = json.Marshal(now.Verdict.Seq); err != nil {
+			return n, err
 		}
 	default:
 		return bad("a note of no known kind")

@@ -91,95 +91,13 @@ func (w *Web) visible(ctx context.Context, v *visitor, id concordat.TaskID) (sto
 	return t, err
 }
 
-// passagesPage is how many passages a page shows beside their sources.
-const passagesPage = 20
-
-type checkPage struct {
-	row
-	Report    *report.Report // nil: none, or not yet
-	Review    *review
-	MayReview bool
-	Me        string
-	Passages  []passage
-	From      int // index of the first of Passages
-	Next      int // index of the first of the next page; 0: none
-	Verdicts  []string
-	Kinds     []concordat.Kind
-}
-
-// passage is one evidence as the page shows it.
-type passage struct {
-	concordat.Evidence
-	Number int
-	Text   string
-	Source *concordat.Source // the best one; nil: none that may be shown
-	Shown  string            // of the source
-}
-
-func passages(r *report.Report, from int) (out []passage, next int) {
-	for i := from; i < len(r.Evidence) && i < from+passagesPage; i++ {
-		p := passage{Evidence: r.Evidence[i], Number: i + 1, Text: r.Evidence[i].Span.In(r.Submission.Text)}
-		if len(p.Sources) > 0 {
-			p.Source = &p.Sources[0]
-			for _, part := range p.Source.Parts {
-				if p.Shown != "" {
-					p.Shown += " […] "
-				}
-				p.Shown += part.Text
-			}
-		}
-		out = append(out, p)
-	}
-	if from+passagesPage < len(r.Evidence) {
-		next = from + passagesPage
-	}
-	return out, next
-}
-
-func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	t, err := w.task(r, v)
-	var p checkPage
-	if err == nil {
-		p.row, err = w.row(r.Context(), v, t)
-	}
-	if err == nil && hasReport(t) {
-		if p.Review, err = w.review(r.Context(), t.ID); err == nil {
-			p.Report, err = w.report(r.Context(), v, t, p.Review.Rules, languageOf(r).report())
-		}
-	}
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	if p.Report != nil {
-		if n, err := strconv.Atoi(r.URL.Query().Get("from")); err == nil && n > 0 {
-			p.From = n / passagesPage * passagesPage
-		}
-		p.Passages, p.Next = passages(p.Report, p.From)
-		p.MayReview, p.Me, p.Verdicts = v.mayReview(), v.Name, verdicts
-		p.Kinds = []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}
-	}
-	w.show(rw, r, v, http.StatusOK, "check", "title.check", p)
-}
-
 // hasReport reports whether a check has ended with findings: an archive was split into others.
 func hasReport(t store.Task) bool {
 	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause == ""
 }
 
-// report builds the report of a task and notes who has read it.
-func (w *Web) report(ctx context.Context, v *visitor, t store.Task, rules report.Rules, in report.Language) (*report.Report, error) {
-	f, err := w.o.Site.Findings(ctx, t.ID)
-	if err != nil {
-		return nil, err
-	}
-	w.audit(ctx, v.Name, "report_read", map[string]any{"task": t.ID})
-	rep := report.Build(f, rules)
-	rep.Language = in
-	return rep, nil
-}
-
-// currentReport is the report by the rules in force.
+// currentReport is the report by the rules in force, with what was decided about it, and notes who has
+// read it.
 func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !hasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -188,7 +106,14 @@ func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in re
 	if err != nil {
 		return nil, err
 	}
-	return w.report(ctx, v, t, now.Rules, in)
+	got, err := w.reading(ctx, t.ID, now.Rules, in)
+	if err != nil {
+		return nil, err
+	}
+	w.noteRead(ctx, v, t.ID, false)
+	rep := *got.report
+	rep.Review = now.inReport()
+	return &rep, nil
 }
 
 func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {

@@ -54,6 +54,8 @@ type Options struct {
 	Batches *site.Batches
 	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
 	AgainDays func() int
+	// Partner connects with a partner, to ask for passages; nil: none can be asked.
+	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -75,6 +77,7 @@ type Web struct {
 	handler  http.Handler
 	throttle throttle
 	access   []access
+	shelf    shelf
 }
 
 const (
@@ -104,7 +107,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, shelf: shelf{most: shelfBytes}}
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -145,7 +148,6 @@ func (w *Web) parse() error {
 			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
 			"kind":    l.report().Kind,
 			"close":   l.report().Closeness,
-			"library": l.library,
 			"why":     l.report().Exclusion,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
@@ -196,6 +198,8 @@ func (w *Web) routes() {
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
 	w.batchesRoutes()
+	w.readingRoutes()
+	w.requestRoutes()
 	w.api()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -235,6 +239,7 @@ var places = []place{
 	{"/checks/new", "title.new", checkers},
 	{"/batches", "title.batches", everyone},
 	{"/libraries", "title.libraries", everyone},
+	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
 }
 
@@ -301,6 +306,8 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):
 		code, key = http.StatusForbidden, "error.refused"
+	case errors.Is(err, concordat.ErrChanged):
+		code, key = http.StatusConflict, "error.changed"
 	case errors.Is(err, concordat.ErrDiskFull):
 		code, key = http.StatusInsufficientStorage, "error.full"
 	case errors.Is(err, concordat.ErrInvalid):

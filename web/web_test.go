@@ -33,13 +33,15 @@ const folios = "The reading room of the old library kept its shutters closed unt
 type desk struct {
 	*httptest.Server
 	web        *web.Web
+	site       *site.Site
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
+	partner    *south       // who is asked for passages
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t *testing.T, idle bool) *desk {
+func newDesk(t testing.TB, idle bool) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -82,6 +84,7 @@ func newDesk(t *testing.T, idle bool) *desk {
 		}})
 	batches := newBatches(t, s, db, files, q, dir)
 	unsignable := new(atomic.Bool)
+	partner := new(south)
 	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
@@ -92,11 +95,17 @@ func newDesk(t *testing.T, idle bool) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
+		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+			if id != partner.Site() {
+				return nil, nil, concordat.ErrNotFound
+			}
+			return partner, func() {}, nil
+		},
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, db, q, unsignable}
+	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, partner}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {

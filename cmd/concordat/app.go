@@ -20,6 +20,7 @@ import (
 	"concordat/config"
 	"concordat/index"
 	"concordat/profile"
+	"concordat/segment"
 	"concordat/site"
 	"concordat/store"
 )
@@ -116,6 +117,7 @@ func (a *app) open(ctx context.Context, w what) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	segment.UseGojieba(c.Segment.Gojieba)
 	o := &opened{dir: dir, config: c}
 	if err := o.openParts(ctx, w); err != nil {
 		return nil, errors.Join(err, o.Close())

@@ -61,6 +61,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Partners:   o.partnerChoices,
 		Batches:    d.batches,
 		AgainDays:  func() int { return o.config.Check.AgainDays },
+		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
 	})
 	return d, err

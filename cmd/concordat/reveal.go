@@ -195,44 +195,23 @@ func (a *app) atPartners(ctx context.Context, o *opened, f *report.Findings, num
 		if n > len(rep.Evidence) {
 			return nil, usagef("passage %d: the report has %d", n, len(rep.Evidence))
 		}
-		there, mirrored := false, false
-		for i := range f.Passages {
-			p := &f.Passages[i]
-			if p.Source.Site == o.ID() || !p.Span.Overlaps(rep.Evidence[n-1].Span) {
-				continue
-			}
-			if src, ok := rep.Partner(p.Source); !ok || src.Job == "" {
-				mirrored = true
-				continue
-			}
-			if p.SourceSpan.Len() <= 0 {
-				continue // it told of the document and not where in it
-			}
-			there = true
-			if !slices.Contains(out[p.Source.Site], i) && !shown(f, p, level) {
-				out[p.Source.Site] = append(out[p.Source.Site], i)
+		can := o.Revealable(f, rep.Evidence[n-1].Span, level)
+		for partner, passages := range can.Passages {
+			for _, i := range passages {
+				if !slices.Contains(out[partner], i) {
+					out[partner] = append(out[partner], i)
+				}
 			}
 		}
 		switch {
-		case there:
-		case mirrored:
+		case can.Placed:
+		case can.Mirrored:
 			return nil, usagef("passage %d is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
 		default:
 			return nil, usagef("passage %d has no source with a known place at a partner", n)
 		}
 	}
 	return out, nil
-}
-
-// shown reports whether a partner has shown a passage at the level, or is to decide on that.
-func shown(f *report.Findings, p *concordat.Passage, level concordat.Show) bool {
-	if p.Text != "" || level == concordat.ShowOverlap && p.Shared != nil {
-		return true
-	}
-	return slices.ContainsFunc(f.Disclosures, func(d report.Disclosure) bool {
-		return d.Source == p.Source && d.Level == level && d.State == concordat.DisclosurePending &&
-			slices.Contains(d.Passages, concordat.SpanPair{Span: p.Span, Source: p.SourceSpan})
-	})
 }
 
 // printReveals prints how requests stand, a line each.

@@ -166,6 +166,7 @@ func TestPartnerCommands(t *testing.T) {
 	}
 	testReveal(t, north, south, task)
 	testNotified(t, north, south, south.json("check", ice, "--partner", "north/theses")["task"].(string))
+	testRequestsByPages(t, north, south, south.json("check", ice, "--partner", "north/theses")["task"].(string))
 	testMirror(t, north, south, bell)
 	testAlert(t, north, south, task)
 	testRotated(t, north, south, bell)

@@ -32,7 +32,11 @@ var allowed = map[string][]string{
 	"align":           {"", "segment"},
 	"profile":         {"", "segment", "minhash", "simhash"},
 	"extract/sandbox": {"extract"},
-	"cluster":         {"", "index"},
+	"cluster":         {"", "index", "cluster/coord", "cluster/local"},
+	"cluster/coord":   {""},
+	"cluster/local":   {"", "cluster/coord"},
+	"cluster/wal":     {""},
+	"cluster/replica": {"cluster/coord", "cluster/wal"},
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"federation":      {"", "crypto", "federation/wire"},
 	"federation/wire": {""},
@@ -62,7 +66,7 @@ var outside = map[string][]string{
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
 // the file and the reason.
-var pure = []string{"", "spaced", "segment", "minhash", "simhash", "profile", "align", "screen", "report", "report/html", "extract", "federation/wire", "crypto"}
+var pure = []string{"", "spaced", "segment", "minhash", "simhash", "profile", "align", "screen", "report", "report/html", "extract", "federation/wire", "crypto", "cluster/replica"}
 
 var impure = map[string]string{
 	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files

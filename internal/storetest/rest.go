@@ -39,6 +39,39 @@ func testFindings(t *testing.T, p Place) {
 	}
 }
 
+// testFindingsRevision: of two who have read the same findings the first replaces them.
+func testFindingsRevision(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1")
+	_, err := db.FindingsRevision(ctx, "t1")
+	wantErr(t, err, concordat.ErrNotFound)
+	wantErr(t, db.ReplaceFindings(ctx, "t1", 1, []byte("x")), concordat.ErrNotFound)
+	must(t, db.PutFindings(ctx, "t1", []byte("one")))
+	_, revision, err := db.FindingsAt(ctx, "t1")
+	must(t, err)
+	replaced := make(chan error, 2)
+	for _, by := range []string{"two", "three"} {
+		go func() { replaced <- db.ReplaceFindings(ctx, "t1", revision, []byte(by)) }()
+	}
+	first, second := <-replaced, <-replaced
+	if first == nil {
+		first, second = second, first
+	}
+	must(t, second)
+	wantErr(t, first, concordat.ErrChanged)
+	data, next, err := db.FindingsAt(ctx, "t1")
+	must(t, err)
+	if string(data) != "two" && string(data) != "three" || next == revision {
+		t.Errorf("%q of revision %d after %d", data, next, revision)
+	}
+	must(t, db.ReplaceFindings(ctx, "t1", next, []byte("four")))
+	must(t, db.PutFindings(ctx, "t1", []byte("five")))
+	if last, err := db.FindingsRevision(ctx, "t1"); err != nil || last != next+2 {
+		t.Errorf("revision %d, %v, want %d", last, err, next+2)
+	}
+}
+
 func result(i int) store.Result {
 	return store.Result{
 		Span: concordat.Span{Start: 100 * i, End: 100*i + 50}, Kind: concordat.KindNear, Similarity: 0.1 * float64(i%10),

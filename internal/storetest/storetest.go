@@ -54,6 +54,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"APITokens", testAPITokens},
 		{"Once", testOnce},
 		{"Findings", testFindings},
+		{"FindingsRevision", testFindingsRevision},
 		{"Results", testResults},
 		{"Shares", testShares},
 		{"EpochDocuments", testEpochDocuments},

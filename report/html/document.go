@@ -148,7 +148,8 @@ func (m *marker) stretch(s, p concordat.Span) int {
 // number writes the number and sign of evidence i, a link to its comparison: in full where the
 // passage begins, and for the eye and the mouse alone in each further paragraph.
 func (d *doc) number(i int, class string, begins bool) {
-	d.raw(fmt.Sprintf(`<a class="no" href="#p%d"`, i+1))
+	d.raw(`<a class="no"`)
+	d.attr("href", d.links.passage(i))
 	if begins {
 		d.raw(fmt.Sprintf(` id="m%d"`, i+1))
 		d.attr("aria-label", d.label(i))

@@ -18,7 +18,8 @@ import (
 
 var (
 	//go:embed style.css
-	style string
+	pageStyle string
+	style     = Style + pageStyle
 	//go:embed script.js
 	script string
 )
@@ -54,6 +55,7 @@ type doc struct {
 	in    report.Language       // of the page's own words
 	left  int                   // bytes that comparisons may still take
 	rank  map[concordat.Ref]int // of each source in r.Sources
+	links Links
 }
 
 // maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
@@ -157,6 +159,7 @@ func (d *doc) result() {
 		d.say("What the share means")
 		d.raw("</a></p>")
 	}
+	d.review()
 	if s.Measured() {
 		d.bar()
 		d.scoreTable()
@@ -164,6 +167,23 @@ func (d *doc) result() {
 	d.sections()
 	d.flags()
 	d.raw("</section>\n")
+}
+
+// review says what people decided.
+func (d *doc) review() {
+	words := d.r.ReviewWords()
+	if len(words) == 0 {
+		return
+	}
+	d.raw(`<div class="decided" role="note"><h3>`)
+	d.say("Verdict")
+	d.raw("</h3><ul>")
+	for _, s := range words {
+		d.raw(`<li dir="auto">`)
+		d.text(s)
+		d.raw("</li>")
+	}
+	d.raw("</ul></div>")
 }
 
 // verdict says what the figure asks of the reader. A share is a reason to read, never a judgement.
@@ -290,7 +310,9 @@ func (d *doc) flags() {
 			d.text(d.in.FlagDetail(f))
 		}
 		if s := d.flagSpan(f); s.Len() > 0 {
-			d.raw(fmt.Sprintf(` <a href="#f%d">`, i+1))
+			d.raw(" <a")
+			d.attr("href", d.links.place(s.Start)+fmt.Sprintf("#f%d", i+1))
+			d.raw(">")
 			d.say("in the text:")
 			d.raw(` “<bdi>`)
 			d.text(shorten(s.In(d.full), 60))
@@ -346,7 +368,9 @@ func (d *doc) heading(id, english string) {
 
 // caption begins a table in a wide box with its caption and the heads of its columns.
 func (d *doc) caption(english string, columns ...string) {
-	d.raw(`<div class="wide"><table class="consulted"><caption>`)
+	d.raw(`<div class="wide" tabindex="0" role="region"`)
+	d.attr("aria-label", d.in.Say(english))
+	d.raw(`><table class="consulted"><caption>`)
 	d.say(english)
 	d.raw("</caption><thead><tr>")
 	for _, c := range columns {

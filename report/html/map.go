@@ -89,7 +89,9 @@ func (d *doc) mapStrip() {
 	d.skipStrip()
 	covered := d.r.Covered
 	for i, e := range d.r.Evidence {
-		d.raw(fmt.Sprintf(`<a href="#m%d" tabindex="-1"><title>`, i+1))
+		d.raw("<a")
+		d.attr("href", d.mark(i))
+		d.raw(` tabindex="-1"><title>`)
 		d.text(d.label(i))
 		d.raw("</title>")
 		if e.Excluded != "" {

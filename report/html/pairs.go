@@ -41,7 +41,9 @@ func (d *doc) evidence(i int) {
 	d.text(capital(d.in.Kind(e.Kind)))
 	d.raw(`</h3><p>`)
 	d.text(d.about(e))
-	d.raw(fmt.Sprintf(`</p><a class="back" href="#m%d">`, i+1))
+	d.raw(`</p><a class="back"`)
+	d.attr("href", d.mark(i))
+	d.raw(">")
 	d.say("in the text")
 	d.raw("</a></header>")
 	k := 0
@@ -49,6 +51,9 @@ func (d *doc) evidence(i int) {
 		d.pair(e, k)
 	}
 	d.further(e.Sources[k:])
+	if d.links.PassageTools != nil {
+		d.raw(string(d.links.PassageTools(i)))
+	}
 	d.raw("</article>\n")
 }
 
@@ -66,7 +71,9 @@ func (d *doc) further(sources []concordat.Source) {
 		if i > 0 {
 			d.raw(", ")
 		}
-		d.raw(fmt.Sprintf(`<a href="#s%d"><bdi>`, d.rank[s.Ref]+1))
+		d.raw("<a")
+		d.attr("href", d.links.source(d.rank[s.Ref]))
+		d.raw("><bdi>")
 		d.text(shorten(name(s.Title, s.Ref), 40))
 		d.raw("</bdi></a>")
 	}
@@ -148,6 +155,13 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 		d.text("; " + words)
 	}
 	d.raw("</p>")
+	if d.links.Source != nil {
+		d.raw(`<p class="place"><a`)
+		d.attr("href", d.links.Source(d.rank[s.Ref]))
+		d.raw(">")
+		d.say("Side by side with this source")
+		d.raw("</a></p>")
+	}
 	d.age(s.Age)
 	for _, p := range s.Parts {
 		d.part(s, p)

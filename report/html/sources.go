@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"concordat"
 	"concordat/report"
@@ -42,6 +43,7 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</h3></div><p class="place" dir="auto">`)
 	d.text(d.r.Place(s.Ref))
+	d.mirror(s.Ref)
 	d.raw("</p>")
 	d.strip(s)
 	d.raw(`<p class="shares">`)
@@ -53,8 +55,25 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 		d.say(", %s in no other source", report.Percent(s.Alone))
 	}
 	d.raw("</p>")
-	d.links(s.Evidence)
+	d.passageLinks(s.Evidence)
+	if d.links.SourceTools != nil {
+		d.raw(string(d.links.SourceTools(i)))
+	}
 	d.raw("</li>")
+}
+
+// mirror marks a document that is known from a copy of a partner's library.
+func (d *doc) mirror(ref concordat.Ref) {
+	if !d.r.Mirrored(ref) {
+		return
+	}
+	d.raw(` <strong class="oldest">`)
+	if day := d.r.MirrorDate(ref); day.IsZero() {
+		d.say("mirror")
+	} else {
+		d.say("mirror of %s", day.UTC().Format(time.DateOnly))
+	}
+	d.raw("</strong>")
 }
 
 // strip is a source's own map.
@@ -72,7 +91,7 @@ func (d *doc) strip(s report.RankedSource) {
 	d.raw(`<svg class="strip" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="8"/><path d="`, b.String(), `"/></svg>`)
 }
 
-func (d *doc) links(evidence []int) {
+func (d *doc) passageLinks(evidence []int) {
 	if len(evidence) == 0 {
 		return
 	}
@@ -96,7 +115,9 @@ func (d *doc) links(evidence []int) {
 }
 
 func (d *doc) link(e int) {
-	d.raw(fmt.Sprintf(`<a class="no k-%s" href="#m%d" data-e="%d">`, class(d.r.Evidence[e].Kind, d.r.Evidence[e].Excluded), e+1, e+1))
+	d.raw(`<a class="no k-`, class(d.r.Evidence[e].Kind, d.r.Evidence[e].Excluded), `"`)
+	d.attr("href", d.mark(e))
+	d.raw(fmt.Sprintf(` data-e="%d">`, e+1))
 	d.num(e + 1)
 	d.raw("</a> ")
 }

@@ -1,8 +1,10 @@
-// Command gen writes segment/data/runes.bin.gz, the rune table of package segment, from the Unicode
-// data of the Go distribution and golang.org/x/text, and from OpenCC's table of traditional and
-// simplified characters (TSCharacters.txt, Apache-2.0). Run it with go generate ./segment.
+// Command gen writes the tables of package segment. Run it with go generate ./segment.
 //
-// The table is committed: fingerprints must not change with a toolchain. Running gen again with
+// segment/data/runes.bin.gz, the rune table, is made from the Unicode data of the Go distribution and
+// golang.org/x/text, and from OpenCC's table of traditional and simplified characters (TSCharacters.txt, Apache-2.0);
+// segment/data/weights.bin.gz from the Chinese dictionary beside it.
+//
+// The tables are committed: fingerprints must not change with a toolchain. Running gen again with
 // newer Unicode data makes a new table version, and so new schemes.
 package main
 
@@ -79,6 +81,9 @@ func main() {
 		log.Fatal(err)
 	}
 	log.Printf("%d bytes, %d compressed", raw.Len(), out.Len())
+	if err := weights("data/jieba.dict.utf8.gz", "data/weights.bin.gz"); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func readSimplified() map[rune]rune {

@@ -1,0 +1,165 @@
+// Package coord says what the nodes of a site agree on through a coordinator, and what a coordinator
+// must do for them. It holds no documents: for each shard a few names and a number decide who may lead.
+//
+// Start from Coordinator, which a replica's driver uses, and Session, which a node holds. The safety of
+// the cluster rests on CAS alone: views may be late, and Online may be wrong for a while.
+package coord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+)
+
+// NodeID names one machine of a site. It stays the same over restarts.
+type NodeID string
+
+// Incarnation names one session of one node with the coordinator; no two sessions ever share one.
+// A restarted node, and a node whose session ended, has another.
+type Incarnation string
+
+// Node is what a node tells the others of itself.
+type Node struct {
+	ID          NodeID      `json:"id"`
+	Incarnation Incarnation `json:"incarnation"`
+	Address     string      `json:"address"` // host:port where its messages arrive
+	Version     string      `json:"version"`
+	Zone        string      `json:"zone,omitempty"` // shown to people only
+	FreeBytes   uint64      `json:"free_bytes"`
+}
+
+// State is all that decides about one shard. States are values: who changes one, changes a Clone.
+type State struct {
+	// Epoch numbers the tenures of masters; it never falls.
+	Epoch uint64 `json:"epoch"`
+	// ISR are the nodes whose copies hold every acknowledged write, the master first. Only they may
+	// be elected, and a write is acknowledged when all of them have it on disk.
+	ISR []NodeID `json:"isr"`
+	// Hold are members of ISR that may not lead for now, since they lost a part of their log.
+	Hold []NodeID `json:"hold,omitempty"`
+	// Leader is the incarnation in which ISR[0] won the epoch; empty if it gave the shard up.
+	Leader Incarnation `json:"leader_inc"`
+	// Replicas are the nodes that ought to have a copy. The master brings that about.
+	Replicas []NodeID `json:"replicas"`
+}
+
+// Clone returns a copy of s that shares nothing with it.
+func (s State) Clone() State {
+	s.ISR, s.Hold, s.Replicas = slices.Clone(s.ISR), slices.Clone(s.Hold), slices.Clone(s.Replicas)
+	return s
+}
+
+// Equal reports whether s and t say the same.
+func (s State) Equal(t State) bool {
+	return s.Epoch == t.Epoch && s.Leader == t.Leader &&
+		slices.Equal(s.ISR, t.ISR) && slices.Equal(s.Hold, t.Hold) && slices.Equal(s.Replicas, t.Replicas)
+}
+
+// MaxCopies bounds the names in each list of a State.
+const MaxCopies = 64
+
+// Validate returns an error that is concordat.ErrInvalid if s cannot be a shard's state: ISR and
+// Replicas have members, no list names a node twice, and Hold is a part of ISR.
+func (s State) Validate() error {
+	for _, l := range [][]NodeID{s.ISR, s.Hold, s.Replicas} {
+		if len(l) > MaxCopies {
+			return fmt.Errorf("%d copies of a shard, at most %d: %w", len(l), MaxCopies, concordat.ErrInvalid)
+		}
+		for i, n := range l {
+			if n == "" || slices.Contains(l[:i], n) {
+				return fmt.Errorf("node %q twice or without a name: %w", n, concordat.ErrInvalid)
+			}
+		}
+	}
+	if len(s.ISR) == 0 || len(s.Replicas) == 0 {
+		return fmt.Errorf("shard without copies: %w", concordat.ErrInvalid)
+	}
+	for _, n := range s.Hold {
+		if !slices.Contains(s.ISR, n) {
+			return fmt.Errorf("node %s on hold is not in sync: %w", n, concordat.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// Shard is a State with its version, which rises by one with every change.
+type Shard struct {
+	Version int64
+	State
+}
+
+// Config is what all nodes of the site must know alike, such as the scheme: bytes to the coordinator.
+// Version 0 means that nothing was set.
+type Config struct {
+	Version int64
+	Data    []byte
+}
+
+// MaxConfig is the most bytes of Config.Data.
+const MaxConfig = 64 << 10
+
+// View is what a node knows of the cluster. It and all it holds must not be changed by anybody.
+type View struct {
+	// Me is the node's own present incarnation. A change means that the session ended and another
+	// began: the node has lost every role, and is not in Live until it calls Announce again.
+	Me     Incarnation
+	Live   map[NodeID]Node // who has announced itself and whose session has not ended
+	Shards map[concordat.ShardID]Shard
+	Config Config
+}
+
+// Leads reports whether the node that s names as master is there in the incarnation that won.
+func (v *View) Leads(s State) bool {
+	n, ok := v.Live[s.ISR[0]]
+	return ok && s.Leader != "" && n.Incarnation == s.Leader
+}
+
+// What a coordinator may answer besides concordat's errors. After ErrStale, ErrSession,
+// concordat.ErrUnavailable, concordat.ErrNotFound and concordat.ErrInvalid nothing has changed.
+var (
+	// ErrStale: the version given is not the present one.
+	ErrStale = errors.New("changed by another node in the meantime")
+	// ErrSession: the incarnation given is not live.
+	ErrSession = errors.New("the node's session is over")
+	// ErrUnknown: the change was sent, and may have been made or not. Read tells.
+	ErrUnknown = errors.New("result unknown")
+)
+
+// A Coordinator is the part of a Session that replicas need. Safe for concurrent use.
+type Coordinator interface {
+	// View returns the channel of views, always the same. It holds at most one view, the newest that
+	// was not received: a view never follows a newer one, and a slow receiver misses some. The first
+	// comes soon after the session began. Close closes it. Views may be late by any time.
+	View() <-chan View
+	// Read returns the shard as it is after every change that was acknowledged, to any node, before
+	// the call. Errors: concordat.ErrNotFound, concordat.ErrUnavailable, those of ctx.
+	Read(ctx context.Context, id concordat.ShardID) (Shard, error)
+	// CAS replaces the shard's state by next, if its version is the given one and, unless by is
+	// empty, the incarnation by is live, in one step; it returns the new version, which is
+	// version+1. Errors: ErrStale, ErrSession, ErrUnknown, concordat.ErrNotFound,
+	// concordat.ErrInvalid, concordat.ErrUnavailable. A ctx that ended while it was under way is ErrUnknown.
+	CAS(ctx context.Context, id concordat.ShardID, version int64, next State, by Incarnation) (int64, error)
+	// Online reports whether the session was confirmed within one session timeout. It says false at
+	// the latest then, by the node's own monotonic clock.
+	Online() bool
+}
+
+// A Session is one node's link to the coordinator. If the node was silent for a session timeout the
+// coordinator ends the session; the Session then begins another by itself, with another incarnation.
+type Session interface {
+	Coordinator
+	// Announce makes the node live under its present incarnation, or changes what it says of itself;
+	// n.Incarnation must be View.Me, else ErrSession. Entries of older incarnations of the node go:
+	// the caller's lock on its folder proves that they are dead.
+	Announce(ctx context.Context, n Node) error
+	// Create makes the shards with version 0, all or none: concordat.ErrExists if one is there.
+	Create(ctx context.Context, shards map[concordat.ShardID]State) error
+	// Configure replaces Config if its version is the given one, and returns the new version,
+	// version+1. Errors as CAS.
+	Configure(ctx context.Context, version int64, data []byte) (int64, error)
+	// Close ends the session; the node is no longer live on return if the coordinator was reached.
+	Close() error
+}

@@ -1,0 +1,376 @@
+// Package local is a coordinator inside one process: for a node that is alone, with its state in a
+// file, and for clusters of several nodes within a test, with faults on demand.
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Hub is what the sessions share. The zero Hub is ready and keeps its state in memory only.
+type Hub struct {
+	path string // of the file, or empty
+
+	mu       sync.Mutex // guards all below
+	disk     disk
+	live     map[coord.NodeID]coord.Node
+	sessions map[*Session]struct{}
+}
+
+// disk is what the file holds.
+type disk struct {
+	Format       int                               `json:"format"`
+	Incarnations uint64                            `json:"incarnations"` // given so far
+	Shards       map[concordat.ShardID]coord.Shard `json:"-"`
+	Stored       map[concordat.ShardID]storedShard `json:"shards"`
+	Config       coord.Config                      `json:"config"`
+}
+
+type storedShard struct {
+	Version int64       `json:"version"`
+	State   coord.State `json:"state"`
+}
+
+const format = 1
+
+// mostFile bounds the file that Open reads.
+const mostFile = 16 << 20
+
+// Open returns a Hub whose state is in the file at path, which need not exist. One process may have it
+// open: its caller holds the lock of the folder. Errors: concordat.ErrCorrupt.
+func Open(path string) (*Hub, error) {
+	h := &Hub{path: path}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > mostFile {
+		return nil, fmt.Errorf("%s: %d bytes: %w", path, info.Size(), concordat.ErrCorrupt)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &h.disk); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, concordat.ErrCorrupt, err)
+	}
+	if h.disk.Format != format {
+		return nil, fmt.Errorf("%s has format %d, this program knows %d: %w", path, h.disk.Format, format, concordat.ErrInvalid)
+	}
+	h.disk.Shards = map[concordat.ShardID]coord.Shard{}
+	for id, s := range h.disk.Stored {
+		if err := s.State.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: shard %s: %w: %w", path, id, concordat.ErrCorrupt, err)
+		}
+		h.disk.Shards[id] = coord.Shard{Version: s.Version, State: s.State}
+	}
+	return h, nil
+}
+
+// save makes next durable and then present. mu is held.
+func (h *Hub) save(next disk) error {
+	next.Format = format
+	if h.path != "" {
+		next.Stored = make(map[concordat.ShardID]storedShard, len(next.Shards))
+		for id, s := range next.Shards {
+			next.Stored[id] = storedShard{s.Version, s.State}
+		}
+		b, err := json.MarshalIndent(next, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := writeFile(h.path, append(b, '\n')); err != nil {
+			// The rename may have happened: the caller has to read it back, as after any lost answer.
+			return fmt.Errorf("%w: %w", coord.ErrUnknown, err)
+		}
+	}
+	h.disk = next
+	return nil
+}
+
+// writeFile replaces the file at path by b, durably: the old bytes or the new ones are there after a crash.
+func writeFile(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Join begins a session of the node.
+func (h *Hub) Join(node coord.NodeID) (*Session, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &Session{hub: h, node: node, views: make(chan coord.View, 1)}
+	if err := h.incarnate(s); err != nil {
+		return nil, err
+	}
+	if h.sessions == nil {
+		h.sessions = map[*Session]struct{}{}
+	}
+	h.sessions[s] = struct{}{}
+	s.publish()
+	return s, nil
+}
+
+// incarnate gives the session an incarnation that no other has or had. mu is held.
+func (h *Hub) incarnate(s *Session) error {
+	next := h.disk
+	next.Incarnations++
+	if err := h.save(next); err != nil {
+		return err
+	}
+	s.me = coord.Incarnation(fmt.Sprintf("%s:%d", s.node, next.Incarnations))
+	return nil
+}
+
+// changed tells everybody. mu is held.
+func (h *Hub) changed() {
+	for s := range h.sessions {
+		s.publish()
+	}
+}
+
+// of calls f with each session of the node, then tells everybody.
+func (h *Hub) of(node coord.NodeID, f func(*Session)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.sessions {
+		if s.node == node {
+			f(s)
+		}
+	}
+	h.changed()
+}
+
+// Cut takes the coordinator away from the node, or gives it back: for tests. Its session lives on.
+func (h *Hub) Cut(node coord.NodeID, cut bool) { h.of(node, func(s *Session) { s.cut = cut }) }
+
+// Expire ends the node's session and begins another, as if the node had been silent for too long: for
+// tests. A node that is cut learns of it when it is not.
+func (h *Hub) Expire(node coord.NodeID) error {
+	var err error
+	h.of(node, func(s *Session) {
+		if n := h.live[node]; n.Incarnation == s.me {
+			delete(h.live, node)
+		}
+		err = h.incarnate(s)
+	})
+	return err
+}
+
+// Session is one node's link to the Hub.
+type Session struct {
+	hub   *Hub
+	node  coord.NodeID
+	views chan coord.View // sent to, and closed, under hub.mu
+
+	// guarded by hub.mu
+	me     coord.Incarnation
+	cut    bool
+	closed bool
+}
+
+var _ coord.Session = (*Session)(nil)
+
+// publish replaces the view that waits in the channel by the present one. hub.mu is held.
+func (s *Session) publish() {
+	if s.cut || s.closed {
+		return
+	}
+	v := coord.View{Me: s.me, Live: maps.Clone(s.hub.live), Shards: maps.Clone(s.hub.disk.Shards), Config: s.hub.disk.Config}
+	select {
+	case <-s.views:
+	default:
+	}
+	s.views <- v // nobody else sends
+}
+
+// lock takes the hub for a call, if the session can reach it.
+func (s *Session) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.hub.mu.Lock()
+	if s.cut || s.closed {
+		s.hub.mu.Unlock()
+		return fmt.Errorf("coordinator: %w", concordat.ErrUnavailable)
+	}
+	return nil
+}
+
+// View implements coord.Coordinator.
+func (s *Session) View() <-chan coord.View { return s.views }
+
+// Read implements coord.Coordinator.
+func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
+	if err := s.lock(ctx); err != nil {
+		return coord.Shard{}, err
+	}
+	defer s.hub.mu.Unlock()
+	sh, ok := s.hub.disk.Shards[id]
+	if !ok {
+		return coord.Shard{}, fmt.Errorf("shard %s: %w", id, concordat.ErrNotFound)
+	}
+	return sh, nil
+}
+
+// CAS implements coord.Coordinator.
+func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error) {
+	if err := next.Validate(); err != nil {
+		return 0, err
+	}
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.hub.mu.Unlock()
+	old, ok := s.hub.disk.Shards[id]
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("shard %s: %w", id, concordat.ErrNotFound)
+	case by != "" && !s.hub.isLive(by):
+		return 0, fmt.Errorf("shard %s: %w", id, coord.ErrSession)
+	case old.Version != version:
+		return 0, fmt.Errorf("shard %s has version %d, not %d: %w", id, old.Version, version, coord.ErrStale)
+	}
+	d := s.hub.disk
+	d.Shards = maps.Clone(d.Shards)
+	d.Shards[id] = coord.Shard{Version: version + 1, State: next.Clone()}
+	if err := s.hub.save(d); err != nil {
+		return 0, err
+	}
+	s.hub.changed()
+	return version + 1, nil
+}
+
+// isLive reports whether a node has announced itself under the incarnation. mu is held.
+func (h *Hub) isLive(i coord.Incarnation) bool {
+	for _, n := range h.live {
+		if n.Incarnation == i {
+			return true
+		}
+	}
+	return false
+}
+
+// Online implements coord.Coordinator.
+func (s *Session) Online() bool {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	return !s.cut && !s.closed
+}
+
+// Announce implements coord.Session.
+func (s *Session) Announce(ctx context.Context, n coord.Node) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.hub.mu.Unlock()
+	if n.ID != s.node {
+		return fmt.Errorf("node %s speaks as %s: %w", s.node, n.ID, concordat.ErrInvalid)
+	}
+	if n.Incarnation != s.me {
+		return coord.ErrSession
+	}
+	if s.hub.live == nil {
+		s.hub.live = map[coord.NodeID]coord.Node{}
+	}
+	s.hub.live[n.ID] = n
+	s.hub.changed()
+	return nil
+}
+
+// Create implements coord.Session.
+func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
+	for id, st := range shards {
+		if err := st.Validate(); err != nil {
+			return fmt.Errorf("shard %s: %w", id, err)
+		}
+	}
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.hub.mu.Unlock()
+	d := s.hub.disk
+	d.Shards = maps.Clone(d.Shards)
+	if d.Shards == nil {
+		d.Shards = map[concordat.ShardID]coord.Shard{}
+	}
+	for id, st := range shards {
+		if _, ok := d.Shards[id]; ok {
+			return fmt.Errorf("shard %s: %w", id, concordat.ErrExists)
+		}
+		d.Shards[id] = coord.Shard{State: st.Clone()}
+	}
+	if err := s.hub.save(d); err != nil {
+		return err
+	}
+	s.hub.changed()
+	return nil
+}
+
+// Configure implements coord.Session.
+func (s *Session) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
+	if len(data) > coord.MaxConfig {
+		return 0, fmt.Errorf("%d bytes of configuration, at most %d: %w", len(data), coord.MaxConfig, concordat.ErrInvalid)
+	}
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.hub.mu.Unlock()
+	if s.hub.disk.Config.Version != version {
+		return 0, fmt.Errorf("configuration has version %d, not %d: %w", s.hub.disk.Config.Version, version, coord.ErrStale)
+	}
+	d := s.hub.disk
+	d.Config = coord.Config{Version: version + 1, Data: append([]byte(nil), data...)}
+	if err := s.hub.save(d); err != nil {
+		return 0, err
+	}
+	s.hub.changed()
+	return version + 1, nil
+}
+
+// Close implements coord.Session.
+func (s *Session) Close() error {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	delete(s.hub.sessions, s)
+	if n := s.hub.live[s.node]; n.Incarnation == s.me {
+		delete(s.hub.live, s.node)
+	}
+	close(s.views)
+	s.hub.changed()
+	return nil
+}

@@ -1,0 +1,93 @@
+package local_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/local"
+	"concordat/internal/coordtest"
+)
+
+func TestContract(t *testing.T) {
+	for _, kind := range []string{"memory", "file"} {
+		t.Run(kind, func(t *testing.T) {
+			var h *local.Hub
+			coordtest.Run(t, coordtest.Subject{
+				New: func(t *testing.T) func(coord.NodeID) coord.Session {
+					h = new(local.Hub)
+					if kind == "file" {
+						var err error
+						if h, err = local.Open(filepath.Join(t.TempDir(), "cluster.json")); err != nil {
+							t.Fatal(err)
+						}
+					}
+					return func(node coord.NodeID) coord.Session {
+						s, err := h.Join(node)
+						if err != nil {
+							t.Fatal(err)
+						}
+						return s
+					}
+				},
+				Expire: func(t *testing.T, node coord.NodeID) {
+					if err := h.Expire(node); err != nil {
+						t.Fatal(err)
+					}
+				},
+				Cut: func(_ *testing.T, node coord.NodeID, cut bool) { h.Cut(node, cut) },
+			})
+		})
+	}
+}
+
+// TestReopen finds in the file what was there, and gives no incarnation twice.
+func TestReopen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.json")
+	seen := map[coord.Incarnation]bool{}
+	for round := range int64(3) {
+		h, err := local.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := h.Join("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := <-s.View()
+		if seen[v.Me] {
+			t.Errorf("incarnation %s again", v.Me)
+		}
+		seen[v.Me] = true
+		st := coord.State{Epoch: uint64(round), ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
+		if round == 0 {
+			err = s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": st})
+		} else {
+			if got := v.Shards["00"]; got.Version != round-1 || got.Epoch != uint64(round-1) {
+				t.Errorf("round %d: got %+v", round, got)
+			}
+			_, err = s.CAS(t.Context(), "00", round-1, st, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	for name, content := range map[string]string{
+		"cut": `{"format": 1, "shards": {"00`, "empty": "",
+		"state": `{"format": 1, "shards": {"00": {"version": 1, "state": {"epoch": 1}}}}`,
+	} {
+		path := filepath.Join(t.TempDir(), "cluster.json")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := local.Open(path); !errors.Is(err, concordat.ErrCorrupt) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

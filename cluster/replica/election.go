@@ -1,0 +1,106 @@
+package replica
+
+import (
+	"slices"
+	"time"
+
+	"concordat/cluster/coord"
+)
+
+// electing is what a Follower knows of a shard without a master.
+type electing struct {
+	gone      bool          // the master is missing
+	goneSince time.Duration // since then
+	suspect   coord.NodeID  // a master whose process is gone, although its session lives
+	shortcut  time.Duration // no other suspicion before
+	forced    bool
+}
+
+// suspicionPause is the least time between two elections on mere suspicion, against flapping.
+const suspicionPause = 5 * time.Second
+
+func (r *Replica) onUnreachable(e Unreachable) {
+	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && r.now >= r.shortcut {
+		r.suspect, r.shortcut = e.Node, r.now+suspicionPause
+	}
+}
+
+// stand makes this copy a candidate when its turn has come.
+func (r *Replica) stand() {
+	if r.masterThere() && !r.forced {
+		r.gone = false
+		return
+	}
+	if !r.gone {
+		r.gone, r.goneSince = true, r.now
+	}
+	if r.full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
+		s := r.shard.Clone() // it cannot begin an epoch, and the others wait for it
+		s.Leader = ""
+		r.change(s, r.me)
+		return
+	}
+	if r.role != Follower || r.cas.inFlight || r.installing || r.quarantined || r.full || r.live[r.cfg.Me] != r.me || r.me == "" {
+		return
+	}
+	turn, ok := r.turn()
+	if !ok || r.now-r.goneSince < time.Duration(turn)*r.cfg.Patience {
+		return
+	}
+	if r.change(r.candidacy(), r.me) {
+		r.role, r.stood, r.fetch.out = Candidate, r.shard.Epoch+1, false
+	}
+}
+
+// masterThere reports whether the master that the shard names seems to be at work.
+func (r *Replica) masterThere() bool {
+	m := r.shard.ISR[0]
+	// This copy itself is not: it would be Master.
+	return m != r.cfg.Me && m != r.suspect && !slices.Contains(r.shard.Hold, m) && r.shard.Leader != "" && r.live[m] == r.shard.Leader
+}
+
+// turn returns how many others come before this copy. False: it may not lead at all (R3, R7).
+func (r *Replica) turn() (int, bool) {
+	if r.forced {
+		return 0, true
+	}
+	if r.cfg.without&r3 != 0 && slices.Contains(r.shard.Replicas, r.cfg.Me) && !slices.Contains(r.shard.ISR, r.cfg.Me) {
+		return 0, true
+	}
+	if r.meta.Damaged && r.cfg.without&r7 == 0 || slices.Contains(r.shard.Hold, r.cfg.Me) {
+		return 0, false
+	}
+	turn := 0
+	for _, n := range r.shard.ISR {
+		switch {
+		case n == r.cfg.Me:
+			return turn, true
+		case r.live[n] != "" && n != r.suspect && !slices.Contains(r.shard.Hold, n):
+			turn++
+		}
+	}
+	return 0, false
+}
+
+// candidacy returns the state in which this copy leads: the others that are there stay in sync, those
+// that are not only as far as the floor wants them.
+func (r *Replica) candidacy() coord.State {
+	s := r.shard.Clone()
+	var there, gone []coord.NodeID
+	for _, n := range s.ISR {
+		switch {
+		case n == r.cfg.Me:
+		case r.live[n] != "":
+			there = append(there, n)
+		default:
+			gone = append(gone, n)
+		}
+	}
+	s.ISR = append([]coord.NodeID{r.cfg.Me}, there...)
+	for len(s.ISR) < r.minISR() && len(gone) > 0 {
+		s.ISR, gone = append(s.ISR, gone[0]), gone[1:]
+	}
+	s.Hold = slices.DeleteFunc(s.Hold, func(n coord.NodeID) bool { return n == r.cfg.Me || !slices.Contains(s.ISR, n) })
+	s.Epoch, s.Leader = s.Epoch+1, r.me
+	return s
+}

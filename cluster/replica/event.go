@@ -1,0 +1,212 @@
+package replica
+
+import (
+	"concordat/cluster/coord"
+	"concordat/cluster/wal"
+)
+
+// Event is something that happened: one of the types below that have an event method.
+type Event interface{ event() }
+
+// Events.
+type (
+	// Tick: time has passed. Needed every 50 ms or so.
+	Tick struct{}
+	// View: what the coordinator says. Live holds who announced itself, by incarnation.
+	View struct {
+		Shard coord.Shard
+		Me    coord.Incarnation
+		Live  map[coord.NodeID]coord.Incarnation
+	}
+	// Contact: whether the coordinator is Online.
+	Contact struct{ Online bool }
+	// Disk: whether there is room for more.
+	Disk struct{ Full bool }
+	// Write: somebody wants the record appended; its Seq and Epoch are not set. It is answered by
+	// one Acknowledge or Refuse with the ID.
+	Write struct {
+		ID     uint64
+		Record wal.Record
+	}
+	// Durable: the disk has the log up to Seq, of the generation of the Append that wrote it.
+	Durable struct{ Gen, Seq uint64 }
+	// Applied: the index holds the records up to Seq.
+	Applied struct{ Seq uint64 }
+	// CASResult: what came of a CAS.
+	CASResult struct {
+		ID      uint64
+		Outcome Outcome
+	}
+	// Installed: a snapshot is in place, or could not be had; the log begins behind Seq.
+	Installed struct {
+		Gen, Seq, Epoch uint64
+		Failed          bool
+	}
+	// Reopened: the log failed and was opened again as generation Gen, which is above all before.
+	Reopened struct {
+		Gen     uint64
+		Log     wal.Extent
+		Damaged bool
+	}
+	// Trimmed: the log lost its records up to Base, which had the Epoch.
+	Trimmed struct{ Base, Epoch uint64 }
+	// Unreachable: three connections to the node were refused within 150 ms: its process is gone,
+	// whatever its session says.
+	Unreachable struct{ Node coord.NodeID }
+	// Broken: the copy's index or log turned out to be damaged.
+	Broken struct{ Reason string }
+	// StepDown: the node goes, or an operator wants another master.
+	StepDown struct{}
+	// Force: an operator makes this copy the master, whatever it may lack.
+	Force struct{}
+
+	// Fetch asks the master for what follows. Its Next says that everything before is on the disk of
+	// the follower: it is the acknowledgement as well.
+	Fetch struct {
+		From      coord.NodeID
+		Life      coord.Incarnation // of the follower
+		ID        uint64            // rises within a life
+		Epoch     uint64
+		Next      uint64
+		LastEpoch uint64 // of the record before Next
+		Full      bool   // the follower has no room and fetches to stay in touch only
+	}
+	// Reply answers the Fetch of the same ID.
+	Reply struct {
+		From       coord.NodeID
+		ID         uint64
+		Epoch      uint64 // of the fetch; in a Fenced one the higher of both
+		Next       uint64 // of the fetch
+		Kind       ReplyKind
+		Records    []wal.Record
+		Commit     uint64
+		End        uint64 // of the master's log
+		EpochStart uint64 // number of the first record of the epoch
+		To         uint64 // Diverged: the last record that both may share,
+		ToEpoch    uint64 // and the epoch of it in the master's log
+	}
+)
+
+// ReplyKind says what a Reply is.
+type ReplyKind uint8
+
+// The kinds of replies.
+const (
+	Records  ReplyKind = iota // what follows, or nothing yet
+	Diverged                  // the records after To are others than the master's: cut and fetch again
+	Snapshot                  // the master's log does not reach back that far
+	Fenced                    // not the master of that epoch
+)
+
+// Outcome of a CAS.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Made    Outcome = iota
+	Stale           // the version has moved; a View follows
+	Over            // the incarnation is dead
+	Unsent          // the coordinator was not reached; this sending changed nothing
+	Unknown         // it may have been made or not, or be made yet
+)
+
+// Action is something to do: one of the types below that have an action method.
+type Action interface{ action() }
+
+// Actions.
+type (
+	// Save makes the Meta durable.
+	Save struct{ Meta Meta }
+	// Append puts the records behind the log; Durable follows when they are on disk, or Reopened.
+	Append struct {
+		Gen     uint64
+		Records []wal.Record
+	}
+	// Truncate takes away the records after Seq, durably; the log is generation Gen from then on.
+	Truncate struct{ Gen, Seq uint64 }
+	// Apply brings the index to the records up to Seq; Applied follows.
+	Apply struct{ Seq uint64 }
+	// SendFetch sends the fetch.
+	SendFetch struct {
+		To    coord.NodeID
+		Fetch Fetch
+	}
+	// SendReply sends the reply, with records First to Last of the log, fewer if they would take
+	// more than MaxBytes; First is 0 if there are none.
+	SendReply struct {
+		To          coord.NodeID
+		Reply       Reply
+		First, Last uint64
+		MaxBytes    int
+	}
+	// CAS asks the coordinator for a change; CASResult follows.
+	CAS struct {
+		ID      uint64
+		Version int64
+		State   coord.State
+		By      coord.Incarnation
+	}
+	// Acknowledge: the write is on every copy in sync and in this one's index.
+	Acknowledge struct{ ID, Seq uint64 }
+	// Refuse: the write was not taken; or, with WriteUnknown, may still be.
+	Refuse struct {
+		ID     uint64
+		Why    Refusal
+		Master coord.NodeID // who may know better
+	}
+	// Install replaces the copy by a snapshot of the master's. Installed follows.
+	Install struct {
+		Gen  uint64
+		From coord.NodeID
+	}
+	// Ready: the node may announce itself under the incarnation, as far as this copy goes.
+	Ready struct{ Incarnation coord.Incarnation }
+	// Alarm: an operator wants to know.
+	Alarm struct {
+		Reason      string
+		Quarantined bool // the copy answers no queries until a snapshot is in place
+	}
+)
+
+// Refusal says why a write was refused.
+type Refusal uint8
+
+// The refusals.
+const (
+	NotMaster    Refusal = iota
+	ReadOnly             // the coordinator is out of reach
+	Full                 // no room on the disk
+	Busy                 // too many writes wait
+	WriteUnknown         // the master lost its office meanwhile; repeating is safe
+)
+
+func (Tick) event()        {}
+func (View) event()        {}
+func (Contact) event()     {}
+func (Disk) event()        {}
+func (Write) event()       {}
+func (Durable) event()     {}
+func (Applied) event()     {}
+func (CASResult) event()   {}
+func (Installed) event()   {}
+func (Reopened) event()    {}
+func (Trimmed) event()     {}
+func (Unreachable) event() {}
+func (Broken) event()      {}
+func (StepDown) event()    {}
+func (Force) event()       {}
+func (Fetch) event()       {}
+func (Reply) event()       {}
+
+func (Save) action()        {}
+func (Append) action()      {}
+func (Truncate) action()    {}
+func (Apply) action()       {}
+func (SendFetch) action()   {}
+func (SendReply) action()   {}
+func (CAS) action()         {}
+func (Acknowledge) action() {}
+func (Refuse) action()      {}
+func (Install) action()     {}
+func (Ready) action()       {}
+func (Alarm) action()       {}

@@ -1,0 +1,159 @@
+package replica
+
+import (
+	"slices"
+	"time"
+
+	"concordat/cluster/coord"
+)
+
+// following is what a Follower knows.
+type following struct {
+	fetch       fetch
+	installing  bool
+	quarantined bool
+	// healAt: once the log reaches it, the copy has again all that it may have lost. 0: not known yet.
+	healAt uint64
+}
+
+// fetch is the one exchange with the master.
+type fetch struct {
+	id       uint64
+	out      bool
+	epoch    uint64
+	next     uint64
+	sent     time.Duration
+	notUntil time.Duration
+}
+
+// follow takes over what the master said to be committed, as far as the disk has it: an index that is
+// ahead of its log could not be brought back to it.
+func (r *Replica) follow() {
+	r.commitTo(min(r.heard, r.log.Durable))
+	if r.meta.Damaged && r.healAt > 0 && r.log.Durable >= r.healAt && !r.installing && !r.quarantined {
+		r.meta.Damaged = false
+		r.do(Save{r.meta})
+	}
+}
+
+// fetchNext sends the next fetch, if one is due.
+func (r *Replica) fetchNext() {
+	master := r.hint()
+	// A candidate fetches from nobody: from the moment it stands, the old master must not commit.
+	if r.role != Follower || master == "" || master == r.cfg.Me || r.installing || r.me == "" {
+		return
+	}
+	if !slices.Contains(r.shard.Replicas, r.cfg.Me) && !slices.Contains(r.shard.ISR, r.cfg.Me) {
+		return
+	}
+	if r.quarantined {
+		r.install(master)
+		return
+	}
+	if r.log.End != r.log.Durable || r.now < r.fetch.notUntil || r.fetch.out && r.now-r.fetch.sent < 2*r.cfg.Wait {
+		return
+	}
+	r.fetch = fetch{id: r.fetch.id + 1, out: true, epoch: r.shard.Epoch, next: r.log.End + 1, sent: r.now}
+	r.do(SendFetch{To: master, Fetch: Fetch{
+		From: r.cfg.Me, Life: r.me, ID: r.fetch.id, Epoch: r.fetch.epoch, Next: r.fetch.next,
+		LastEpoch: r.log.EpochAt(r.log.End), Full: r.full,
+	}})
+}
+
+func (r *Replica) onReply(m Reply) {
+	if r.role != Follower || r.installing || r.quarantined {
+		return
+	}
+	if r.cfg.without&r5 == 0 && (!r.fetch.out || m.ID != r.fetch.id || m.From != r.hint() || m.Next != r.log.End+1 || m.Kind != Fenced && m.Epoch != r.fetch.epoch) {
+		return // R5: an answer to something else
+	}
+	r.fetch.out = false
+	switch m.Kind {
+	case Fenced:
+		r.fetch.notUntil = r.now + r.cfg.Retry // a view will tell of the new master
+	case Diverged:
+		r.cut(m)
+	case Snapshot:
+		r.install(m.From)
+	case Records:
+		r.take(m)
+	}
+}
+
+// cut takes away what the master does not have (R6: by epochs, and before the commit index rises).
+func (r *Replica) cut(m Reply) {
+	to, _, ok := r.log.EndOf(m.ToEpoch)
+	if to = min(to, m.To); !ok {
+		r.install(m.From)
+		return
+	}
+	if to >= r.log.End {
+		r.fetch.notUntil = r.now + r.cfg.Retry
+		return
+	}
+	if to < max(r.applied, r.commit) {
+		// R8: what the index holds was committed and cannot be taken back. This copy or the master is wrong.
+		r.quarantine("the master lacks records that were committed here")
+		return
+	}
+	if to < r.log.Base {
+		r.install(m.From)
+		return
+	}
+	r.gen++
+	r.log.Truncate(to)
+	r.do(Truncate{Gen: r.gen, Seq: to})
+}
+
+// take puts the master's records behind the log.
+func (r *Replica) take(m Reply) {
+	log := r.log
+	log.Epochs = slices.Clone(log.Epochs)
+	for i := range m.Records {
+		rec := &m.Records[i]
+		if rec.Seq != log.End+1 || rec.Epoch < log.EpochAt(log.End) || rec.Epoch > m.Epoch {
+			r.fetch.notUntil = r.now + r.cfg.Retry // not what was asked for
+			return
+		}
+		log.Extend(rec.Epoch)
+	}
+	if len(m.Records) > 0 {
+		r.log = log
+		r.do(Append{Gen: r.gen, Records: m.Records})
+	}
+	r.heard = max(r.heard, m.Commit)
+	if r.meta.Damaged && r.healAt == 0 {
+		// The end of the master's log, which reaches into its epoch, covers whatever was committed before.
+		r.healAt = max(m.End, m.EpochStart)
+	}
+}
+
+// install asks for a snapshot. The copy counts as damaged until it has caught up: a member of the
+// in-sync set that needs one has lost what it acknowledged.
+func (r *Replica) install(from coord.NodeID) {
+	if r.now < r.fetch.notUntil {
+		return
+	}
+	if !r.meta.Damaged {
+		r.meta.Damaged = true
+		r.do(Save{r.meta})
+	}
+	r.installing, r.healAt = true, 0
+	r.gen++
+	r.do(Install{Gen: r.gen, From: from})
+}
+
+func (r *Replica) onInstalled(e Installed) {
+	if !r.installing || e.Gen != r.gen {
+		return
+	}
+	r.installing = false
+	if e.Failed {
+		r.fetch.notUntil = r.now + 10*r.cfg.Retry
+		return
+	}
+	r.quarantined = false
+	r.log.Base, r.log.BaseEpoch, r.log.Epochs = e.Seq, e.Epoch, nil
+	r.log.End, r.log.Durable = e.Seq, e.Seq
+	r.applied, r.commit = e.Seq, e.Seq
+}

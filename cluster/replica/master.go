@@ -1,0 +1,318 @@
+package replica
+
+import (
+	"slices"
+	"time"
+
+	"concordat/cluster/coord"
+	"concordat/cluster/wal"
+)
+
+// leading is what a Master knows.
+type leading struct {
+	epochStart uint64
+	peers      map[coord.NodeID]*peer
+	waiting    []waiting // writes, by number
+	leaving    bool      // gives the office away
+}
+
+// waiting is a write without its acknowledgement.
+type waiting struct{ id, seq uint64 }
+
+// peer is a follower as its master knows it.
+type peer struct {
+	life    coord.Incarnation
+	fetchID uint64 // the newest seen in that life
+	// pos is the last record that the follower has on disk and that is the same as the master's;
+	// valid if met, which the first matching fetch of the epoch sets.
+	pos   uint64
+	met   bool
+	full  bool
+	lost  bool // it acknowledged more than it has
+	end   uint64
+	level time.Duration // when it last had all that the master had at its fetch before
+	held  *Fetch        // not answered yet
+	since time.Duration // it is held
+	told  uint64        // commit in the last answer
+}
+
+// lead begins the epoch that this copy has won.
+func (r *Replica) lead() {
+	r.role = Master
+	r.fetch.out = false
+	r.leading = leading{epochStart: r.log.End + 1, peers: map[coord.NodeID]*peer{}}
+	r.forced = false
+	if r.meta.Damaged {
+		r.meta.Damaged = false // forced: what it has is the truth by an operator's word
+		r.do(Save{r.meta})
+	}
+	r.append(wal.Record{Kind: wal.Noop})
+	for _, n := range slices.Concat(r.shard.ISR, r.shard.Replicas) {
+		if n != r.cfg.Me {
+			r.peers[n] = &peer{level: r.now}
+		}
+	}
+}
+
+// append puts a record of this epoch behind the log.
+func (r *Replica) append(rec wal.Record) {
+	rec.Seq, rec.Epoch = r.log.End+1, r.shard.Epoch
+	r.log.Extend(rec.Epoch)
+	r.do(Append{Gen: r.gen, Records: []wal.Record{rec}})
+}
+
+// stepDown ends the office, if there is one. Nothing that waits can be acknowledged by this copy any more.
+func (r *Replica) stepDown() {
+	r.stood = 0
+	if r.role != Master {
+		if r.role == Candidate && !r.cas.inFlight {
+			r.role = Follower
+		}
+		return
+	}
+	r.role = Follower
+	for _, w := range r.waiting {
+		r.do(Refuse{ID: w.id, Why: WriteUnknown, Master: r.shard.ISR[0]})
+	}
+	r.leading = leading{}
+	r.fetch.out = false
+}
+
+func (r *Replica) onWrite(e Write) {
+	refuse := func(why Refusal) { r.do(Refuse{ID: e.ID, Why: why, Master: r.hint()}) }
+	switch {
+	case r.role != Master || r.leaving && r.cas.inFlight:
+		refuse(NotMaster)
+	case r.offline:
+		refuse(ReadOnly)
+	case r.full:
+		refuse(Full)
+	case len(r.waiting) >= r.cfg.MaxWaiting:
+		refuse(Busy)
+	default:
+		r.append(e.Record)
+		r.waiting = append(r.waiting, waiting{e.ID, r.log.End})
+	}
+}
+
+// hint returns who is master as far as this copy knows.
+func (r *Replica) hint() coord.NodeID {
+	if !r.known || r.shard.Leader == "" {
+		return ""
+	}
+	return r.shard.ISR[0]
+}
+
+func (r *Replica) onFetch(f Fetch) {
+	if r.role == Master && f.Epoch > r.shard.Epoch {
+		r.stepDown() // somebody knows of a later master
+	}
+	if r.role != Master || f.Epoch != r.shard.Epoch {
+		r.do(SendReply{To: f.From, Reply: Reply{From: r.cfg.Me, ID: f.ID, Epoch: max(r.meta.Epoch, f.Epoch), Next: f.Next, Kind: Fenced}})
+		return
+	}
+	p := r.peers[f.From]
+	if p == nil {
+		if !slices.Contains(r.shard.Replicas, f.From) {
+			return
+		}
+		p = &peer{level: r.now}
+		r.peers[f.From] = p
+	}
+	// A fetch that was long under way speaks of a past: of another life, or of before a newer one.
+	if life, there := r.live[f.From]; !there || life != f.Life || f.Life == p.life && f.ID <= p.fetchID {
+		return
+	}
+	p.life, p.fetchID, p.full = f.Life, f.ID, f.Full
+	r.place(p, f)
+}
+
+// place finds out what the follower has, and answers at once if it is not a part of the master's log.
+func (r *Replica) place(p *peer, f Fetch) {
+	p.held = nil
+	reply := Reply{From: r.cfg.Me, ID: f.ID, Epoch: f.Epoch, Next: f.Next, Commit: r.commit, End: r.log.End, EpochStart: r.epochStart}
+	have := f.Next - 1
+	inISR := slices.Contains(r.shard.ISR, f.From)
+	if f.Next == 0 || have < r.log.Base {
+		reply.Kind = Snapshot
+		p.lost = p.lost || inISR
+		r.do(SendReply{To: f.From, Reply: reply})
+		return
+	}
+	if have > r.log.End || r.log.EpochAt(have) != f.LastEpoch {
+		to, epoch, ok := r.log.EndOf(f.LastEpoch)
+		reply.Kind, reply.To, reply.ToEpoch = Diverged, min(to, have), epoch
+		if !ok {
+			reply.Kind = Snapshot
+		}
+		p.lost = p.lost || inISR && reply.To < r.commit
+		r.do(SendReply{To: f.From, Reply: reply})
+		return
+	}
+	p.pos, p.met = have, true
+	p.lost = inISR && have < r.commit
+	if have >= p.end {
+		p.level = r.now
+	}
+	p.end = r.log.End
+	p.held, p.since = &f, r.now
+}
+
+// raiseCommit counts who has what (R1, R2).
+func (r *Replica) raiseCommit() {
+	members := r.shard.ISR
+	if c := &r.cas; c.inFlight && c.state.Epoch == r.shard.Epoch {
+		if r.cfg.without&r1 != 0 && len(c.state.ISR) < len(members) {
+			members = c.state.ISR
+		}
+		if r.cfg.without&r2 == 0 {
+			members = slices.Concat(members, c.state.ISR)
+		}
+	}
+	low := r.log.Durable
+	for _, n := range members {
+		if n == r.cfg.Me {
+			continue
+		}
+		p := r.peers[n]
+		if p == nil || !p.met {
+			return
+		}
+		low = min(low, p.pos)
+	}
+	r.commitTo(low)
+}
+
+// commitTo raises the commit index.
+func (r *Replica) commitTo(seq uint64) {
+	if seq > r.commit {
+		r.commit = seq
+		r.do(Apply{seq})
+	}
+}
+
+// answerFetches answers those for which there is something, and those that waited long enough.
+func (r *Replica) answerFetches() {
+	for _, n := range r.peerNames() {
+		p := r.peers[n]
+		f := p.held
+		if f == nil {
+			continue
+		}
+		news := f.Next <= r.log.End && !f.Full
+		if !news && r.commit <= p.told && r.now-p.since < r.cfg.Wait {
+			continue
+		}
+		reply := Reply{From: r.cfg.Me, ID: f.ID, Epoch: f.Epoch, Next: f.Next, Commit: r.commit, End: r.log.End, EpochStart: r.epochStart}
+		a := SendReply{To: n, Reply: reply, MaxBytes: r.cfg.FetchBytes}
+		if news {
+			a.First, a.Last = f.Next, r.log.End
+		}
+		p.told, p.held = r.commit, nil
+		r.do(a)
+	}
+}
+
+// peerNames returns the followers in a fixed order: a state machine must not depend on a map's.
+func (r *Replica) peerNames() []coord.NodeID {
+	names := make([]coord.NodeID, 0, len(r.peers))
+	for n := range r.peers {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// acknowledge answers the writes that are committed and in the index.
+func (r *Replica) acknowledge() {
+	done := min(r.commit, r.applied)
+	i := 0
+	for ; i < len(r.waiting) && r.waiting[i].seq <= done; i++ {
+		r.do(Acknowledge{ID: r.waiting[i].id, Seq: r.waiting[i].seq})
+	}
+	r.waiting = r.waiting[i:]
+}
+
+// decide asks for the most urgent change of the shard's state, one at a time.
+func (r *Replica) decide() {
+	if r.cas.inFlight || r.now < r.cas.notUntil || r.offline {
+		return
+	}
+	if !slices.Contains(r.shard.Replicas, r.cfg.Me) && len(r.shard.ISR) > 1 {
+		r.leaving = true
+	}
+	s := r.shard.Clone()
+	if r.admit(&s) || r.release(&s) || r.expel(&s) || (r.leaving || r.full) && r.handOver(&s) {
+		r.change(s, r.me)
+	}
+}
+
+// isLevel reports whether the follower may be trusted with the shard: it has everything that was
+// committed before the epoch, for its log reaches into it (KAFKA-7128), everything committed since, and
+// a moment ago it had all that there was.
+func (r *Replica) isLevel(n coord.NodeID) bool {
+	p := r.peers[n]
+	return p != nil && p.met && !p.full && !p.lost && p.life == r.live[n] && r.now-p.level < r.cfg.Lag &&
+		p.pos >= r.epochStart && p.pos >= r.commit
+}
+
+// admit adds a follower that has caught up.
+func (r *Replica) admit(s *coord.State) bool {
+	for _, n := range s.Replicas {
+		if n != r.cfg.Me && !slices.Contains(s.ISR, n) && r.isLevel(n) {
+			s.ISR = append(s.ISR, n)
+			return true
+		}
+	}
+	return false
+}
+
+// release lets a follower lead again that has made good what it lost.
+func (r *Replica) release(s *coord.State) bool {
+	for i, n := range s.Hold {
+		if n == r.cfg.Me || r.isLevel(n) {
+			s.Hold = slices.Delete(s.Hold, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// expel removes a member that is silent, behind, or not wanted any more; where the floor forbids it, one
+// that lost records may at least not lead.
+func (r *Replica) expel(s *coord.State) bool {
+	for i, n := range s.ISR {
+		if n == r.cfg.Me {
+			continue
+		}
+		p := r.peers[n]
+		stalled := p == nil || r.now-p.level > r.cfg.Lag || p.lost
+		if !stalled && slices.Contains(s.Replicas, n) {
+			continue
+		}
+		if len(s.ISR) > r.minISR() {
+			s.ISR = slices.Delete(s.ISR, i, i+1)
+			s.Hold = slices.DeleteFunc(s.Hold, func(h coord.NodeID) bool { return h == n })
+			return true
+		}
+		if p != nil && p.lost && !slices.Contains(s.Hold, n) {
+			s.Hold = append(s.Hold, n)
+			return true
+		}
+	}
+	return false
+}
+
+// handOver puts the best follower first and gives up the office.
+func (r *Replica) handOver(s *coord.State) bool {
+	for _, n := range s.ISR {
+		if n == r.cfg.Me || slices.Contains(s.Hold, n) || !slices.Contains(s.Replicas, n) || !r.isLevel(n) {
+			continue
+		}
+		s.ISR = slices.DeleteFunc(s.ISR, func(m coord.NodeID) bool { return m == n })
+		s.ISR = slices.Insert(s.ISR, 0, n)
+		s.Leader = ""
+		return true
+	}
+	return false
+}

@@ -1,0 +1,386 @@
+// Package replica is one copy of a shard as a state machine: who leads, what is acknowledged, what a
+// copy that was away has to fetch or to give up. It is pure. It knows no clock, file, network or
+// goroutine; Step takes what happened and returns what to do, so that the same code runs in a
+// simulation of thousands of faults and in a real node.
+//
+// Start from Replica. doc/cluster.md describes the protocol; R1 to R9 in comments are its rules.
+package replica
+
+import (
+	"slices"
+	"time"
+
+	"concordat/cluster/coord"
+	"concordat/cluster/wal"
+)
+
+// Config of a Replica. Zero durations mean their defaults.
+type Config struct {
+	Me coord.NodeID
+	// MinISR is the number of copies that the in-sync set never falls below; 0: 2 if the shard
+	// ought to have three copies or more, else 1.
+	MinISR int
+	// Lag is how long a follower may be behind before it leaves the in-sync set; default 2 s.
+	Lag time.Duration
+	// Patience is how long a candidate waits for each one before it in the list; default 2 s.
+	Patience time.Duration
+	// Wait is how long a master holds a fetch that it has nothing for; default 500 ms.
+	Wait time.Duration
+	// Retry is the pause before an exchange that failed is tried again; default 100 ms.
+	Retry time.Duration
+	// FetchBytes bounds the records of one answer, but one always fits; default 4 MiB.
+	FetchBytes int
+	// MaxWaiting is the most writes that wait for their acknowledgement; default 10,000.
+	MaxWaiting int
+
+	without rule // tests take away a rule to show that it is needed
+}
+
+// rule is a set of rules.
+type rule uint
+
+const (
+	r1 rule = 1 << iota // removals count before they are confirmed
+	r2                  // additions count only when they are confirmed
+	r3                  // who is not in sync may be elected
+	r4                  // a restarted master goes on
+	r5                  // any answer is taken for the one that is awaited
+	r7                  // a damaged copy may lead
+)
+
+// Meta is what a Replica remembers besides its log. It starts as the zero Meta.
+type Meta struct {
+	// Epoch is the highest that the copy has seen; a state with a lower one is refused (R9).
+	Epoch uint64 `json:"epoch"`
+	// Damaged: acknowledged records may be missing; the copy must not lead (R7).
+	Damaged bool `json:"damaged,omitempty"`
+}
+
+// Role of a Replica.
+type Role uint8
+
+// The roles.
+const (
+	Follower Role = iota
+	Candidate
+	Master
+)
+
+func (r Role) String() string { return [...]string{"follower", "candidate", "master"}[r] }
+
+// Replica is one copy of a shard. It is not safe for concurrent use.
+type Replica struct {
+	cfg  Config
+	meta Meta
+	log  wal.Extent // as it will be when all actions are done; Durable as confirmed
+	gen  uint64     // of the log: rises when records are taken away, so that late confirmations are known
+	now  time.Duration
+	out  []Action
+
+	commit  uint64 // every record up to here is on all copies in sync
+	applied uint64 // the index holds these
+	heard   uint64 // a follower's: the highest commit that a master told
+
+	shard coord.Shard // the last one confirmed
+	known bool        // that there is one
+	me    coord.Incarnation
+	live  map[coord.NodeID]coord.Incarnation
+	ready bool // Ready was given for me
+
+	role     Role
+	stood    uint64 // the epoch for which this Replica stood; it leads no other (R4)
+	cas      change
+	offline  bool
+	full     bool
+	lastTick time.Duration
+
+	leading   // of a Master
+	following // of a Follower
+	electing
+}
+
+// change is the one CAS in flight.
+type change struct {
+	id       uint64
+	sends    int
+	inFlight bool // from the sending until the version has moved, or it is certain that it will not
+	version  int64
+	state    coord.State
+	by       coord.Incarnation
+	again    time.Duration // when a change with an unknown result is sent again; 0: an answer is awaited
+	notUntil time.Duration // no other change before
+}
+
+// New returns the Replica of a copy whose log holds log and whose index holds the records up to applied.
+func New(cfg Config, meta Meta, log wal.Extent, applied uint64) *Replica {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	set(&cfg.Lag, 2*time.Second)
+	set(&cfg.Patience, 2*time.Second)
+	set(&cfg.Wait, 500*time.Millisecond)
+	set(&cfg.Retry, 100*time.Millisecond)
+	if cfg.FetchBytes == 0 {
+		cfg.FetchBytes = 4 << 20
+	}
+	if cfg.MaxWaiting == 0 {
+		cfg.MaxWaiting = 10_000
+	}
+	log.Epochs = slices.Clone(log.Epochs)
+	return &Replica{cfg: cfg, meta: meta, log: log, applied: applied, commit: applied}
+}
+
+// Status is what a Replica says of itself.
+type Status struct {
+	Role       Role
+	Shard      coord.Shard
+	Meta       Meta
+	Base       uint64 // the log begins behind this record
+	End        uint64
+	Durable    uint64
+	Commit     uint64
+	Applied    uint64
+	InSync     bool
+	Offline    bool
+	Full       bool
+	Installing bool
+	Waiting    int // writes
+}
+
+// Status returns the present status.
+func (r *Replica) Status() Status {
+	return Status{
+		Role: r.role, Shard: r.shard, Meta: r.meta, Base: r.log.Base, End: r.log.End, Durable: r.log.Durable,
+		Commit: r.commit, Applied: r.applied, InSync: r.known && slices.Contains(r.shard.ISR, r.cfg.Me),
+		Offline: r.offline, Full: r.full, Installing: r.installing, Waiting: len(r.waiting),
+	}
+}
+
+// Step takes one event at the time now, which never falls, and returns what has to be done, in this
+// order: what follows a Save, an Append or a Truncate must not be done before it was.
+func (r *Replica) Step(now time.Duration, e Event) []Action {
+	r.now = max(r.now, now)
+	switch e := e.(type) {
+	case Tick:
+		r.tick()
+	case View:
+		r.onView(e)
+	case Contact:
+		r.offline = !e.Online
+	case Disk:
+		r.full = e.Full
+	case Write:
+		r.onWrite(e)
+	case Durable:
+		if e.Gen == r.gen {
+			r.log.Durable = max(r.log.Durable, min(e.Seq, r.log.End))
+		}
+	case Applied:
+		r.applied = max(r.applied, e.Seq)
+	case Fetch:
+		r.onFetch(e)
+	case Reply:
+		r.onReply(e)
+	case CASResult:
+		r.onCAS(e)
+	case Installed:
+		r.onInstalled(e)
+	case Reopened:
+		r.onReopened(e)
+	case Trimmed:
+		r.log.Rebase(e.Base, e.Epoch)
+	case Unreachable:
+		r.onUnreachable(e)
+	case Broken:
+		r.quarantine(e.Reason)
+	case StepDown:
+		r.leaving = r.role == Master
+	case Force:
+		r.forced = r.role != Master
+	}
+	r.advance()
+	out := r.out
+	r.out = nil
+	return out
+}
+
+// advance does everything that the present state asks for.
+func (r *Replica) advance() {
+	if !r.known {
+		return
+	}
+	r.announce()
+	if r.cas.inFlight && r.cas.again != 0 && r.now >= r.cas.again {
+		r.sendCAS()
+	}
+	if r.role == Master {
+		r.decide()
+		r.raiseCommit()
+		r.answerFetches()
+		r.acknowledge()
+		return
+	}
+	r.follow()
+	r.stand()
+	r.fetchNext()
+}
+
+func (r *Replica) do(a Action) { r.out = append(r.out, a) }
+
+// tick notices that the process stood still: timers that ran meanwhile say nothing about others.
+func (r *Replica) tick() {
+	if gap := r.now - r.lastTick; gap > r.cfg.Lag/2 {
+		for _, p := range r.peers {
+			p.level += gap
+		}
+		r.goneSince = r.now
+	}
+	r.lastTick = r.now
+}
+
+func (r *Replica) onView(v View) {
+	if v.Me != r.me {
+		r.me, r.ready = v.Me, false
+		r.stepDown() // R4: another session is another life
+	}
+	r.live = v.Live
+	r.adopt(v.Shard)
+}
+
+// adopt takes a state that the coordinator has confirmed.
+func (r *Replica) adopt(s coord.Shard) {
+	if r.known && s.Version <= r.shard.Version {
+		return // R2: the same version again says nothing about a change in flight
+	}
+	if s.Epoch < r.meta.Epoch {
+		r.do(Alarm{Reason: "the coordinator went back to an older epoch"}) // R9
+		return
+	}
+	moved := !r.known || s.Epoch != r.shard.Epoch || s.Leader != r.shard.Leader
+	r.shard, r.known = s, true
+	if s.Epoch > r.meta.Epoch {
+		r.meta.Epoch = s.Epoch
+		r.do(Save{r.meta})
+	}
+	if r.cas.inFlight && s.Version > r.cas.version {
+		r.cas.inFlight = false // it was made, or never will be
+	}
+	if moved {
+		r.fetch, r.healAt, r.gone, r.suspect = fetch{id: r.fetch.id}, 0, false, ""
+	}
+	mine := s.ISR[0] == r.cfg.Me && s.Leader == r.me && s.Epoch == r.stood
+	if r.cfg.without&r4 != 0 {
+		mine = s.ISR[0] == r.cfg.Me
+	}
+	switch {
+	case mine && r.role != Master:
+		r.lead()
+	case !mine && r.role == Master:
+		r.stepDown()
+	case !mine && r.role == Candidate && !r.cas.inFlight:
+		r.role = Follower
+	}
+}
+
+// announce lets the node publish itself once the copy is where others may believe it (R7).
+func (r *Replica) announce() {
+	unsafe := r.meta.Damaged && r.cfg.without&r7 == 0 && slices.Contains(r.shard.ISR, r.cfg.Me) && !slices.Contains(r.shard.Hold, r.cfg.Me)
+	if unsafe && r.role != Master {
+		s := r.shard.Clone()
+		s.Hold = append(s.Hold, r.cfg.Me)
+		r.change(s, "")
+		return
+	}
+	if !r.ready && r.me != "" {
+		r.ready = true
+		r.do(Ready{r.me})
+	}
+}
+
+// change asks the coordinator for another state, if nothing is in flight.
+func (r *Replica) change(s coord.State, by coord.Incarnation) bool {
+	if r.cas.inFlight || r.now < r.cas.notUntil || r.offline {
+		return false
+	}
+	r.cas.inFlight, r.cas.version, r.cas.state, r.cas.by, r.cas.sends = true, r.shard.Version, s, by, 0
+	r.sendCAS()
+	return true
+}
+
+func (r *Replica) sendCAS() {
+	r.cas.id++
+	r.cas.sends++
+	r.cas.again = 0
+	r.do(CAS{ID: r.cas.id, Version: r.cas.version, State: r.cas.state.Clone(), By: r.cas.by})
+}
+
+func (r *Replica) onCAS(e CASResult) {
+	if !r.cas.inFlight || e.ID != r.cas.id {
+		return
+	}
+	switch e.Outcome {
+	case Made:
+		r.adopt(coord.Shard{Version: r.cas.version + 1, State: r.cas.state})
+	case Over:
+		// The session is dead, and the office with it (R4). An earlier sending may have succeeded, but
+		// that matters to a master only.
+		r.stepDown()
+		r.settle()
+	case Unsent:
+		if r.cas.sends == 1 {
+			r.settle()
+			return
+		}
+		fallthrough // an earlier sending may still be under way
+	case Stale, Unknown:
+		// R2, R10: it counts as under way, and the same change is asked for again, until the version
+		// has moved.
+		r.cas.again = r.now + r.cfg.Retry
+	}
+}
+
+// settle ends a change that was not made and will not be.
+func (r *Replica) settle() {
+	r.cas.inFlight, r.cas.notUntil = false, r.now+r.cfg.Retry
+	if r.role == Candidate {
+		r.role = Follower
+	}
+}
+
+// minISR returns the floor of the in-sync set.
+func (r *Replica) minISR() int {
+	switch {
+	case r.cfg.MinISR > 0:
+		return r.cfg.MinISR
+	case len(r.shard.Replicas) >= 3:
+		return 2
+	}
+	return 1
+}
+
+// quarantine gives up the copy: what it holds cannot be trusted. It is built anew from the master's.
+func (r *Replica) quarantine(reason string) {
+	r.do(Alarm{Reason: reason, Quarantined: true})
+	r.stepDown()
+	r.quarantined = true
+	if !r.meta.Damaged {
+		r.meta.Damaged = true
+		r.do(Save{r.meta})
+	}
+}
+
+// onReopened is the log after a fault of the disk: like a restart within a session.
+func (r *Replica) onReopened(e Reopened) {
+	r.stepDown()
+	r.gen = e.Gen
+	r.log = e.Log
+	r.fetch.out = false
+	if e.Damaged {
+		r.meta.Damaged = true // Reopened comes after it was saved
+	}
+	if r.log.End < r.applied {
+		r.quarantine("the log ends before what the index holds")
+	}
+}

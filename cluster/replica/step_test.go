@@ -1,0 +1,155 @@
+package replica
+
+import (
+	"testing"
+	"time"
+
+	"concordat/cluster/coord"
+	"concordat/cluster/wal"
+)
+
+// follower returns a follower b of master a in epoch 5 with the log given, and the fetch it sent.
+func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
+	t.Helper()
+	r := New(Config{Me: "b"}, Meta{Epoch: 5}, log, applied)
+	f := find[SendFetch](t, r.Step(time.Second, View{
+		Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"},
+		Shard: coord.Shard{Version: 3, State: coord.State{Epoch: 5, ISR: []coord.NodeID{"a", "b"}, Leader: "a1", Replicas: []coord.NodeID{"a", "b"}}},
+	}))
+	return r, f.Fetch
+}
+
+// find returns the one action of type T.
+func find[T Action](t *testing.T, as []Action) T {
+	t.Helper()
+	var found []T
+	for _, a := range as {
+		if x, ok := a.(T); ok {
+			found = append(found, x)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d of %T among %+v", len(found), *new(T), as)
+	}
+	return found[0]
+}
+
+func none[T Action](t *testing.T, as []Action) {
+	t.Helper()
+	for _, a := range as {
+		if _, ok := a.(T); ok {
+			t.Errorf("unwanted %+v", a)
+		}
+	}
+}
+
+func extent(end uint64, epochs ...wal.Epoch) wal.Extent {
+	return wal.Extent{End: end, Durable: end, Epochs: epochs}
+}
+
+// TestTruncate cuts to the last record that both logs share, although neither names it (KIP-101).
+func TestTruncate(t *testing.T) {
+	r, f := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}, wal.Epoch{Epoch: 3, First: 7}), 4)
+	if f.Next != 10 || f.LastEpoch != 3 || f.Epoch != 5 {
+		t.Fatalf("fetch %+v", f)
+	}
+	// The master has epoch 1 up to 8, then 4: the follower's share of epoch 1 ends at 6.
+	as := r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Kind: Diverged, To: 8, ToEpoch: 1})
+	if got := find[Truncate](t, as); got.Seq != 6 {
+		t.Errorf("cut after %d, want 6", got.Seq)
+	}
+	if got := find[SendFetch](t, as).Fetch; got.Next != 7 || got.LastEpoch != 1 {
+		t.Errorf("next fetch %+v", got)
+	}
+}
+
+// TestNeverBelowApplied is R8.
+func TestNeverBelowApplied(t *testing.T) {
+	r, f := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}), 7)
+	as := r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Kind: Diverged, To: 6, ToEpoch: 1})
+	none[Truncate](t, as)
+	if a := find[Alarm](t, as); !a.Quarantined {
+		t.Errorf("got %+v", a)
+	}
+	if !find[Save](t, as).Meta.Damaged {
+		t.Error("a copy that cannot be trusted may lead")
+	}
+	find[Install](t, as)
+}
+
+// TestOlderEpochRefused is R9.
+func TestOlderEpochRefused(t *testing.T) {
+	r, _ := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}), 7)
+	as := r.Step(2*time.Second, View{Me: "b1", Shard: coord.Shard{Version: 9, State: coord.State{Epoch: 4, ISR: []coord.NodeID{"b"}, Leader: "b1", Replicas: []coord.NodeID{"b"}}}})
+	find[Alarm](t, as)
+	none[CAS](t, as)
+	if s := r.Status(); s.Shard.Version != 3 || s.Role != Follower {
+		t.Errorf("status %+v", s)
+	}
+}
+
+// TestForeignRecords: a master that answers nonsense changes nothing.
+func TestForeignRecords(t *testing.T) {
+	for name, recs := range map[string][]wal.Record{
+		"gap":         {{Seq: 11, Epoch: 5, Kind: wal.Put}},
+		"old":         {{Seq: 9, Epoch: 5, Kind: wal.Put}},
+		"epoch falls": {{Seq: 10, Epoch: 2, Kind: wal.Put}},
+		"epoch ahead": {{Seq: 10, Epoch: 6, Kind: wal.Put}},
+	} {
+		r, f := follower(t, extent(9, wal.Epoch{Epoch: 3, First: 1}), 7)
+		as := r.Step(time.Second, Reply{From: "a", ID: f.ID, Epoch: 5, Next: 10, Records: recs, Commit: 11, End: 11})
+		none[Append](t, as)
+		if s := r.Status(); s.End != 9 || s.Commit > 9 {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// TestAlone: a copy that is the only one acknowledges when its own disk has the record.
+func TestAlone(t *testing.T) {
+	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, 0)
+	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
+	if got := find[Ready](t, r.Step(0, View{Me: "a1", Shard: coord.Shard{State: st}})); got.Incarnation != "a1" {
+		t.Errorf("got %+v", got)
+	}
+	c := find[CAS](t, r.Step(0, View{Me: "a1", Shard: coord.Shard{State: st}, Live: map[coord.NodeID]coord.Incarnation{"a": "a1"}}))
+	if c.State.Epoch != 1 || c.State.Leader != "a1" || c.By != "a1" {
+		t.Errorf("got %+v", c)
+	}
+	as := r.Step(0, CASResult{ID: c.ID, Outcome: Made})
+	if a := find[Append](t, as); a.Records[0].Kind != wal.Noop || a.Records[0].Seq != 1 || a.Records[0].Epoch != 1 {
+		t.Errorf("got %+v", a)
+	}
+	if m := find[Save](t, as).Meta; m.Epoch != 1 {
+		t.Errorf("got %+v", m)
+	}
+	r.Step(0, Write{ID: 77, Record: wal.Record{Kind: wal.Put}})
+	none[Apply](t, r.Step(0, Applied{}))
+	as = r.Step(0, Durable{Seq: 2})
+	if a := find[Apply](t, as); a.Seq != 2 {
+		t.Errorf("got %+v", a)
+	}
+	none[Acknowledge](t, as)
+	if a := find[Acknowledge](t, r.Step(0, Applied{Seq: 2})); a.ID != 77 || a.Seq != 2 {
+		t.Errorf("got %+v", a)
+	}
+}
+
+// TestDamagedAloneStaysDown: the only copy lost acknowledged records; an operator's word makes it master.
+func TestDamagedAloneStaysDown(t *testing.T) {
+	r := New(Config{Me: "a"}, Meta{Epoch: 1, Damaged: true}, wal.Extent{}, 0)
+	st := coord.State{Epoch: 1, ISR: []coord.NodeID{"a"}, Leader: "a0", Replicas: []coord.NodeID{"a"}}
+	c := find[CAS](t, r.Step(0, View{Me: "a1", Shard: coord.Shard{State: st}}))
+	if len(c.State.Hold) != 1 || c.State.Epoch != 1 {
+		t.Fatalf("got %+v", c)
+	}
+	find[Ready](t, r.Step(0, CASResult{ID: c.ID, Outcome: Made}))
+	st.Hold = st.ISR
+	none[CAS](t, r.Step(time.Minute, View{Me: "a1", Shard: coord.Shard{Version: 1, State: st}, Live: map[coord.NodeID]coord.Incarnation{"a": "a1"}}))
+	if c = find[CAS](t, r.Step(time.Minute, Force{})); c.State.Epoch != 2 || len(c.State.Hold) != 0 {
+		t.Errorf("got %+v", c)
+	}
+	if as := r.Step(time.Minute, CASResult{ID: c.ID, Outcome: Made}); r.Status().Role != Master {
+		t.Errorf("got %+v", as)
+	}
+}

@@ -1,0 +1,270 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"concordat"
+)
+
+const (
+	defaultSegment  = 16 << 20
+	defaultLowWater = 64 << 20
+	newSuffix       = ".new" // of the folder in which Reset builds a log
+	oldSuffix       = ".old" // of the folder that it replaces
+)
+
+// Open opens the log in the folder dir, or makes an empty one there. A torn end is cut; then everything
+// is written to disk once more (what a dead process wrote may be in memory only, and from now on it counts).
+// It fails with a CorruptError, and changes nothing, if records in the middle are damaged.
+func Open(dir string, o Options) (*Log, error) {
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = defaultSegment
+	}
+	if o.LowWater == 0 {
+		o.LowWater = defaultLowWater
+	}
+	if o.SegmentBytes < 4<<10 || len(o.Shard) > 1<<10 {
+		return nil, fmt.Errorf("log of shard %q in files of %d bytes: %w", o.Shard, o.SegmentBytes, concordat.ErrInvalid)
+	}
+	if o.Free == nil {
+		o.Free = func() (uint64, error) { return freeBytes(dir) }
+	}
+	if o.sync == nil {
+		o.sync = (*os.File).Sync
+	}
+	if err := finishReset(dir); err != nil {
+		return nil, err
+	}
+	bases, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(bases) == 0 {
+		if err := replaceDir(dir, o, 0, 0); err != nil {
+			return nil, err
+		}
+		bases = []uint64{0}
+	}
+	l := &Log{dir: dir, o: o}
+	if err := l.load(bases); err != nil {
+		for _, s := range l.segments {
+			err = errors.Join(err, s.file.Close())
+		}
+		return nil, err
+	}
+	return l, nil
+}
+
+// finishReset ends a Reset that was cut short: the old log is there, or the new one is whole.
+func finishReset(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		// The old one was moved away. The new one is whole: it was made durable before.
+		if err := os.Rename(dir+newSuffix, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(dir+newSuffix), os.RemoveAll(dir+oldSuffix))
+}
+
+// replaceDir puts an empty log in place of whatever dir holds.
+func replaceDir(dir string, o Options, base, epoch uint64) error {
+	next, old := dir+newSuffix, dir+oldSuffix
+	if err := errors.Join(os.RemoveAll(next), os.RemoveAll(old)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(next, 0o700); err != nil {
+		return err
+	}
+	s, err := createSegment(next, o, base, epoch)
+	if err != nil {
+		return err
+	}
+	if err := s.file.Close(); err != nil {
+		return err
+	}
+	if err := syncDir(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(next, dir); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(filepath.Dir(dir)), os.RemoveAll(old))
+}
+
+// list returns the bases of the segments in dir, ascending.
+func list(dir string) ([]uint64, error) {
+	es, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var bases []uint64
+	for _, e := range es {
+		base, ok := baseOf(e.Name())
+		if !ok {
+			return nil, fmt.Errorf("%s: not a file of a log: %w", filepath.Join(dir, e.Name()), concordat.ErrCorrupt)
+		}
+		bases = append(bases, base)
+	}
+	slices.Sort(bases)
+	return bases, nil
+}
+
+// load reads the segments and mends the end.
+func (l *Log) load(bases []uint64) error {
+	for i, base := range bases {
+		s, err := openSegment(l.dir, base)
+		if err != nil {
+			return err
+		}
+		l.segments = append(l.segments, s)
+		last := i == len(bases)-1
+		bad, err := l.loadSegment(s, i == 0)
+		if err != nil {
+			return err
+		}
+		if bad == nil {
+			continue
+		}
+		if !last && bases[i+1] == l.extent.End && bad.Offset > 0 {
+			continue // the mark behind the last record, which is never synced, was torn
+		}
+		if !last {
+			return bad
+		}
+		if err := l.mend(s, bad); err != nil {
+			return err
+		}
+	}
+	for _, s := range l.segments {
+		if err := l.o.sync(s.file); err != nil { // KAFKA-10101: what was read must not vanish later
+			return err
+		}
+	}
+	l.written, l.extent.Durable = l.extent.End, l.extent.End
+	return syncDir(l.dir)
+}
+
+// loadSegment reads s up to its end or to the first bad byte, which it describes. first: nothing came before.
+func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
+	shard, version, ok := s.readHeader(l.o.Shard)
+	switch {
+	case ok && version != magic[7]:
+		return nil, fmt.Errorf("%s has version %d of the log's format, this program knows %d: %w", s.path, version, magic[7], concordat.ErrInvalid)
+	case ok && shard != l.o.Shard:
+		return nil, fmt.Errorf("%s belongs to shard %q, not %q: %w", s.path, shard, l.o.Shard, concordat.ErrInvalid)
+	case !ok && first:
+		l.extent = Extent{Base: s.base, End: s.base}
+		return &CorruptError{s.path, 0, s.base + 1, "header damaged"}, nil
+	case !ok:
+		return &CorruptError{s.path, 0, l.extent.End + 1, "header damaged"}, nil
+	case first:
+		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
+	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
+		// Not the last segment's fault: an older one has lost its end.
+		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, this one begins after %d", l.extent.End, s.base)}
+	}
+	b, err := os.ReadFile(s.path)
+	if err != nil {
+		return nil, err
+	}
+	for s.size < int64(len(b)) {
+		r, n, ok := parse(b[s.size:], s.salt)
+		if !ok || !l.follows(&r) {
+			return &CorruptError{s.path, s.size, l.extent.End + 1, "damaged record"}, nil
+		}
+		if r.Kind != mark {
+			s.offsets = append(s.offsets, s.size)
+			l.extent.Extend(r.Epoch)
+		}
+		s.size += int64(n)
+	}
+	return nil, nil
+}
+
+// follows reports whether r may stand behind the last record.
+func (l *Log) follows(r *Record) bool {
+	if r.Kind == mark {
+		return r.Seq == l.extent.End
+	}
+	return r.Seq == l.extent.End+1 && r.Epoch >= l.extent.EpochAt(l.extent.End) && r.Kind != 0
+}
+
+// mend cuts the end of the last segment at its first bad byte, after Damaged was told if the part
+// had been acknowledged.
+func (l *Log) mend(s *segment, bad *CorruptError) error {
+	lost, err := s.acknowledged(bad, l.extent.End, headerFixed+len(l.o.Shard))
+	if err != nil {
+		return err
+	}
+	if lost > 0 || bad.Offset == 0 && len(l.segments) == 1 {
+		if l.o.Damaged == nil {
+			return bad
+		}
+		if err := l.o.Damaged(max(lost, l.extent.End+1)); err != nil {
+			return err
+		}
+	}
+	if bad.Offset > 0 {
+		if err := s.file.Truncate(s.size); err != nil {
+			return err
+		}
+		return nil // load syncs
+	}
+	// Not even the header is there.
+	l.segments = l.segments[:len(l.segments)-1]
+	if err := s.remove(); err != nil {
+		return err
+	}
+	if len(l.segments) > 0 {
+		return nil
+	}
+	next, err := createSegment(l.dir, l.o, s.base, 0)
+	if err == nil {
+		l.segments = append(l.segments, next)
+	}
+	return err
+}
+
+// acknowledged looks for marks behind the first bad byte, and returns the highest record above end that
+// one of them covers: 0 if the bad part was never acknowledged.
+// header is the length of the segment's header.
+func (s *segment) acknowledged(bad *CorruptError, end uint64, header int) (uint64, error) {
+	b, err := os.ReadFile(s.path)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	if bad.Offset == 0 {
+		// The salt went with the header, so no mark can be told from other bytes. But records are only
+		// written behind a header that is on disk.
+		if len(b) > header {
+			return end + 1, nil
+		}
+		return 0, nil
+	}
+	lost := uint64(0)
+	var length [4]byte
+	binary.LittleEndian.PutUint32(length[:], fixed)
+	for at := int(bad.Offset); ; at++ {
+		i := bytes.Index(b[at:], length[:])
+		if i < 0 {
+			return lost, nil
+		}
+		at += i
+		if r, _, ok := parse(b[at:], s.salt); ok && r.Kind == mark && r.Seq > end {
+			lost = max(lost, r.Seq)
+		}
+	}
+}

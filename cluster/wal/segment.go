@@ -1,0 +1,154 @@
+package wal
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"concordat"
+)
+
+// segment is one file of a log.
+type segment struct {
+	path            string
+	file            *os.File
+	base, baseEpoch uint64 // of the record before its first
+	salt            uint32
+	offsets         []int64 // of its records
+	size            int64   // where the next group goes
+}
+
+var magic = []byte("concwal\x01") // the last byte is the version
+
+const (
+	extension = ".wal"
+	// header: magic, checksum, salt, base, base's epoch, length of the shard's name
+	headerFixed = 8 + 4 + 4 + 8 + 8 + 2
+)
+
+func segmentName(base uint64) string { return fmt.Sprintf("%020d%s", base+1, extension) }
+
+// baseOf is the inverse of segmentName.
+func baseOf(name string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(name, extension)
+	if !ok || len(digits) != 20 {
+		return 0, false
+	}
+	first, err := strconv.ParseUint(digits, 10, 64)
+	return first - 1, err == nil && first > 0
+}
+
+func appendHeader(b []byte, shard concordat.ShardID, salt uint32, base, epoch uint64) []byte {
+	start := len(b)
+	b = append(b, magic...)
+	b = append(b, 0, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, salt)
+	b = binary.LittleEndian.AppendUint64(b, base)
+	b = binary.LittleEndian.AppendUint64(b, epoch)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(shard)))
+	b = append(b, shard...)
+	binary.LittleEndian.PutUint32(b[start+8:], crc32.Checksum(b[start+12:], castagnoli))
+	return b
+}
+
+// createSegment makes an empty segment durable, name and all.
+func createSegment(dir string, o Options, base, epoch uint64) (*segment, error) {
+	var salt [4]byte
+	if _, err := rand.Read(salt[:]); err != nil {
+		return nil, err
+	}
+	s := &segment{path: filepath.Join(dir, segmentName(base)), base: base, baseEpoch: epoch, salt: binary.LittleEndian.Uint32(salt[:])}
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	s.file = f
+	h := appendHeader(nil, o.Shard, s.salt, base, epoch)
+	s.size = int64(len(h))
+	if _, err = f.Write(h); err == nil {
+		err = o.sync(f)
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return s, nil
+}
+
+// openSegment opens the file of the segment after base.
+func openSegment(dir string, base uint64) (*segment, error) {
+	s := &segment{path: filepath.Join(dir, segmentName(base)), base: base}
+	var err error
+	s.file, err = os.OpenFile(s.path, os.O_RDWR, 0)
+	return s, err
+}
+
+// readHeader fills in what the header says. It returns the shard's name there; false if the header is
+// damaged or says another base than the file's name. size is behind the header then.
+func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, version byte, ok bool) {
+	var b [headerFixed]byte
+	if n, _ := s.file.ReadAt(b[:], 0); n < len(b) || string(b[:7]) != string(magic[:7]) {
+		return "", 0, false
+	}
+	name := make([]byte, binary.LittleEndian.Uint16(b[headerFixed-2:]))
+	if n, _ := s.file.ReadAt(name, headerFixed); n < len(name) {
+		return "", 0, false
+	}
+	sum := crc32.Update(crc32.Checksum(b[12:], castagnoli), castagnoli, name)
+	if sum != binary.LittleEndian.Uint32(b[8:]) || binary.LittleEndian.Uint64(b[16:]) != s.base {
+		return "", 0, false
+	}
+	s.salt, s.baseEpoch = binary.LittleEndian.Uint32(b[12:]), binary.LittleEndian.Uint64(b[24:])
+	s.size = headerFixed + int64(len(name))
+	return concordat.ShardID(name), b[7], true
+}
+
+// read returns record seq, which is one of the segment's.
+func (s *segment) read(seq uint64) (Record, error) {
+	i := seq - s.base - 1
+	end := s.size
+	if i+1 < uint64(len(s.offsets)) {
+		end = s.offsets[i+1] // or a mark before it: parse stops where the record says
+	}
+	b := make([]byte, end-s.offsets[i])
+	if _, err := s.file.ReadAt(b, s.offsets[i]); err != nil && !errors.Is(err, io.EOF) {
+		return Record{}, err
+	}
+	r, _, ok := parse(b, s.salt)
+	if !ok || r.Seq != seq {
+		return Record{}, &CorruptError{s.path, s.offsets[i], seq, "damaged since it was written"}
+	}
+	return r, nil
+}
+
+// cut takes away the records after seq, which is base or a record of the segment, durably.
+func (s *segment) cut(seq uint64, sync func(*os.File) error) error {
+	n := seq - s.base
+	if n < uint64(len(s.offsets)) {
+		s.size = s.offsets[n]
+		s.offsets = s.offsets[:n]
+	}
+	if err := s.file.Truncate(s.size); err != nil {
+		return err
+	}
+	return sync(s.file)
+}
+
+func (s *segment) remove() error { return errors.Join(s.file.Close(), os.Remove(s.path)) }
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

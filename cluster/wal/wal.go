@@ -1,0 +1,429 @@
+// Package wal is the write-ahead log of one copy of a shard: what was acknowledged and must survive.
+//
+// Start from Open. Append adds records to the present group, Sync writes the group and waits for the
+// disk; records are acknowledged after that. Read gives them back by number, to the index that is
+// behind and to other nodes. The log knows neither documents nor who may write; doc/cluster.md has
+// every stored byte.
+//
+// What a bad record means is decided by the marks. The log never starts a group before the one before
+// is on disk, and then writes a mark that says so. A bad record that no mark follows belongs to a group
+// that was never acknowledged: a torn write, cut without a word. A bad record that a mark covers was
+// acknowledged and is damaged. (Alagappan et al. 2018, Protocol-Aware Recovery, tell the two apart too.)
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"sync"
+
+	"concordat"
+)
+
+// Options of a log.
+type Options struct {
+	// Shard is the copy's shard; a log of another one is refused.
+	Shard concordat.ShardID
+	// SegmentBytes is about the size of a file; default 16 MiB, at least 4 KiB.
+	SegmentBytes int64
+	// LowWater is the least number of free bytes on the disk that Append leaves; default 64 MiB.
+	LowWater uint64
+	// Free returns the free bytes of the disk; default: asks the file system of the folder.
+	Free func() (uint64, error)
+	// Damaged is called when acknowledged records at the end of the log, up to the number lost, turn
+	// out to be damaged, before they are cut. The caller makes it durable that this copy must not
+	// lead; an error of it is Open's. Nil: Open fails instead, and nothing is cut.
+	Damaged func(lost uint64) error
+
+	sync func(*os.File) error // tests let it fail; default (*os.File).Sync
+}
+
+// ErrFailed is the error of a log that could not write or was not sure that it did. What Sync had
+// confirmed is safe; the rest may be there or not. Open the log again to know.
+var ErrFailed = errors.New("log failed")
+
+// CorruptError says where acknowledged records are damaged so that the copy cannot be used. It is a
+// concordat.ErrCorrupt.
+type CorruptError struct {
+	Path   string // of the file
+	Offset int64  // of the first bad byte known
+	Seq    uint64 // of the record expected there
+	Reason string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s: byte %d, record %d: %s", e.Path, e.Offset, e.Seq, e.Reason)
+}
+
+// Unwrap makes errors.Is(e, concordat.ErrCorrupt) true.
+func (e *CorruptError) Unwrap() error { return concordat.ErrCorrupt }
+
+// Epoch is a range of records of one master: from First to the next Epoch's.
+type Epoch struct{ Epoch, First uint64 }
+
+// Extent says what a log holds.
+type Extent struct {
+	// Base is the number of the last record that is not there any more, BaseEpoch its epoch; both 0
+	// in a log that was never trimmed.
+	Base, BaseEpoch uint64
+	End             uint64  // number of the last record, Base if there is none
+	Durable         uint64  // up to here the disk has them
+	Epochs          []Epoch // of the records after Base, ascending
+}
+
+// EpochAt returns the epoch of record seq, which is Base or a record of the log.
+func (x *Extent) EpochAt(seq uint64) uint64 {
+	i := sort.Search(len(x.Epochs), func(i int) bool { return x.Epochs[i].First > seq })
+	if i == 0 {
+		return x.BaseEpoch
+	}
+	return x.Epochs[i-1].Epoch
+}
+
+// EndOf returns the last record whose epoch is not above the given one, and its epoch; false if that
+// record lies before Base.
+func (x *Extent) EndOf(epoch uint64) (seq, at uint64, ok bool) {
+	if x.BaseEpoch > epoch {
+		return 0, 0, false
+	}
+	i := sort.Search(len(x.Epochs), func(i int) bool { return x.Epochs[i].Epoch > epoch })
+	seq, at = x.End, x.BaseEpoch
+	if i < len(x.Epochs) {
+		seq = x.Epochs[i].First - 1
+	}
+	if i > 0 {
+		at = x.Epochs[i-1].Epoch
+	}
+	return seq, at, true
+}
+
+// Truncate takes away the records after seq, which is at least Base.
+func (x *Extent) Truncate(seq uint64) {
+	x.End, x.Durable = min(x.End, seq), min(x.Durable, seq)
+	for len(x.Epochs) > 0 && x.Epochs[len(x.Epochs)-1].First > seq {
+		x.Epochs = x.Epochs[:len(x.Epochs)-1]
+	}
+}
+
+// Rebase forgets the records up to base, which has the given epoch.
+func (x *Extent) Rebase(base, epoch uint64) {
+	x.Base, x.BaseEpoch = base, epoch
+	i := sort.Search(len(x.Epochs), func(i int) bool { return x.Epochs[i].First > base+1 })
+	if i > 0 && x.Epochs[i-1].Epoch != epoch {
+		i--
+	}
+	x.Epochs = slices.Clone(x.Epochs[i:])
+}
+
+// Extend adds a record of the epoch after End.
+func (x *Extent) Extend(epoch uint64) {
+	x.End++
+	if epoch != x.EpochAt(x.End-1) {
+		x.Epochs = append(x.Epochs, Epoch{epoch, x.End})
+	}
+}
+
+// Log is an open log. It is safe for concurrent use.
+type Log struct {
+	dir string
+	o   Options
+
+	// flush is held while files are written, cut or removed; it is taken before mu.
+	flush sync.Mutex
+
+	mu       sync.RWMutex // guards all below; reading holds it through the disk access
+	segments []*segment   // oldest first; the last one grows
+	extent   Extent
+	written  uint64   // the records up to here are in the segments
+	pending  []Record // written+1 to extent.End: the group in the making and the one being written
+	failed   error
+}
+
+// Extent returns what the log holds.
+func (l *Log) Extent() Extent {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	x := l.extent
+	x.Epochs = slices.Clone(x.Epochs)
+	return x
+}
+
+// Append adds the records to the present group. They can be read at once and are on disk after Sync.
+// Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
+// follow the last one, ErrFailed.
+func (l *Log) Append(rs ...Record) error {
+	size := uint64(0)
+	for i := range rs {
+		size += uint64(rs[i].Size())
+	}
+	free, err := l.o.Free()
+	if err != nil {
+		return fmt.Errorf("free room for the log %s: %w", l.dir, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	for i := range l.pending {
+		size += uint64(l.pending[i].Size())
+	}
+	if free < l.o.LowWater+size {
+		return fmt.Errorf("log %s: %d bytes free, %d kept in reserve: %w", l.dir, free, l.o.LowWater, concordat.ErrDiskFull)
+	}
+	epoch := l.extent.EpochAt(l.extent.End)
+	for i := range rs {
+		r := &rs[i]
+		if r.Seq != l.extent.End+1+uint64(i) || r.Epoch < epoch || r.Kind == 0 || r.Kind == mark || len(r.ID) > MaxID || len(r.Payload) > MaxPayload {
+			return fmt.Errorf("log %s ends at %d: record %d of epoch %d, kind %d, does not follow: %w", l.dir, l.extent.End, r.Seq, r.Epoch, r.Kind, concordat.ErrInvalid)
+		}
+		epoch = r.Epoch
+	}
+	for i := range rs {
+		l.extent.Extend(rs[i].Epoch)
+	}
+	l.pending = append(l.pending, rs...)
+	return nil
+}
+
+// Sync writes the records appended before the call and waits for the disk. It returns the number of
+// the last record that is there for certain. Its error is ErrFailed, and for ever.
+func (l *Log) Sync() (uint64, error) {
+	l.flush.Lock()
+	defer l.flush.Unlock()
+	l.mu.RLock()
+	group, err, durable := l.pending, l.failed, l.extent.Durable
+	l.mu.RUnlock()
+	if err != nil || len(group) == 0 {
+		return durable, err
+	}
+	if err := l.writeGroup(group); err != nil {
+		return durable, l.fail(err)
+	}
+	return group[len(group)-1].Seq, nil
+}
+
+// fail ends the log. flush is held.
+func (l *Log) fail(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		if isDiskFull(err) {
+			err = fmt.Errorf("%w: %w", err, concordat.ErrDiskFull)
+		}
+		l.failed = fmt.Errorf("log %s: %w: %w", l.dir, ErrFailed, err)
+	}
+	return l.failed
+}
+
+// writeGroup writes the group behind the last record, and the mark behind the group. flush is held.
+func (l *Log) writeGroup(group []Record) error {
+	s, err := l.room()
+	if err != nil {
+		return err
+	}
+	var b []byte
+	offsets := make([]int64, len(group))
+	for i := range group {
+		offsets[i] = s.size + int64(len(b))
+		b = group[i].append(b, s.salt)
+	}
+	if _, err := s.file.WriteAt(b, s.size); err != nil {
+		return err
+	}
+	if err := l.o.sync(s.file); err != nil {
+		return err // what the disk has is unknown now: never try again (fsync reports an error once)
+	}
+	last := group[len(group)-1].Seq
+	m := Record{Seq: last, Epoch: group[len(group)-1].Epoch, Kind: mark}
+	if _, err := s.file.WriteAt(m.append(nil, s.salt), s.size+int64(len(b))); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.offsets = append(s.offsets, offsets...)
+	s.size += int64(len(b)) + markSize
+	l.written, l.extent.Durable = last, last
+	l.pending = slices.Clone(l.pending[len(group):])
+	return nil
+}
+
+// room returns the segment that takes the next group. flush is held.
+func (l *Log) room() (*segment, error) {
+	s := l.segments[len(l.segments)-1]
+	if s.size < l.o.SegmentBytes || len(s.offsets) == 0 {
+		return s, nil
+	}
+	next, err := createSegment(l.dir, l.o, l.written, l.extentEpoch(l.written))
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.segments = append(l.segments, next)
+	l.mu.Unlock()
+	return next, nil
+}
+
+func (l *Log) extentEpoch(seq uint64) uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.extent.EpochAt(seq)
+}
+
+// Read returns records from number from on, in order: as many as fit into maxBytes, at least one; none
+// if from is beyond the end. It fails with concordat.ErrNotFound if from is not above Base, and with a
+// CorruptError if the disk gives back other bytes than it got.
+func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if from <= l.extent.Base {
+		return nil, fmt.Errorf("log %s begins after record %d, %d is gone: %w", l.dir, l.extent.Base, from, concordat.ErrNotFound)
+	}
+	var rs []Record
+	for size := 0; from <= l.extent.End; from++ {
+		var r Record
+		if from > l.written {
+			r = l.pending[from-l.written-1]
+		} else {
+			var err error
+			if r, err = l.segmentOf(from).read(from); err != nil {
+				return nil, err
+			}
+		}
+		if size += r.Size(); size > maxBytes && len(rs) > 0 {
+			break
+		}
+		rs = append(rs, r)
+	}
+	return rs, nil
+}
+
+// segmentOf returns the segment that holds record seq. mu is held.
+func (l *Log) segmentOf(seq uint64) *segment {
+	i := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].base >= seq })
+	return l.segments[i-1]
+}
+
+// Truncate takes away the records after seq, durably. It fails with concordat.ErrInvalid if seq is
+// below Base, with ErrFailed if the disk fails.
+func (l *Log) Truncate(seq uint64) error {
+	l.flush.Lock()
+	defer l.flush.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	if seq < l.extent.Base {
+		return fmt.Errorf("log %s begins after record %d, cannot end at %d: %w", l.dir, l.extent.Base, seq, concordat.ErrInvalid)
+	}
+	if err := l.truncate(seq); err != nil {
+		l.failed = fmt.Errorf("log %s: %w: truncate: %w", l.dir, ErrFailed, err)
+		return l.failed
+	}
+	return nil
+}
+
+// truncate does it, newest file first, so that a crash leaves the log with a shorter end. flush and mu are held.
+func (l *Log) truncate(seq uint64) error {
+	l.extent.Truncate(seq)
+	if seq >= l.written {
+		l.pending = slices.Clone(l.pending[:min(uint64(len(l.pending)), l.extent.End-l.written)])
+		return nil
+	}
+	l.pending, l.written = nil, seq
+	for last := l.segments[len(l.segments)-1]; last.base > seq || last.base == seq && len(l.segments) > 1; last = l.segments[len(l.segments)-1] {
+		if err := last.remove(); err != nil {
+			return err
+		}
+		l.segments = l.segments[:len(l.segments)-1]
+	}
+	if err := syncDir(l.dir); err != nil {
+		return err
+	}
+	return l.segments[len(l.segments)-1].cut(seq, l.o.sync)
+}
+
+// Trim removes old files whose records are all numbered seq or below, but keeps the newest keep bytes
+// of the log and always its last file. Removing what is not needed is not made durable.
+func (l *Log) Trim(seq uint64, keep int64) error {
+	l.flush.Lock()
+	defer l.flush.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := int64(0)
+	for _, s := range l.segments {
+		size += s.size
+	}
+	for len(l.segments) > 1 && l.segments[1].base <= seq && size-l.segments[0].size >= keep {
+		s := l.segments[0]
+		if err := s.remove(); err != nil {
+			return err
+		}
+		size -= s.size
+		l.segments = l.segments[1:]
+		l.extent.Rebase(l.segments[0].base, l.segments[0].baseEpoch)
+	}
+	return nil
+}
+
+// Reset empties the log: the next record is base+1, and epoch that of record base. After a crash the
+// log is the old one or the new one.
+func (l *Log) Reset(base, epoch uint64) error {
+	l.flush.Lock()
+	defer l.flush.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	if err := l.reset(base, epoch); err != nil {
+		l.failed = fmt.Errorf("log %s: %w: reset: %w", l.dir, ErrFailed, err)
+		return l.failed
+	}
+	return nil
+}
+
+// reset builds the new log aside and puts it in place of the old folder. flush and mu are held.
+func (l *Log) reset(base, epoch uint64) error {
+	for _, s := range l.segments {
+		if err := s.file.Close(); err != nil {
+			return err
+		}
+	}
+	if err := replaceDir(l.dir, l.o, base, epoch); err != nil {
+		return err
+	}
+	s, err := openSegment(l.dir, base)
+	if err != nil {
+		return err
+	}
+	if _, _, ok := s.readHeader(l.o.Shard); !ok {
+		return errors.Join(fmt.Errorf("%s: header just written is not there", s.path), s.file.Close())
+	}
+	l.segments, l.pending, l.written = []*segment{s}, nil, base
+	l.extent = Extent{Base: base, BaseEpoch: epoch, End: base, Durable: base}
+	return nil
+}
+
+// Close writes nothing: what was not synced is not acknowledged. Calls after it fail.
+func (l *Log) Close() error {
+	l.flush.Lock()
+	defer l.flush.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.segments == nil {
+		return nil
+	}
+	var err error
+	for _, s := range l.segments {
+		err = errors.Join(err, s.file.Close())
+	}
+	l.segments = nil
+	l.failed = fmt.Errorf("log %s is closed: %w", l.dir, ErrFailed)
+	l.written = l.extent.End // so that Read finds nothing to read from
+	l.extent.Base = l.extent.End
+	return err
+}

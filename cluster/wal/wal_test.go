@@ -1,0 +1,244 @@
+package wal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+)
+
+func open(t *testing.T, dir string, o Options) *Log {
+	t.Helper()
+	l, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rec is a record whose content follows from its place.
+func rec(seq, epoch uint64) Record {
+	r := Record{Seq: seq, Epoch: epoch, Kind: Put, Slot: uint8(seq), Rev: seq * 3, ID: fmt.Sprint("d", seq), Payload: bytes.Repeat([]byte{byte(seq), byte(epoch)}, int(seq%40))}
+	if seq%7 == 0 {
+		r.Kind, r.Payload = Delete, []byte{}
+	}
+	return r
+}
+
+// fill appends records from the end of the log to seq, all of one epoch, in groups.
+func fill(t *testing.T, l *Log, to, epoch uint64, group int) {
+	t.Helper()
+	for n, seq := 0, l.Extent().End+1; seq <= to; seq++ {
+		must(t, l.Append(rec(seq, epoch)))
+		if n++; n == group || seq == to {
+			n = 0
+			durable, err := l.Sync()
+			must(t, err)
+			if durable != seq {
+				t.Fatalf("synced %d, want %d", durable, seq)
+			}
+		}
+	}
+}
+
+// all returns what the log holds, read in small portions.
+func all(t *testing.T, l *Log) []Record {
+	t.Helper()
+	x := l.Extent()
+	var out []Record
+	for from := x.Base + 1; ; from = out[len(out)-1].Seq + 1 {
+		rs, err := l.Read(from, 200)
+		must(t, err)
+		if len(rs) == 0 {
+			return out
+		}
+		out = append(out, rs...)
+	}
+}
+
+func expect(epochs ...uint64) []Record {
+	out := make([]Record, len(epochs))
+	for i, e := range epochs {
+		out[i] = rec(uint64(i+1), e)
+	}
+	return out
+}
+
+func TestAppendReadReopen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	var want []uint64
+	for round := range uint64(4) {
+		l, err := Open(dir, Options{Shard: "00", SegmentBytes: 4 << 10})
+		must(t, err)
+		fill(t, l, (round+1)*100, round+1, 7)
+		for range 100 {
+			want = append(want, round+1)
+		}
+		if diff := cmp.Diff(expect(want...), all(t, l)); diff != "" {
+			t.Fatal(diff)
+		}
+		// Records are readable before they are on disk, and gone after a death without Sync.
+		must(t, l.Append(rec((round+1)*100+1, round+1)))
+		if rs, err := l.Read((round+1)*100+1, 1); err != nil || len(rs) != 1 {
+			t.Errorf("pending record: %v, %v", rs, err)
+		}
+		if x := l.Extent(); x.End != x.Durable+1 {
+			t.Errorf("extent %+v", x)
+		}
+		must(t, l.Close())
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) < 3 {
+		t.Errorf("%d files, the test wants several", len(files))
+	}
+	x := open(t, dir, Options{Shard: "00"}).Extent()
+	if diff := cmp.Diff(Extent{End: 400, Durable: 400, Epochs: []Epoch{{1, 1}, {2, 101}, {3, 201}, {4, 301}}}, x); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	free := uint64(1 << 30)
+	l := open(t, dir, Options{Shard: "00", LowWater: 1 << 20, Free: func() (uint64, error) { return free, nil }})
+	fill(t, l, 3, 5, 1)
+	for _, r := range []Record{rec(3, 5), rec(5, 5), rec(4, 4), {Seq: 4, Epoch: 5, Kind: mark}, {Seq: 4, Epoch: 5}, {Seq: 4, Epoch: 5, Kind: Put, ID: string(make([]byte, MaxID+1))}} {
+		if err := l.Append(r); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("record %d epoch %d kind %d: %v", r.Seq, r.Epoch, r.Kind, err)
+		}
+	}
+	if _, err := Open(dir, Options{Shard: "01"}); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("another shard's log: %v", err)
+	}
+	free = 1<<20 + 10
+	if err := l.Append(rec(4, 5)); !errors.Is(err, concordat.ErrDiskFull) {
+		t.Errorf("full disk: %v", err)
+	}
+	free = 1 << 21
+	fill(t, l, 4, 5, 1) // nothing is left of the refused ones
+	if _, err := l.Read(0, 1); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("record 0: %v", err)
+	}
+}
+
+func TestFailedSync(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	broken := false
+	o := Options{Shard: "00", sync: func(f *os.File) error {
+		if broken {
+			return errors.New("disk on fire")
+		}
+		return f.Sync()
+	}}
+	l := open(t, dir, o)
+	fill(t, l, 3, 1, 1)
+	broken = true
+	must(t, l.Append(rec(4, 1)))
+	for range 2 { // for ever, although the disk would say yes the second time
+		if durable, err := l.Sync(); !errors.Is(err, ErrFailed) || durable != 3 {
+			t.Errorf("got %d, %v", durable, err)
+		}
+		broken = false
+	}
+	if err := l.Append(rec(5, 1)); !errors.Is(err, ErrFailed) {
+		t.Errorf("append: %v", err)
+	}
+	must(t, l.Close())
+	// The group may have reached the disk: reading again decides.
+	if x := open(t, dir, Options{Shard: "00"}).Extent(); x.End < 3 || x.End > 4 {
+		t.Errorf("extent %+v", x)
+	}
+}
+
+// TestModel compares a log under random calls, with crashes, with a slice.
+func TestModel(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		dir := filepath.Join(t.TempDir(), fmt.Sprint(seed))
+		o := Options{Shard: "00", SegmentBytes: 4 << 10, sync: func(*os.File) error { return nil }}
+		l, err := Open(dir, o)
+		must(t, err)
+		var want []uint64 // epoch of each record from 1 on
+		base, baseEpoch, durable, epoch := uint64(0), uint64(0), uint64(0), uint64(1)
+		for range 300 {
+			switch end := uint64(len(want)); r.IntN(12) {
+			default:
+				for range r.IntN(10) {
+					must(t, l.Append(rec(uint64(len(want)+1), epoch)))
+					want = append(want, epoch)
+				}
+			case 0, 1, 2:
+				durable, err = l.Sync()
+				must(t, err)
+				if durable != end {
+					t.Fatalf("seed %d: durable %d, want %d", seed, durable, end)
+				}
+			case 3:
+				epoch += 1 + uint64(r.IntN(3))
+			case 4:
+				to := base + r.Uint64N(end-base+1)
+				must(t, l.Truncate(to))
+				want, durable = want[:to], min(durable, to)
+			case 5:
+				must(t, l.Trim(base+r.Uint64N(durable-base+1), int64(r.IntN(8<<10))))
+				if x := l.Extent(); x.Base < base {
+					t.Fatalf("seed %d: base %d after %d", seed, x.Base, base)
+				} else if x.Base > base {
+					base, baseEpoch = x.Base, want[x.Base-1]
+				}
+			case 6: // a crash: what was not synced goes
+				must(t, l.Close())
+				l, err = Open(dir, o)
+				must(t, err)
+				want = want[:durable]
+			case 7:
+				if r.IntN(4) == 0 {
+					base, baseEpoch = end+r.Uint64N(50), epoch
+					for uint64(len(want)) < base {
+						want = append(want, epoch)
+					}
+					must(t, l.Reset(base, epoch))
+					want, durable = want[:base], base
+				}
+			}
+			x := l.Extent()
+			if x.Base != base || x.BaseEpoch != baseEpoch || x.End != uint64(len(want)) || x.Durable != durable {
+				t.Fatalf("seed %d: got %+v, want base %d of %d, end %d, durable %d", seed, x, base, baseEpoch, len(want), durable)
+			}
+			for seq := base + 1; seq <= x.End; seq++ {
+				if x.EpochAt(seq) != want[seq-1] {
+					t.Fatalf("seed %d: record %d has epoch %d, want %d", seed, seq, x.EpochAt(seq), want[seq-1])
+				}
+			}
+		}
+		if got := all(t, l); len(got) != len(want)-int(base) {
+			t.Fatalf("seed %d: %d records, want %d", seed, len(got), len(want)-int(base))
+		} else {
+			for i, g := range got {
+				seq := base + uint64(i) + 1
+				if diff := cmp.Diff(rec(seq, want[seq-1]), g); diff != "" {
+					t.Fatalf("seed %d: %s", seed, diff)
+				}
+			}
+		}
+		must(t, l.Close())
+	}
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"concordat"
+)
+
+// partnerTime is how long a partner may take to answer somebody at a page.
+const partnerTime = time.Minute
+
+// partnerOf returns what connects the pages with a partner.
+func (a *app) partnerOf(o *opened) func(context.Context, concordat.SiteID) (concordat.Partner, func(), error) {
+	return func(ctx context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+		c, err := a.circle(ctx, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		cl, err := c.client(id, partnerTime)
+		if err != nil {
+			return nil, nil, err
+		}
+		return cl, cl.Close, nil
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"concordat"
+)
+
+// officer is somebody at the pages of a site, without JavaScript.
+type officer struct {
+	t *testing.T
+	*http.Client
+	base string
+}
+
+// officer makes the first account of a site's pages.
+func (s *served) officer(name string) *officer {
+	s.t.Helper()
+	a := &app{data: s.dir, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	d, err := (&server{o: s.o, log: slog.New(slog.DiscardHandler)}).openDesk(a)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	link, err := d.pages.FirstLink(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	server := httptest.NewServer(d.pages)
+	s.t.Cleanup(func() {
+		server.Close()
+		if err := d.reader.close(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	o := &officer{s.t, &http.Client{Jar: jar}, server.URL}
+	o.post("/first", url.Values{"key": {strings.TrimPrefix(link, "/first?key=")}, "name": {name}, "title": {name}, "password": {"a good long secret"}, "again": {"a good long secret"}})
+	return o
+}
+
+func (o *officer) read(r *http.Response, err error) string {
+	o.t.Helper()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }() // only read
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if r.StatusCode != http.StatusOK {
+		o.t.Fatalf("%s: %s\n%s", r.Request.URL.Path, r.Status, b)
+	}
+	return html.UnescapeString(string(b))
+}
+
+func (o *officer) get(path string) string { o.t.Helper(); return o.read(o.Get(o.base + path)) }
+
+func (o *officer) post(path string, f url.Values) string {
+	o.t.Helper()
+	return o.read(o.PostForm(o.base+path, f))
+}
+
+// testRequestsByPages: an officer of the south asks the north for a passage, one of the north approves, and the
+// words stand in the report of the south, all by pages.
+func testRequestsByPages(t *testing.T, north, south *served, task string) {
+	nora, sol := north.officer("nora"), south.officer("sol")
+	page := sol.get("/checks/" + task + "/passages/1")
+	if !strings.Contains(page, "Ask the partner for the wording") || strings.Contains(page, "waiting") {
+		t.Fatalf("nothing to ask for in\n%s", page)
+	}
+	f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
+	if err != nil {
+		t.Fatal(err)
+	}
+	span := f.Passages[0].Span
+	page = sol.post("/checks/"+task+"/ask", url.Values{"action": {"ask"}, "number": {"1"}, "start": {strconv.Itoa(span.Start)}, "end": {strconv.Itoa(span.End)},
+		"level": {"passage"}, "reason": {"a case by the pages"}, "contact": {"sol@south"}})
+	if !strings.Contains(page, "waiting") {
+		t.Fatalf("not waiting:\n%s", page)
+	}
+	list := nora.get("/requests?state=pending")
+	link := regexp.MustCompile(`href="(/requests/[^"]+)"`).FindStringSubmatch(list)
+	if link == nil || !strings.Contains(list, "a case by the pages") {
+		t.Fatalf("as the owner sees it:\n%s", list)
+	}
+	request := nora.get(link[1])
+	if !strings.Contains(request, "ice core from the Vostok plateau") || !strings.Contains(request, "sol@south") || !strings.Contains(request, "theses") {
+		t.Errorf("the request:\n%s", request)
+	}
+	if page := nora.post(link[1], url.Values{"action": {"approve"}, "words": {"for this case"}}); !strings.Contains(page, "granted") {
+		t.Errorf("approved:\n%s", page)
+	}
+	south.until("the passage", func() bool {
+		if err := south.p.notices(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return !strings.Contains(sol.get("/checks/"+task+"/passages/1"), "waiting")
+	})
+	page = sol.get("/checks/" + task + "/passages/1")
+	_, source, _ := strings.Cut(page, ">Source<")
+	if !strings.Contains(source, "Bakers of the lower town petitioned") || !strings.Contains(page, "for this case") {
+		t.Errorf("what was granted:\n%s", page)
+	}
+	if list := sol.get("/requests"); !strings.Contains(list, "granted") || !strings.Contains(list, "/checks/"+task) {
+		t.Errorf("as who asked sees it:\n%s", list)
+	}
+}

@@ -1,0 +1,226 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"concordat"
+)
+
+// A shard opened with Options.Logged is a view of a write-ahead log that its caller keeps: Apply brings
+// the log's changes in, with the number of the last one in the same Bleve batch, and does not wait for
+// the disk. After a death the shard is as it was at some earlier number, whole, and the caller applies
+// again what came after.
+
+// Applied says up to which record of its log a shard has come.
+type Applied struct{ Seq, Epoch uint64 }
+
+// Change puts a profile or, if Put is nil, deletes the document of a Ref.
+type Change struct {
+	Put    *concordat.Profile
+	Delete concordat.Ref
+}
+
+// internalApplied is the key under which each batch stores its Applied.
+var internalApplied = []byte("concordat.applied")
+
+// mostUnpersisted is how many batches may be in memory only; Apply waits for the disk beyond.
+const mostUnpersisted = 32
+
+// logged is the part of a Shard that a log needs.
+type logged struct {
+	mu        sync.Mutex // guards all below
+	changed   *sync.Cond // on mu
+	applied   Applied    // of the newest batch
+	persisted Applied    // of the newest batch that is on disk for certain
+	batches   int        // not on disk yet
+	err       error      // for ever, of a batch that may be there or not
+}
+
+// loadApplied reads where the shard stands; called before anything else happens.
+func (s *Shard) loadApplied() error {
+	s.logged.changed = sync.NewCond(&s.logged.mu)
+	wake := func() {
+		s.logged.mu.Lock()
+		defer s.logged.mu.Unlock()
+		s.logged.changed.Broadcast()
+	}
+	s.engine.onFail.Store(&wake)
+	snapshot, err := s.engine.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	b, err := snapshot.GetInternal(internalApplied)
+	if err != nil {
+		return err
+	}
+	switch len(b) {
+	case 0:
+	case 16:
+		s.logged.applied = Applied{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+		s.logged.persisted = s.logged.applied
+	default:
+		return corrupt(s.engine.dir, "number of the last change")
+	}
+	return nil
+}
+
+// Applied returns the number of the last record whose changes Match sees. Zero: none of a log ever.
+func (s *Shard) Applied() Applied {
+	s.logged.mu.Lock()
+	defer s.logged.mu.Unlock()
+	return s.logged.applied
+}
+
+// Persisted returns the number that the shard will have at least after a death of the process, and of
+// the machine: older records are not needed any more.
+func (s *Shard) Persisted() Applied {
+	s.logged.mu.Lock()
+	defer s.logged.mu.Unlock()
+	return s.logged.persisted
+}
+
+// Check returns the error with which Put and Apply would refuse the profile, or nil.
+func (s *Shard) Check(p *concordat.Profile) error { return s.checkProfile(p) }
+
+// Apply makes the changes visible all at once; of several changes of one document the last counts. at is
+// the number of the log's record with the last of them and must not fall. The changes are not on disk on
+// return: Persisted tells when. They should be about as much as a batch of Put, 2,000 sentences. One call
+// at a time. After an error the shard may have the changes or not, and takes no others: close it, open it
+// and apply again what follows Applied. The exception is ErrDiskFull: nothing was changed.
+func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !s.opt.Logged {
+		return fmt.Errorf("apply to %s: opened without a log: %w", s.dir, concordat.ErrInvalid)
+	}
+	if err := s.awaitPersister(); err != nil {
+		return err
+	}
+	if old := s.Applied(); at.Seq < old.Seq {
+		return fmt.Errorf("apply %d to %s, which has %d: %w", at.Seq, s.dir, old.Seq, concordat.ErrInvalid)
+	}
+	if err := s.apply(ctx, changes, at); err != nil {
+		return s.diskError("apply to", err)
+	}
+	return nil
+}
+
+// awaitPersister waits while too much is in memory only.
+func (s *Shard) awaitPersister() error {
+	l := &s.logged
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.batches >= mostUnpersisted && l.err == nil {
+		if err := s.engine.err(); err != nil {
+			return err
+		}
+		l.changed.Wait()
+	}
+	return l.err
+}
+
+// Persist waits until all that was applied is on disk.
+func (s *Shard) Persist(ctx context.Context) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	l := &s.logged
+	defer context.AfterFunc(ctx, func() { l.mu.Lock(); l.changed.Broadcast(); l.mu.Unlock() })()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.persisted != l.applied && l.err == nil {
+		if err := errors.Join(s.engine.err(), context.Cause(ctx)); err != nil {
+			return err
+		}
+		l.changed.Wait()
+	}
+	return l.err
+}
+
+func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
+	var keys []key
+	last := make(map[key]*concordat.Profile, len(changes))
+	for _, c := range changes {
+		k := key{c.Delete.Library, c.Delete.Document}
+		if c.Put != nil {
+			if err := s.checkProfile(c.Put); err != nil {
+				return err
+			}
+			k = key{c.Put.Document.Library, c.Put.Document.ID}
+		}
+		if _, again := last[k]; !again {
+			keys = append(keys, k)
+		}
+		last[k] = c.Put
+	}
+	batch := bleve.NewBatch()
+	a := arenas.Get().(*arena)
+	a.reset()
+	var docs []*document
+	var fps []concordat.Fingerprint
+	for _, k := range keys {
+		s.forget(batch, s.find(k))
+		p := last[k]
+		if p == nil {
+			continue
+		}
+		n, err := s.number()
+		if err != nil {
+			return err
+		}
+		docs = append(docs, s.addProfile(a, n, p))
+		for j := range p.Indexed {
+			fps = append(fps, p.Indexed[j].Fingerprint)
+		}
+	}
+	for _, e := range a.entries[:a.used] {
+		batch.Update(e)
+	}
+	if err := errors.Join(s.room(a.bytes), context.Cause(ctx)); err != nil {
+		return err
+	}
+	batch.SetInternal(internalApplied, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, at.Seq), at.Epoch))
+	batch.SetPersistedCallback(func(err error) { s.persistedTo(at, err) })
+	s.logged.mu.Lock()
+	s.logged.batches++
+	s.logged.mu.Unlock()
+	if err := s.engine.batch(batch); err != nil {
+		err = fmt.Errorf("changes up to %d may be there or not: %w: %w", at.Seq, concordat.ErrUnavailable, err)
+		s.logged.mu.Lock()
+		s.logged.err = err
+		s.logged.changed.Broadcast()
+		s.logged.mu.Unlock()
+		return err
+	}
+	arenas.Put(a)
+	s.logged.mu.Lock()
+	s.logged.applied = at
+	s.logged.mu.Unlock()
+	if s.commit(keys, docs, fps) > manyFresh {
+		s.current(0)
+	}
+	return nil
+}
+
+// persistedTo is told by Bleve that the batch is on disk.
+func (s *Shard) persistedTo(at Applied, err error) {
+	s.logged.mu.Lock()
+	defer s.logged.mu.Unlock()
+	s.logged.batches--
+	if err == nil && at.Seq > s.logged.persisted.Seq {
+		s.logged.persisted = at
+	}
+	s.logged.changed.Broadcast()
+}

@@ -1,0 +1,4 @@
+package profile
+
+// SortTerms is sortTerms, for tests.
+var SortTerms = sortTerms

@@ -1,0 +1,214 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+)
+
+// A Comparison is the submission beside one source: two texts whose places belong together in pairs.
+type Comparison struct {
+	Here, There template.HTML
+	Places      int // pairs of places in all
+	From, To    int // those that are shown, half-open
+}
+
+// Places beside each other.
+const (
+	// ComparePlaces is the number of pairs of places shown at once.
+	ComparePlaces = 60
+	// besides is the number of bytes of text shown around a place.
+	besides = 500
+)
+
+// pairing is one place of both texts.
+type pairing struct {
+	concordat.Passage
+	evidence int
+	number   int // of the place, from 1, in the order of the submission
+	of       int // places
+	source   concordat.Source
+}
+
+// Compare sets the submission beside source s of the report from place from on. text is the whole text of
+// the source, in whose order its side then stands; empty where it may not be shown, and only what the
+// report has of it is. Each place of one side links to the same of the other: #h1 to #t1.
+func (v *View) Compare(s, from int, text string, l Links) Comparison {
+	all := v.pairings(s)
+	out := Comparison{Places: len(all), From: min(max(from, 0), len(all))}
+	out.To = min(out.From+ComparePlaces, len(all))
+	some := all[out.From:out.To]
+	out.Here = v.part(l, func(d *doc) { d.hereSide(some) })
+	out.There = v.part(l, func(d *doc) {
+		d.thereSide(slices.SortedStableFunc(slices.Values(some), func(a, b pairing) int {
+			return cmp.Compare(a.SourceSpan.Start, b.SourceSpan.Start)
+		}), text)
+	})
+	return out
+}
+
+// PlaceOf returns the first place of source s that is part of passage e, or 0.
+func (v *View) PlaceOf(s, e int) int {
+	return max(0, slices.IndexFunc(v.pairings(s), func(p pairing) bool { return p.evidence == e }))
+}
+
+// pairings returns the places of a source in the order of the submission.
+func (v *View) pairings(s int) []pairing {
+	var out []pairing
+	ranked := v.base.r.Sources[s]
+	for _, e := range ranked.Evidence {
+		for _, src := range v.base.r.Evidence[e].Sources {
+			if src.Ref != ranked.Ref {
+				continue
+			}
+			for _, p := range src.Parts {
+				out = append(out, pairing{p, e, 0, 0, src})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b pairing) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	for i := range out {
+		out[i].number, out[i].of = i+1, len(out)
+	}
+	return out
+}
+
+// begin writes the beginning of a place: its number, which links to the same place of the other side.
+func (d *doc) begin(p pairing, side, other string) {
+	c := class(p.Kind, p.source.Excluded)
+	d.raw(fmt.Sprintf(`<span class="m k-%s" id="%s%d" data-place="%d"><a class="no" href="#%s%d"`, c, side, p.number, p.number, other, p.number))
+	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Place %d of %d", p.number, p.of), d.how(p.Kind, p.Similarity)))
+	d.raw(">")
+	d.num(p.number)
+	d.raw("&nbsp;", sign(c), "</a>")
+}
+
+// hereSide writes the submission around the places.
+func (d *doc) hereSide(ps []pairing) {
+	spans := make([]concordat.Span, len(ps))
+	for i, p := range ps {
+		spans[i] = p.Span
+	}
+	d.side(d.full, spans, func(i, from int) int {
+		p := ps[i]
+		d.begin(p, "h", "t")
+		rest := p.Passage
+		rest.Span.Start = max(rest.Span.Start, from)
+		if rest.Span.Start < rest.Span.End {
+			words := after(usable(p.Passage, len(d.full)), from, func(w *concordat.SpanPair) *concordat.Span { return &w.Span })
+			d.differences(rest.Span.In(d.full), rest.Span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })
+		}
+		d.raw("</span>")
+		return max(rest.Span.End, from)
+	})
+}
+
+// after returns the pairs of words that end behind byte from of one side, cut off there.
+func after(words []concordat.SpanPair, from int, of func(*concordat.SpanPair) *concordat.Span) []concordat.SpanPair {
+	var out []concordat.SpanPair
+	for _, w := range words {
+		if s := of(&w); s.End > from {
+			s.Start = max(s.Start, from)
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// thereSide writes the source around the places, which are in its order: its text, or as much as the
+// report has of it.
+func (d *doc) thereSide(ps []pairing, text string) {
+	words := func(w concordat.SpanPair) concordat.Span { return w.Source }
+	if fits(ps, text) {
+		spans := make([]concordat.Span, len(ps))
+		for i, p := range ps {
+			spans[i] = p.SourceSpan
+		}
+		d.side(text, spans, func(i, from int) int {
+			p := ps[i]
+			d.begin(p, "t", "h")
+			at := concordat.Span{Start: max(p.SourceSpan.Start, from), End: p.SourceSpan.End}
+			if at.Len() > 0 {
+				d.differences(at.In(text), at.Start, after(usable(p.Passage, len(d.full)), from, func(w *concordat.SpanPair) *concordat.Span { return &w.Source }), words)
+			}
+			d.raw("</span>")
+			return max(at.End, from)
+		})
+		return
+	}
+	for _, p := range ps {
+		d.raw(`<p dir="auto">`)
+		d.context(lastOf(p.Before, p.SourceSpan.Start <= len(p.Before)))
+		d.begin(p, "t", "h")
+		switch shared := report.SharedWords(d.full, p.Passage); {
+		case p.Text != "":
+			d.differences(p.Text, p.SourceSpan.Start, usable(p.Passage, len(d.full)), words)
+		case shared != "":
+			d.text(shared)
+		default:
+			d.raw(`<i>`)
+			d.say("The wording of this source is not shown here.")
+			d.raw(`</i>`)
+		}
+		d.raw("</span>")
+		d.context(firstOf(p.After, false))
+		d.raw("</p>")
+	}
+}
+
+// fits reports whether text is what the places are of: it may have changed since the check.
+func fits(ps []pairing, text string) bool {
+	return text != "" && !slices.ContainsFunc(ps, func(p pairing) bool {
+		s := p.SourceSpan
+		return s.Start < 0 || s.End > len(text) || s.End < s.Start || p.Text != "" && s.In(text) != p.Text
+	})
+}
+
+// side writes what stands around spans of a text, which begin in order, and each of them by write, which is
+// told how far the text is written already and returns how far it is then.
+func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) int) {
+	end := 0
+	for i, s := range spans {
+		gap := s.Start - end
+		switch {
+		case i == 0:
+			a := boundary(text, max(0, s.Start-besides))
+			d.skipped(text[:a])
+			d.raw(`<p dir="auto">`)
+			d.context(text[a:s.Start])
+		case gap <= 2*besides:
+			d.context(text[min(end, s.Start):s.Start])
+		default:
+			a, b := boundary(text, end+besides), boundary(text, s.Start-besides)
+			d.context(text[end:a])
+			d.raw("</p>")
+			d.skipped(text[a:b])
+			d.raw(`<p dir="auto">`)
+			d.context(text[b:s.Start])
+		}
+		end = write(i, end)
+	}
+	if len(spans) > 0 {
+		b := boundary(text, min(len(text), end+besides))
+		d.context(text[min(end, b):b])
+		d.raw("</p>")
+		if b < len(text) {
+			d.skipped(text[b:])
+		}
+	}
+}
+
+// skipped says how much text is not shown.
+func (d *doc) skipped(s string) {
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	d.raw(`<p class="note leftout">`)
+	d.say("%s characters left out", report.Thousands(len([]rune(s))))
+	d.raw("</p>")
+}

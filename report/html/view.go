@@ -1,0 +1,306 @@
+package html
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/report"
+)
+
+// Style is the look of what a View returns, to stand behind a page's own style, which sets --panel,
+// --rule, --sans and --serif beside --ink, --soft, --paper and --accent.
+//
+//go:embed parts.css
+var Style string
+
+// Links says where the parts of a report are where they do not all stand on one page, and what else
+// stands with them. A nil function stands for a place on the page itself, or for nothing.
+type Links struct {
+	Page    func(page int) string    // of the text
+	Passage func(passage int) string // one passage beside its sources
+	Source  func(source int) string  // the whole text beside one source
+	// PassageTools and SourceTools return markup that stands at the end of a passage or a source.
+	PassageTools, SourceTools func(index int) template.HTML
+	page                      func(at int) int // of a byte of the text
+}
+
+// place returns the address of the page of the text with byte at, without a fragment.
+func (l *Links) place(at int) string {
+	if l.Page == nil {
+		return ""
+	}
+	return l.Page(l.page(at))
+}
+
+func (l *Links) passage(i int) string {
+	if l.Passage == nil {
+		return fmt.Sprintf("#p%d", i+1)
+	}
+	return l.Passage(i)
+}
+
+func (l *Links) source(i int) string {
+	if l.Source == nil {
+		return fmt.Sprintf("#s%d", i+1)
+	}
+	return l.Source(i)
+}
+
+// mark returns the address of evidence i in the text.
+func (d *doc) mark(i int) string {
+	return d.links.place(d.r.Evidence[i].Span.Start) + fmt.Sprintf("#m%d", i+1)
+}
+
+// View is a report prepared to be shown in parts, on pages that load as one reads: the parts that
+// [Write] writes as one file. Texts are escaped in the same way. It is safe for concurrent use as
+// long as the report does not change.
+type View struct {
+	base    doc
+	all     []concordat.Span // paragraphs
+	cutting []int
+	flagged []place
+	pages   []textPage
+}
+
+// textPage is a run of paragraphs; span also has what stands before them.
+type textPage struct {
+	span  concordat.Span
+	first int // index of its first paragraph
+	last  int // and behind its last
+}
+
+// pageBytes is about the size of a page of the text: three sheets of paper, so that a thesis has a
+// hundred and a page is made within a millisecond.
+const pageBytes = 8 << 10
+
+// NewView prepares r, in the language that it has. The cost is linear in the text and the passages.
+func NewView(r *report.Report) *View {
+	v := &View{base: *newDoc(nil, r)}
+	v.base.page = nil
+	for _, p := range paragraphs(v.base.full) {
+		v.all = append(v.all, pieces(v.base.full, p)...)
+	}
+	v.cutting, v.flagged = v.base.cuts(), v.base.places()
+	v.paginate()
+	return v
+}
+
+// pieces cuts a very long paragraph where words end, as text without a blank line is one.
+func pieces(text string, p concordat.Span) []concordat.Span {
+	var out []concordat.Span
+	for p.Len() > 2*pageBytes {
+		at := p.Start + pageBytes
+		if i := strings.LastIndexAny(text[p.Start:at], " \n"); i > pageBytes/2 {
+			at = p.Start + i + 1
+		}
+		for at > p.Start && !utf8.RuneStart(text[at]) {
+			at--
+		}
+		out = append(out, concordat.Span{Start: p.Start, End: at})
+		p.Start = at
+	}
+	return append(out, p)
+}
+
+func (v *View) paginate() {
+	at := 0
+	for i := 0; i < len(v.all); {
+		j := i
+		for j < len(v.all) && (j == i || v.all[j].End-v.all[i].Start <= pageBytes) {
+			j++
+		}
+		end := v.all[j-1].End
+		if j == len(v.all) {
+			end = len(v.base.full)
+		}
+		v.pages = append(v.pages, textPage{concordat.Span{Start: at, End: end}, i, j})
+		i, at = j, end
+	}
+	if len(v.pages) == 0 {
+		v.pages = []textPage{{}}
+	}
+}
+
+// Pages returns the number of pages of the text, at least 1.
+func (v *View) Pages() int { return len(v.pages) }
+
+// PageOf returns the page of the text on which passage e begins.
+func (v *View) PageOf(e int) int { return v.pageAt(v.base.r.Evidence[e].Span.Start) }
+
+func (v *View) pageAt(at int) int {
+	i, _ := slices.BinarySearchFunc(v.pages, at, func(p textPage, at int) int {
+		if p.span.End <= at {
+			return -1
+		}
+		return 1
+	})
+	return min(i, len(v.pages)-1)
+}
+
+// FirstOn returns the first passage that begins on a page of the text, or that begins behind it; the number
+// of passages where there is none.
+func (v *View) FirstOn(page int) int {
+	start := v.pages[page].span.Start
+	i, _ := slices.BinarySearchFunc(v.base.r.Evidence, start, func(e concordat.Evidence, at int) int {
+		return cmp.Or(cmp.Compare(e.Span.Start, at), 1)
+	})
+	if start == 0 {
+		return 0
+	}
+	return i
+}
+
+// part returns the markup that write makes.
+func (v *View) part(l Links, write func(d *doc)) template.HTML {
+	var b bytes.Buffer
+	d := v.base
+	d.page = &page{bufio.NewWriterSize(&b, 1<<12)}
+	d.links = l
+	d.links.page = v.pageAt
+	write(&d)
+	_ = d.w.Flush() // a buffer takes everything
+	return template.HTML(b.String())
+}
+
+// Result returns the scores, the sections and the flags.
+func (v *View) Result(l Links) template.HTML { return v.part(l, (*doc).result) }
+
+// Legend returns the signs of the kinds of passages.
+func (v *View) Legend() template.HTML { return v.part(Links{}, (*doc).legend) }
+
+// Coverage returns what was checked, and what was not, in plain words.
+func (v *View) Coverage() template.HTML { return v.part(Links{}, (*doc).coverage) }
+
+// Method returns how the report came about, by which rules.
+func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
+
+// Short returns what was found of the short texts; nothing where they were not asked.
+func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
+
+// Map returns the whole text as a strip with its passages in their places.
+func (v *View) Map(l Links) template.HTML { return v.part(l, (*doc).smallMap) }
+
+// Text returns a page of the text with its passages marked, 0 to Pages()-1.
+func (v *View) Text(n int, l Links) template.HTML {
+	p := v.pages[n]
+	return v.part(l, func(d *doc) {
+		if strings.TrimSpace(d.full) == "" {
+			d.note("The document holds no text.")
+			return
+		}
+		d.raw(`<div class="body"`)
+		if d.lang != "" {
+			d.attr("lang", d.lang)
+		}
+		d.raw(">")
+		m := v.marker(d, p.span.Start)
+		for _, s := range v.all[p.first:p.last] {
+			m.paragraph(s)
+		}
+		d.raw("</div>")
+	})
+}
+
+// marker returns a marker as it is when all before byte at is written.
+func (v *View) marker(d *doc, at int) marker {
+	ends := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.End, at), -1) }
+	begins := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.Start, at), 1) }
+	m := marker{doc: d, cuts: v.cutting, places: v.flagged}
+	m.cut, _ = slices.BinarySearch(m.cuts, at)
+	m.evidence, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return ends(e.Span, at) })
+	m.numbered, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return begins(e.Span, at) })
+	m.covered, _ = slices.BinarySearchFunc(d.r.Covered, at, func(s report.Stretch, at int) int { return ends(s.Span, at) })
+	m.skip, _ = slices.BinarySearchFunc(d.r.Skipped, at, func(s concordat.Skipped, at int) int { return ends(s.Span, at) })
+	if at > 0 {
+		m.flag, _ = slices.BinarySearchFunc(m.places, at, func(p place, at int) int { return begins(p.at, at) })
+	}
+	return m
+}
+
+// Sources returns the ranked sources from one on, at most n, as the items of a list.
+func (v *View) Sources(from, n int, l Links) template.HTML {
+	return v.part(l, func(d *doc) {
+		for i := from; i < len(d.r.Sources) && i < from+n; i++ {
+			d.rankedSource(i, d.r.Sources[i])
+		}
+	})
+}
+
+// passageBytes bounds the wording of the sources of one passage.
+const passageBytes = 1 << 20
+
+// Passage returns one passage beside each of its sources.
+func (v *View) Passage(e int, l Links) template.HTML {
+	return v.part(l, func(d *doc) {
+		d.left = passageBytes
+		d.evidence(e)
+	})
+}
+
+// mapCells is the number of places of a small map that are links.
+const mapCells = 200
+
+// smallMap is mapStrip of a size that does not depend on the number of passages.
+func (d *doc) smallMap() {
+	d.raw(`<svg viewBox="0 0 1000 34" preserveAspectRatio="none" role="group"`)
+	d.attr("aria-label", d.in.Say("The document from beginning to end with %s", d.in.Plural(len(d.r.Evidence), "passage", "passages")))
+	d.raw(">", patterns, `<rect class="ground" x="0" y="0" width="1000" height="30"/>`)
+	d.skipStrip()
+	by := map[string]*strings.Builder{}
+	last := map[string]float64{}
+	add := func(s concordat.Span, class string) {
+		x, w := d.x(s.Start), max(d.x(s.End)-d.x(s.Start), 1.2)
+		if by[class] == nil {
+			by[class] = &strings.Builder{}
+		} else if x+w < last[class]+0.3 { // what would not be seen beside its neighbour
+			return
+		}
+		fmt.Fprintf(by[class], "M%.1f %dh%.1fv%dh-%.1fz", x, 30-level(class), w, level(class), w)
+		last[class] = x + w
+	}
+	for _, e := range d.r.Evidence {
+		if e.Excluded != "" {
+			add(e.Span, class(e.Kind, e.Excluded))
+		}
+	}
+	for _, s := range d.r.Covered {
+		add(s.Span, class(s.Kind, ""))
+	}
+	for _, c := range []string{"out", "common", "template", "quotation", "summary", "paraphrase", "near", "verbatim"} {
+		if by[c] != nil {
+			d.raw(`<path class="f-`, c, `" d="`, by[c].String(), `"/>`)
+		}
+	}
+	d.mapLinks()
+	d.raw("</svg>")
+}
+
+// mapLinks lays links over a small map, each for the passages that begin in its cell.
+func (d *doc) mapLinks() {
+	for i := 0; i < len(d.r.Evidence); {
+		cell := int(d.x(d.r.Evidence[i].Span.Start)) * mapCells / 1000
+		j, end := i, 0.0
+		for ; j < len(d.r.Evidence) && int(d.x(d.r.Evidence[j].Span.Start))*mapCells/1000 == cell; j++ {
+			end = d.x(d.r.Evidence[j].Span.End)
+		}
+		d.raw("<a")
+		d.attr("href", d.mark(i))
+		d.raw(` tabindex="-1"><title>`)
+		if j == i+1 {
+			d.text(d.label(i))
+		} else {
+			d.say("Passages %d to %d", i+1, j)
+		}
+		at := d.x(d.r.Evidence[i].Span.Start)
+		d.raw(fmt.Sprintf(`</title><rect class="cell" x="%.1f" y="0" width="%.1f" height="34"/></a>`, at, max(end-at, 3)))
+		i = j
+	}
+}

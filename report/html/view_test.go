@@ -1,0 +1,154 @@
+package html_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+)
+
+// marks returns the passages that a piece of markup marks, in order.
+func marks(s string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`id="m([0-9]+)"`).FindAllStringSubmatch(s, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// TestViewIsTheWholeReport: the pages of a view together have the text, the marks and the sources of the
+// report in one file.
+func TestViewIsTheWholeReport(t *testing.T) {
+	for _, name := range []string{"english", "chinese", "arabic"} {
+		f := load(t, name)
+		// Long enough for several pages: the text again and again, with its passages.
+		text, found := f.Submission.Text, f.Passages
+		for i := 1; len(f.Submission.Text) < 40_000; i++ {
+			at := len(f.Submission.Text) + 2
+			f.Submission.Text += "\n\n" + text
+			for _, p := range found {
+				p.Span = concordat.Span{Start: p.Span.Start + at, End: p.Span.End + at}
+				p.Words = nil
+				f.Passages = append(f.Passages, p)
+			}
+		}
+		f.Checked, f.Sections, f.Skipped = nil, nil, nil
+		r := report.Build(f, report.Rules{})
+		var whole strings.Builder
+		if err := html.Write(&whole, r); err != nil {
+			t.Fatal(err)
+		}
+		_, one, _ := strings.Cut(whole.String(), `<div class="body"`)
+		one, _, _ = strings.Cut(one, "</main>")
+		v := html.NewView(r)
+		var text2 strings.Builder
+		for n := range v.Pages() {
+			text2.WriteString(string(v.Text(n, html.Links{})))
+		}
+		if v.Pages() < 3 {
+			t.Errorf("%s: %d pages", name, v.Pages())
+		}
+		plain := func(s string) string {
+			s = regexp.MustCompile(`<a class="no".*?</a>`).ReplaceAllString(s, "")
+			return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strings.ReplaceAll(s, "<p ", "\n<p "), "")), "")
+		}
+		if a, b := plain(`<div class="body"`+one), plain(text2.String()); a != b {
+			t.Errorf("%s: the pages have another text: %d and %d bytes", name, len(a), len(b))
+		}
+		if a, b := strings.Join(marks(one), " "), strings.Join(marks(text2.String()), " "); a != b || a == "" {
+			t.Errorf("%s: marks %s, want %s", name, b, a)
+		}
+		for e := range r.Evidence {
+			page := string(v.Text(v.PageOf(e), html.Links{}))
+			if !strings.Contains(page, `id="m`+strconv.Itoa(e+1)+`"`) {
+				t.Errorf("%s: passage %d is not on its page", name, e+1)
+			}
+			if first := v.FirstOn(v.PageOf(e)); first > e {
+				t.Errorf("%s: passage %d comes before the first of its page, %d", name, e+1, first+1)
+			}
+		}
+		if s := string(v.Sources(0, len(r.Sources), html.Links{})); strings.Count(s, "<li ") != len(r.Sources) {
+			t.Errorf("%s: %d sources, want %d", name, strings.Count(s, "<li "), len(r.Sources))
+		}
+		// Links lead to the page on which their place is.
+		l := html.Links{Page: func(n int) string { return "?page=" + strconv.Itoa(n+1) }}
+		if s := string(v.Sources(0, 1, l)); !strings.Contains(s, `href="?page=`+strconv.Itoa(v.PageOf(r.Sources[0].Evidence[0])+1)+"#m") {
+			t.Errorf("%s: links in\n%s", name, s)
+		}
+	}
+}
+
+// TestViewOfNothing: a report without text has one page that says so.
+func TestViewOfNothing(t *testing.T) {
+	v := html.NewView(report.Build(&report.Findings{}, report.Rules{}))
+	if s := string(v.Text(0, html.Links{})); v.Pages() != 1 || !strings.Contains(s, "no text") {
+		t.Errorf("%d pages: %s", v.Pages(), s)
+	}
+	for _, s := range []string{string(v.Result(html.Links{})), string(v.Map(html.Links{})), string(v.Coverage()), string(v.Method()), string(v.Sources(0, 5, html.Links{}))} {
+		if strings.Contains(s, "NaN") {
+			t.Error(s)
+		}
+	}
+}
+
+// TestVeryLongParagraph: a text of one line is cut into pages between words, or between characters.
+func TestVeryLongParagraph(t *testing.T) {
+	for _, text := range []string{strings.Repeat("word ", 20000), strings.Repeat("文", 30000)} {
+		v := html.NewView(report.Build(&report.Findings{Submission: concordat.Document{Text: text}}, report.Rules{}))
+		var b strings.Builder
+		for n := range v.Pages() {
+			b.WriteString(string(v.Text(n, html.Links{})))
+		}
+		if v.Pages() < 5 || strings.Contains(b.String(), "\uFFFD") {
+			t.Errorf("%d pages", v.Pages())
+		}
+	}
+}
+
+// TestCompare: each place of a source has its counterpart on the other side, both texts stand in their
+// own order, and what differs is marked.
+func TestCompare(t *testing.T) {
+	here := "First one line of ours. Then the quick brown fox jumps over the lazy dog again. " + strings.Repeat("Filling words. ", 200) + "At last a second place that both have."
+	there := "In the source a second place that both have. " + strings.Repeat("Other words. ", 200) + "There the quick red fox jumps over the lazy dog again. <End>"
+	ref := concordat.Ref{Site: "a", Library: "l", Document: "x"}
+	span := func(text, s string) concordat.Span {
+		i := strings.Index(text, s)
+		return concordat.Span{Start: i, End: i + len(s)}
+	}
+	pair := func(a, b string) concordat.SpanPair {
+		return concordat.SpanPair{Span: span(here, a), Source: span(there, b)}
+	}
+	fox := concordat.Passage{Source: ref, Kind: concordat.KindNear, Similarity: 0.9, Span: span(here, "the quick brown fox jumps over the lazy dog again."), SourceSpan: span(there, "the quick red fox jumps over the lazy dog again."),
+		Words: []concordat.SpanPair{pair("the quick", "the quick"), pair("fox jumps over the lazy dog again.", "fox jumps over the lazy dog again.")}}
+	second := concordat.Passage{Source: ref, Kind: concordat.KindVerbatim, Similarity: 1, Span: span(here, "a second place that both have."), SourceSpan: span(there, "a second place that both have.")}
+	fox.Text, second.Text = fox.SourceSpan.In(there), second.SourceSpan.In(there)
+	r := report.Build(&report.Findings{Submission: concordat.Document{Text: here}, Passages: []concordat.Passage{fox, second}}, report.Rules{})
+	v := html.NewView(r)
+	c := v.Compare(0, 0, there, html.Links{})
+	if c.Places != 2 || c.From != 0 || c.To != 2 {
+		t.Fatalf("places %d, %d to %d", c.Places, c.From, c.To)
+	}
+	h, th := string(c.Here), string(c.There)
+	if !strings.Contains(h, `id="h1"`) || !strings.Contains(h, `href="#t2"`) || strings.Index(h, `id="h1"`) > strings.Index(h, `id="h2"`) {
+		t.Errorf("here:\n%s", h)
+	}
+	if strings.Index(th, `id="t2"`) > strings.Index(th, `id="t1"`) || !strings.Contains(th, `href="#h1"`) || !strings.Contains(th, "&lt;End&gt;") || !strings.Contains(th, "characters left out") {
+		t.Errorf("there:\n%s", th)
+	}
+	if !strings.Contains(h, "<u>brown</u>") || !strings.Contains(th, "<u>red</u>") {
+		t.Errorf("differences in\n%s\n%s", h, th)
+	}
+	// Without the text, or with one that has changed since, what the report has of it is shown.
+	for _, text := range []string{"", "short", strings.ToUpper(there)} {
+		if th := string(v.Compare(0, 0, text, html.Links{}).There); !strings.Contains(th, "<u>red</u>") || strings.Contains(th, "characters left out") {
+			t.Errorf("with %.10q:\n%s", text, th)
+		}
+	}
+	if e := v.PlaceOf(0, 1); e != 1 {
+		t.Errorf("passage 2 begins with place %d", e)
+	}
+}

@@ -1,0 +1,192 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// apiOfReviews adds what people decide about a report.
+func (w *Web) apiOfReviews(a huma.API) {
+	huma.Register(a, huma.Operation{OperationID: "get-review", Method: http.MethodGet, Path: apiPrefix + "/checks/{id}/review", Summary: "Verdict, comments and changes of the rules of a report", Security: scope(scopeRead)}, w.apiReview)
+	huma.Register(a, huma.Operation{OperationID: "change-rules", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/rules", Summary: "Change what counts in a report; it is rescored at once", Security: scope(scopeCheck)}, w.apiRules)
+	huma.Register(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/notes", Summary: "Add a comment or a verdict, or sign a verdict off", Security: scope(scopeCheck)}, w.apiNote)
+}
+
+type apiNoted struct {
+	Number  int              `json:"number"`
+	At      time.Time        `json:"at"`
+	By      string           `json:"by"`
+	Kind    store.ReviewKind `json:"kind" enum:"comment,verdict,signoff"`
+	Text    string           `json:"text,omitempty"`
+	Verdict string           `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
+}
+
+type apiChange struct {
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Action  string    `json:"action"`
+	Subject string    `json:"subject,omitempty"`
+}
+
+type apiReviewOutput struct {
+	Body struct {
+		Headline string             `json:"headline"`
+		Coverage *float64           `json:"coverage" doc:"Share that counts by the rules in force; null: nothing was compared"`
+		Verdict  string             `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
+		By       string             `json:"by,omitempty"`
+		At       time.Time          `json:"at,omitzero"`
+		Signed   []report.SignedOff `json:"signed_off"`
+		Stale    bool               `json:"stale" doc:"The rules have changed since the verdict"`
+		Notes    []apiNoted         `json:"notes"`
+		Changes  []apiChange        `json:"changes"`
+	}
+}
+
+func (w *Web) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput, error) {
+	v := visitorOf(ctx)
+	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	var rep *report.Report
+	if err == nil {
+		rep, err = w.currentReport(ctx, v, t, report.English)
+	}
+	var now *review
+	if err == nil {
+		now, err = w.review(ctx, t.ID)
+	}
+	if err != nil {
+		return nil, w.told(err)
+	}
+	out := &apiReviewOutput{}
+	b := &out.Body
+	b.Headline, b.Signed, b.Stale, b.Notes, b.Changes = rep.Headline(), append([]report.SignedOff{}, now.Signed...), now.Stale, []apiNoted{}, []apiChange{}
+	if rep.Scores.Measured() {
+		b.Coverage = &rep.Scores.Covered
+	}
+	if now.Verdict != nil {
+		b.Verdict, b.By, b.At = now.code(), now.Verdict.By, now.Verdict.At
+	}
+	for _, n := range now.Notes {
+		one := apiNoted{n.Seq, n.At, n.By, n.Kind, n.Text, ""}
+		if n.Kind == store.ReviewVerdict {
+			one.Verdict = (&review{Verdict: &n}).code()
+		}
+		b.Notes = append(b.Notes, one)
+	}
+	for _, c := range now.Log {
+		b.Changes = append(b.Changes, apiChange(c))
+	}
+	return out, nil
+}
+
+// apiReviewed is the task whose report a program decides about.
+func (w *Web) apiReviewed(ctx context.Context, id string) (*visitor, store.Task, *review, error) {
+	v, err := w.apiOfficer(ctx)
+	if err != nil {
+		return nil, store.Task{}, nil, err
+	}
+	t, err := w.visible(ctx, v, concordat.TaskID(id))
+	if err != nil {
+		return v, t, nil, err
+	}
+	now, err := w.review(ctx, t.ID)
+	return v, t, now, err
+}
+
+type apiRulesInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,exclude-passage,include-passage,template-passage,add-template,clear-templates"`
+		Site     concordat.SiteID     `json:"site,omitempty" doc:"With library and document: a source"`
+		Library  concordat.LibraryID  `json:"library,omitempty"`
+		Document concordat.DocumentID `json:"document,omitempty"`
+		Start    int                  `json:"start,omitempty" minimum:"0" doc:"Of a passage, in code points of the submission"`
+		End      int                  `json:"end,omitempty" minimum:"0"`
+		Comment  string               `json:"comment,omitempty" doc:"Why a passage is taken out"`
+		Text     string               `json:"text,omitempty" doc:"Template wording"`
+		Set      struct {
+			Quotes         bool             `json:"exclude_quotes,omitempty"`
+			Bibliography   bool             `json:"exclude_bibliography,omitempty"`
+			Citations      bool             `json:"exclude_citations,omitempty"`
+			CountTemplates bool             `json:"count_templates,omitempty"`
+			CountCommon    bool             `json:"count_common,omitempty"`
+			CommonAbove    int              `json:"common_above,omitempty" minimum:"0" doc:"0: as it is"`
+			MinCharacters  int              `json:"min_characters,omitempty" minimum:"0"`
+			MinShare       float64          `json:"min_source_share,omitempty" minimum:"0" maximum:"1"`
+			Kinds          []concordat.Kind `json:"exclude_kinds,omitempty"`
+			Sections       []string         `json:"exclude_sections,omitempty"`
+		} `json:"set,omitzero" doc:"Rules of the whole report, for the action set"`
+	}
+}
+
+// form is the input as the page's form has it. text is that of the submission.
+func (in *apiRulesInput) form(text string) url.Values {
+	b, s := in.Body, in.Body.Set
+	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})
+	f := url.Values{"action": {b.Action}, "site": {string(b.Site)}, "library": {string(b.Library)}, "document": {string(b.Document)},
+		"start": {strconv.Itoa(span.Start)}, "end": {strconv.Itoa(span.End)}, "comment": {b.Comment}, "text": {b.Text},
+		"min_characters": {strconv.Itoa(s.MinCharacters)}, "min_source": {strconv.FormatFloat(100*s.MinShare, 'g', -1, 64)}, "section": s.Sections}
+	for name, on := range map[string]bool{"quotes": s.Quotes, "bibliography": s.Bibliography, "citations": s.Citations, "count_templates": s.CountTemplates, "count_common": s.CountCommon} {
+		if on {
+			f.Set(name, "on")
+		}
+	}
+	if s.CommonAbove > 0 {
+		f.Set("common_above", strconv.Itoa(s.CommonAbove))
+	}
+	for _, k := range s.Kinds {
+		f.Add("kind", string(k))
+	}
+	return f
+}
+
+func (w *Web) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput, error) {
+	v, t, now, err := w.apiReviewed(ctx, in.ID)
+	var rep *report.Report
+	if err == nil {
+		rep, err = w.currentReport(ctx, v, t, report.English)
+	}
+	if err == nil {
+		_, err = w.applyRules(ctx, v, t, now, in.form(rep.Submission.Text))
+	}
+	if err != nil {
+		return nil, w.told(err)
+	}
+	return w.apiReview(ctx, &apiCheckInput{in.ID})
+}
+
+type apiNoteInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		Kind    store.ReviewKind `json:"kind" enum:"comment,verdict,signoff"`
+		Text    string           `json:"text,omitempty"`
+		Verdict string           `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
+		Of      int              `json:"of,omitempty" minimum:"0" doc:"Number of the verdict that is signed off; 0: the latest"`
+	}
+}
+
+func (w *Web) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, error) {
+	v, t, now, err := w.apiReviewed(ctx, in.ID)
+	if err == nil {
+		f := url.Values{"kind": {string(in.Body.Kind)}, "text": {in.Body.Text}, "verdict": {in.Body.Verdict}}
+		if in.Body.Kind == store.ReviewSignOff {
+			f.Set("verdict", "")
+			if in.Body.Of > 0 {
+				f.Set("verdict", strconv.Itoa(in.Body.Of))
+			}
+		}
+		err = w.keepNote(ctx, v, t, now, f)
+	}
+	if err != nil {
+		return nil, w.told(err)
+	}
+	return w.apiReview(ctx, &apiCheckInput{in.ID})
+}

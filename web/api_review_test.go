@@ -1,0 +1,68 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+
+	"concordat/store"
+)
+
+// TestReviewByProgram takes a source out, gives a verdict and signs it off by the API.
+func TestReviewByProgram(t *testing.T) {
+	d := newDesk(t, true)
+	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
+	ada, bo := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check"), d.signedIn(t, "bo", store.RoleOfficer).program("read", "check")
+	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check")
+	type review struct {
+		Coverage *float64
+		Verdict  string
+		Stale    bool
+		Signed   []struct{ By string } `json:"signed_off"`
+		Notes    []struct{ Number int }
+		Changes  []struct{ Action, Subject, By string }
+	}
+	const path = "/api/v1/checks/one"
+	ask := func(p *program, what, body string, want int) (r review) {
+		t.Helper()
+		if want >= 400 {
+			p.json("POST", path+what, body, want, nil)
+			return r
+		}
+		p.json("POST", path+what, body, want, &r)
+		return r
+	}
+	var first review
+	sue.json("GET", path+"/review", "", http.StatusOK, &first)
+	if first.Coverage == nil || *first.Coverage == 0 || first.Verdict != "" {
+		t.Fatalf("at first %+v", first)
+	}
+	r := ask(ada, "/rules", `{"action":"exclude-source","site":"here","library":"theses","document":"source-001.txt"}`, http.StatusOK)
+	if *r.Coverage > *first.Coverage || len(r.Changes) != 1 || r.Changes[0].Subject != "here/theses/source-001.txt" || r.Changes[0].By != "ada" {
+		t.Errorf("without a source %+v", r)
+	}
+	if r := ask(ada, "/rules", `{"action":"set","set":{"min_characters":100000}}`, http.StatusOK); *r.Coverage != 0 {
+		t.Errorf("of great length %v", *r.Coverage)
+	}
+	ask(ada, "/rules", `{"action":"undo"}`, http.StatusOK)
+	if r := ask(ada, "/rules", `{"action":"undo"}`, http.StatusOK); *r.Coverage != *first.Coverage {
+		t.Errorf("undone %v, want %v", *r.Coverage, *first.Coverage)
+	}
+	if r := ask(ada, "/rules", `{"action":"exclude-passage","start":0,"end":20000,"comment":"all of it"}`, http.StatusOK); *r.Coverage != 0 {
+		t.Errorf("without the passages %v", *r.Coverage)
+	}
+	ask(ada, "/rules", `{"action":"exclude-passage","start":0,"end":10}`, http.StatusBadRequest)
+	ask(ada, "/notes", `{"kind":"verdict","verdict":"discuss","text":"see page 3"}`, http.StatusOK)
+	ask(ada, "/notes", `{"kind":"signoff"}`, http.StatusBadRequest)
+	ask(bo, "/notes", `{"kind":"signoff","of":999}`, http.StatusConflict)
+	r = ask(bo, "/notes", `{"kind":"signoff"}`, http.StatusOK)
+	if r.Verdict != "discuss" || len(r.Signed) != 1 || r.Signed[0].By != "bo" || r.Stale || len(r.Notes) != 2 {
+		t.Errorf("signed off %+v", r)
+	}
+	if r := ask(bo, "/rules", `{"action":"undo"}`, http.StatusOK); !r.Stale {
+		t.Error("the verdict is not stale")
+	}
+	ask(sue, "/rules", `{"action":"undo"}`, http.StatusForbidden)
+	ask(sue, "/notes", `{"kind":"comment","text":"x"}`, http.StatusForbidden)
+	sam := d.signedIn(t, "sam", store.RoleSubmitter).program("read")
+	sam.json("GET", path+"/review", "", http.StatusNotFound, nil)
+}

@@ -1,0 +1,149 @@
+//go:build unix
+
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"concordat/report"
+	"concordat/store"
+)
+
+// cpuTime returns the CPU time that this process has used.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkThesis measures the pages of a report of 600,000 characters with 2,000 passages, in milliseconds of
+// CPU: the report page when nothing is kept of it, and again; a page of the text, a passage, two texts
+// beside each other; and a source taken out or in with the page that follows.
+func BenchmarkThesis(b *testing.B) {
+	d := newDesk(b, true)
+	f := thesis(b, thesisCharacters, thesisPassages, thesisSources)
+	d.finished(b, "long", "olga", f)
+	if err := d.store.CreateAccount(b.Context(), store.Account{Name: "olga", Role: store.RoleOfficer, Created: time.Now()}); err != nil {
+		b.Fatal(err)
+	}
+	if err := d.store.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "olga", Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+		b.Fatal(err)
+	}
+	do := func(method, path string, body url.Values) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(b.Context(), method, path, strings.NewReader(body.Encode()))
+		r.AddCookie(&http.Cookie{Name: "session", Value: "secret"})
+		if body != nil {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		rec := httptest.NewRecorder()
+		d.web.ServeHTTP(rec, r)
+		if rec.Code != http.StatusOK && rec.Code != http.StatusSeeOther {
+			b.Fatalf("%s %s: %d\n%s", method, path, rec.Code, rec.Body)
+		}
+		return rec
+	}
+	measure := func(name string, f func(i int) int) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			bytes := f(0)
+			before, i := cpuTime(), 0
+			for b.Loop() {
+				i++
+				bytes = f(i)
+			}
+			b.ReportMetric(float64(cpuTime()-before)/1e6/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(bytes)/1e3, "kB")
+		})
+	}
+	get := func(path string) int { return do(http.MethodGet, path, nil).Body.Len() }
+	measure("build", func(int) int { return len(report.Build(f, report.Rules{}).Evidence) })
+	measure("page/cold", func(int) int {
+		d.web.Forget()
+		return get("/checks/long")
+	})
+	measure("page/again", func(int) int { return get("/checks/long") })
+	measure("text", func(i int) int { return get(fmt.Sprint("/checks/long/text/", 1+i%50)) })
+	measure("passage", func(i int) int { return get(fmt.Sprint("/checks/long/passages/", 1+i%1000, "?part=1")) })
+	measure("compare", func(i int) int {
+		return get(fmt.Sprintf("/checks/long/compare?site=here&library=theses&document=source-%03d.txt", i%100))
+	})
+	measure("rules", func(i int) int {
+		// Each time other rules, so that no report of them is kept.
+		action := []string{"exclude-source", "include-source"}[i/thesisSources%2]
+		to := do(http.MethodPost, "/checks/long/rules", url.Values{"action": {action}, "site": {"here"}, "library": {"theses"}, "document": {fmt.Sprintf("source-%03d.txt", i%thesisSources)}}).Header().Get("Location")
+		return get(to)
+	})
+}
+
+// BenchmarkThesisInBrowser opens the same report in Chromium and scrolls through the whole text. It reports,
+// in milliseconds of the browser's clock, when the page could be used (its script has run), how long
+// the longest task then was, and of the frames while scrolling the median, the 95th percentile and the longest.
+func BenchmarkThesisInBrowser(b *testing.B) {
+	d := newDesk(b, true)
+	d.finished(b, "long", "olga", thesis(b, thesisCharacters, thesisPassages, thesisSources))
+	link, err := d.web.FirstLink(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, complaints := browser(b, d.URL, 1200)
+	run := func(actions ...chromedp.Action) {
+		b.Helper()
+		if err := chromedp.Run(ctx, actions...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	run(chromedp.Navigate(d.URL+link), chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#title", "Ada"), chromedp.SendKeys("#password", "a good long secret"),
+		chromedp.SendKeys("#again", "a good long secret"), chromedp.Submit("#again"), chromedp.WaitVisible(`a[href="/checks/new"]`, chromedp.ByQuery))
+	var m struct {
+		Interactive, Complete, Longest       float64
+		Median, P95, Worst                   float64
+		Frames, Loaded, Elements, Everything int
+	}
+	for b.Loop() {
+		run(chromedp.Navigate(d.URL+"/checks/long"), chromedp.WaitReady(`#sheet-2`, chromedp.ByQuery),
+			chromedp.Evaluate(scrollThrough, &m, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	}
+	for unit, v := range map[string]float64{"interactive-ms": m.Interactive, "complete-ms": m.Complete, "longest-task-ms": m.Longest,
+		"frame-median-ms": m.Median, "frame-p95-ms": m.P95, "frame-worst-ms": m.Worst, "pages": float64(m.Loaded), "of-pages": float64(m.Everything), "elements": float64(m.Elements)} {
+		b.ReportMetric(v, unit)
+	}
+	for _, c := range complaints() {
+		b.Error(c)
+	}
+}
+
+// scrollThrough reads the timing of the page, and scrolls through the text, a third of a screen each frame.
+const scrollThrough = `(async () => {
+	const nav = performance.getEntriesByType("navigation")[0];
+	const out = { Interactive: nav.domContentLoadedEventEnd, Complete: nav.loadEventEnd, Longest: 0 };
+	new PerformanceObserver((l) => { for (const e of l.getEntries()) out.Longest = Math.max(out.Longest, e.duration); }).observe({ type: "longtask", buffered: true });
+	const read = document.querySelector("#read"), deltas = [];
+	let last = performance.now();
+	for (;;) {
+		const end = read.getBoundingClientRect().bottom;
+		if (end < innerHeight) break;
+		scrollBy({ top: innerHeight / 3, behavior: "instant" });
+		await new Promise(requestAnimationFrame);
+		const now = performance.now();
+		deltas.push(now - last);
+		last = now;
+	}
+	for (let i = 0; i < 100 && document.querySelector(".sheet[data-empty]"); i++) await new Promise((done) => setTimeout(done, 50));
+	deltas.sort((a, b) => a - b);
+	const sheets = document.querySelectorAll(".sheet").length;
+	Object.assign(out, { Frames: deltas.length, Median: deltas[deltas.length >> 1], P95: deltas[Math.floor(deltas.length * 0.95)], Worst: deltas[deltas.length - 1],
+		Everything: sheets, Loaded: sheets - document.querySelectorAll(".sheet[data-empty]").length, Elements: document.querySelectorAll("*").length });
+	return out;
+})()`

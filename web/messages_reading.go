@@ -1,0 +1,88 @@
+package web
+
+// readingMessages are the words of the pages on which a report is read.
+var readingMessages = map[string][2]string{
+	"title.passage": {"Passage", "段落"},
+	"title.sources": {"Sources", "来源"},
+	"title.compare": {"Side by side", "并排对照"},
+
+	"check.parts": {"Parts of the report", "报告各部分"},
+
+	"read.text":     {"The text", "正文"},
+	"read.map":      {"Map of the document", "文档分布图"},
+	"read.keys":     {"Keyboard", "键盘操作"},
+	"read.signs":    {"What the signs mean", "标记说明"},
+	"read.page":     {"Page %d of %d", "第 %d 页，共 %d 页"},
+	"read.pages":    {"Pages of the text", "正文分页"},
+	"read.previous": {"Previous page", "上一页"},
+	"read.next":     {"Next page", "下一页"},
+	"read.method":   {"Method, rules and how to verify", "方法、规则与核验"},
+
+	"keys.passages": {"next and previous passage", "下一处、上一处段落"},
+	"keys.compare":  {"side by side with the first source of the passage", "与该段落的首个来源并排对照"},
+	"keys.close":    {"close the passage", "关闭段落"},
+	"keys.places":   {"next and previous place", "下一处、上一处"},
+	"keys.cross":    {"to the same place on the other side", "跳到另一侧的相同位置"},
+	"keys.single":   {"Single-key commands", "单键命令"},
+
+	"sources.find":   {"Find by title or place", "按标题或位置查找"},
+	"sources.search": {"Find", "查找"},
+	"sources.more":   {"More sources", "更多来源"},
+	"sources.first":  {"First sources", "返回开头"},
+	"sources.pages":  {"Further sources", "其他来源"},
+	"sources.none":   {"No source was found.", "未发现来源。"},
+
+	"source.beside": {"Side by side", "并排对照"},
+
+	"passage.back":     {"Back to the text: %s", "返回正文：%s"},
+	"passage.of":       {"Passage %d of %d", "第 %d 处段落，共 %d 处"},
+	"passage.around":   {"Passages before and after", "前后段落"},
+	"passage.previous": {"Previous passage", "上一处"},
+	"passage.next":     {"Next passage", "下一处"},
+	"passage.sources":  {"The passage and its sources", "段落及其来源"},
+	"passage.close":    {"Close", "关闭"},
+
+	"compare.title":    {"Side by side with a source", "与来源并排对照"},
+	"compare.there":    {"The source", "来源文献"},
+	"compare.share":    {"%s of the compared text, %s word for word", "占已比对文本的 %s，其中逐字相同 %s"},
+	"compare.out":      {"Not counted: it %s.", "不计入：%s。"},
+	"compare.parts":    {"Of this source only passages are known here, in the order of the source.", "此处只有该来源的部分段落，按来源中的次序排列。"},
+	"compare.together": {"Scroll both sides together", "两侧同步滚动"},
+	"compare.places":   {"Places %d to %d of %d", "第 %d 至 %d 处，共 %d 处"},
+	"compare.around":   {"Further places", "其他位置"},
+	"compare.previous": {"Places before", "前面的位置"},
+	"compare.next":     {"Places after", "后面的位置"},
+	"compare.none":     {"This source was taken out; its passages fell to other sources.", "该来源已排除，其段落归于其他来源。"},
+
+	"rules.citations":      {"Marks of citations do not count", "引注标记不计分"},
+	"rules.counttemplates": {"Registered templates of the libraries count", "文库登记的模板文字计分"},
+	"rules.countcommon":    {"Common wording counts", "通用表述计分"},
+	"rules.common":         {"Wording is common when more documents than this hold it", "超过此文献数的表述视为通用表述"},
+	"rules.sections":       {"Sections that do not count", "不计分的章节"},
+	"rules.own":            {"Author's earlier work", "作者的早期作品"},
+	"rules.notown":         {"Not earlier work: count again", "并非早期作品：恢复计分"},
+	"rules.out":            {"Leave this passage out", "排除此段落"},
+	"rules.template":       {"It is template wording", "此为模板文字"},
+	"rules.wording":        {"Template wording of this check", "本次检测的模板文字"},
+	"rules.give":           {"Wording that was handed out, such as a task sheet", "统一发放的文字，例如任务书"},
+	"rules.add":            {"Add the wording", "添加文字"},
+	"rules.clear":          {"Count all given wording again", "恢复全部给定文字的计分"},
+	"rules.log":            {"Log of changes (%d)", "更改记录（%d）"},
+
+	"change.set":              {"rules changed", "更改规则"},
+	"change.undo":             {"undid the last change", "撤销上次更改"},
+	"change.exclude-source":   {"left out a source:", "排除来源："},
+	"change.include-source":   {"counts a source again:", "恢复来源："},
+	"change.own-work":         {"earlier work of the author:", "作者的早期作品："},
+	"change.not-own-work":     {"not earlier work of the author:", "并非作者的早期作品："},
+	"change.exclude-passage":  {"left out a passage:", "排除段落："},
+	"change.include-passage":  {"counts a passage again:", "恢复段落："},
+	"change.template-passage": {"made a passage template wording:", "将段落定为模板文字："},
+	"change.add-template":     {"gave template wording", "给定模板文字"},
+	"change.clear-templates":  {"counts given wording again", "恢复给定文字的计分"},
+
+	"notes.by":    {"(%s, %s)", "（%s，%s）"},
+	"notes.stale": {"The rules have changed since this verdict: it was given on other figures.", "作出结论之后规则已有变动：结论所依据的数值与现在不同。"},
+
+	"error.changed": {"Somebody else changed this meanwhile. Look at it again.", "他人已同时更改此内容，请重新查看。"},
+}

@@ -1,0 +1,331 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+	"concordat/store"
+)
+
+func (w *Web) readingRoutes() {
+	w.mux.HandleFunc("GET /static/report.css", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = rw.Write([]byte(html.Style)) // a browser that went away misses nothing
+	})
+	w.page("GET /checks/{id}/text/{page}", everyone, w.textPart)
+	w.page("GET /checks/{id}/sources", everyone, w.sourcesPage)
+	w.page("GET /checks/{id}/passages/{number}", everyone, w.passagePage)
+	w.page("GET /checks/{id}/compare", everyone, w.comparePage)
+}
+
+// fewSources is how many of the ranked sources stand on a page.
+const fewSources = 25
+
+// checkPage is what a page about one check shows. Only one about a report has more than a row.
+type checkPage struct {
+	row
+	Report    *report.Report // nil: none, or not yet
+	Review    *review
+	MayReview bool
+	Me        string
+	Verdicts  []string
+	Kinds     []concordat.Kind
+	// Parts of the report.
+	Result, Map, Legend, Text, Short, Coverage, Method template.HTML
+
+	Sources    template.HTML
+	SourceFrom int // index of the first of Sources
+	SourceNext int // of the first of the next ones; 0: none
+	Query      string
+	Page       int // of the text, from 1
+	Pages      int
+	First      int // number of the first passage on the page of the text; 0: none follows
+
+	Number   int // of the passage that the page is about, from 1
+	Passage  template.HTML
+	Of       int // passages in all
+	TextPage int // on which it stands, from 1
+	Comparison
+}
+
+// Comparison is the submission beside one source.
+type Comparison struct {
+	html.Comparison
+	Source report.RankedSource
+	Place  string
+	Rank   int
+	Whole  bool // the source's own text is shown, not passages of it only
+	Before int  // place from which the part before begins
+}
+
+// reader prepares a page about the report of the request's check.
+func (w *Web) reader(r *http.Request, v *visitor, part bool) (*checkPage, *reading, error) {
+	t, err := w.task(r, v)
+	if err == nil && !hasReport(t) {
+		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.readTask(r, v, t, part)
+}
+
+func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*checkPage, *reading, error) {
+	p := &checkPage{MayReview: v.mayReview(), Me: v.Name, Verdicts: verdicts, Page: 1,
+		Kinds: []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}}
+	var err error
+	if p.row, err = w.row(r.Context(), v, t); err != nil || !hasReport(t) {
+		return p, nil, err
+	}
+	if p.Review, err = w.review(r.Context(), t.ID); err != nil {
+		return nil, nil, err
+	}
+	got, err := w.reading(r.Context(), t.ID, p.Review.Rules, languageOf(r).report())
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Report, p.Pages, p.Of = got.report, got.view.Pages(), len(got.report.Evidence)
+	w.noteRead(r.Context(), v, t.ID, part)
+	return p, got, nil
+}
+
+// checkPage shows how a check stands, and its report once there is one.
+func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	t, err := w.task(r, v)
+	var p *checkPage
+	var got *reading
+	if err == nil {
+		p, got, err = w.readTask(r, v, t, false)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if got != nil {
+		if n, err := strconv.Atoi(r.URL.Query().Get("page")); err == nil {
+			p.Page = min(max(n, 1), p.Pages) // nonsense begins at the first
+		}
+		l := w.links(languageOf(r), p)
+		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
+		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Short()
+		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
+		p.Sources = got.view.Sources(0, fewSources, l)
+		if len(got.report.Sources) > fewSources {
+			p.SourceNext = fewSources
+		}
+		if first := got.view.FirstOn(p.Page - 1); first < p.Of {
+			p.First = first + 1
+		}
+	}
+	w.show(rw, r, v, http.StatusOK, "check", "title.check", p)
+}
+
+// links says where the parts of a report are on these pages.
+func (w *Web) links(in language, p *checkPage) html.Links {
+	base := "/checks/" + string(p.ID)
+	l := html.Links{
+		Page:    func(n int) string { return base + "?page=" + strconv.Itoa(n+1) },
+		Passage: func(e int) string { return base + "/passages/" + strconv.Itoa(e+1) },
+		Source: func(i int) string {
+			return base + "/compare?" + refQuery(p.Report.Sources[i].Ref).Encode()
+		},
+	}
+	l.SourceTools = func(i int) template.HTML {
+		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview})
+	}
+	l.PassageTools = func(i int) template.HTML {
+		e := p.Report.Evidence[i]
+		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: i + 1, Evidence: e, MayReview: p.MayReview,
+			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now())})
+	}
+	return l
+}
+
+type sourceTools struct {
+	Task   concordat.TaskID
+	Source report.RankedSource
+	Beside string
+	May    bool
+}
+
+type passageTools struct {
+	Task      concordat.TaskID
+	Number    int
+	Evidence  concordat.Evidence
+	MayReview bool
+	MayAsk    bool
+	Asked     []askedFor
+}
+
+// Partners are those whose documents are sources of the passage that somebody can be asked about.
+func (p passageTools) Partners() (out []askedFor) {
+	for _, a := range p.Asked {
+		if a.CanAsk {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// piece executes a template that a page's file defines beside its content.
+func (w *Web) piece(in language, name string, data any) template.HTML {
+	var b bytes.Buffer
+	if err := w.pages[in]["check"].ExecuteTemplate(&b, name, data); err != nil {
+		w.o.Logger.Error("page", "page", name, "error", err)
+	}
+	return template.HTML(b.String())
+}
+
+// refQuery names a document in an address: its rank changes with the rules.
+func refQuery(ref concordat.Ref) url.Values {
+	return url.Values{"site": {string(ref.Site)}, "library": {string(ref.Library)}, "document": {string(ref.Document)}}
+}
+
+func refOf(f url.Values) concordat.Ref {
+	return concordat.Ref{Site: concordat.SiteID(f.Get("site")), Library: concordat.LibraryID(f.Get("library")), Document: concordat.DocumentID(f.Get("document"))}
+}
+
+// part writes a piece of a page that is put into one that is open.
+func part(rw http.ResponseWriter, markup template.HTML) {
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = rw.Write([]byte(markup)) // a browser that went away misses nothing
+}
+
+// numbered reads a number from 1 to most in the path of a request.
+func numbered(r *http.Request, name string, most int) (int, error) {
+	n, err := strconv.Atoi(r.PathValue(name))
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("%s %q of %d: %w", name, r.PathValue(name), most, concordat.ErrNotFound)
+	}
+	return n, nil
+}
+
+// textPart writes a page of the text, for the page that is read.
+func (w *Web) textPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p, got, err := w.reader(r, v, true)
+	n := 0
+	if err == nil {
+		n, err = numbered(r, "page", p.Pages)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	part(rw, got.view.Text(n-1, w.links(languageOf(r), p)))
+}
+
+// sourcesPage lists the ranked sources, or those whose title or place has some words.
+func (w *Web) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p, got, err := w.reader(r, v, true)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	q := r.URL.Query()
+	l := w.links(languageOf(r), p)
+	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
+	p.SourceFrom, p.Query = max(from, 0), strings.TrimSpace(q.Get("q"))
+	if p.Query == "" {
+		p.Sources = got.view.Sources(p.SourceFrom, fewSources, l)
+		if p.SourceFrom+fewSources < len(got.report.Sources) {
+			p.SourceNext = p.SourceFrom + fewSources
+		}
+	} else {
+		p.Sources, p.SourceNext = found(got, p.Query, p.SourceFrom, l)
+	}
+	if q.Get("part") != "" {
+		part(rw, p.Sources+w.piece(languageOf(r), "more-sources", p))
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
+}
+
+// found returns sources whose title or place has the words, from the one of an index on, and where to go on.
+func found(got *reading, words string, from int, l html.Links) (out template.HTML, next int) {
+	words = strings.ToLower(words)
+	n := 0
+	for i := from; i < len(got.report.Sources); i++ {
+		s := got.report.Sources[i]
+		if !strings.Contains(strings.ToLower(s.Title+" "+got.report.Place(s.Ref)), words) {
+			continue
+		}
+		if n++; n > fewSources {
+			return out, i
+		}
+		out += got.view.Sources(i, 1, l)
+	}
+	return out, 0
+}
+
+// passagePage shows one passage beside all its sources.
+func (w *Web) passagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	q := r.URL.Query().Get("part") != ""
+	p, got, err := w.reader(r, v, q)
+	if err == nil {
+		p.Number, err = numbered(r, "number", p.Of)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p.Passage = got.view.Passage(p.Number-1, w.links(languageOf(r), p))
+	p.TextPage = got.view.PageOf(p.Number-1) + 1
+	if q {
+		part(rw, w.piece(languageOf(r), "passage", p))
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "check", "title.passage", p)
+}
+
+// comparePage shows the submission and one source side by side.
+func (w *Web) comparePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p, got, err := w.reader(r, v, false)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	q := r.URL.Query()
+	ref := refOf(q)
+	i := slices.IndexFunc(got.report.Sources, func(s report.RankedSource) bool { return s.Ref == ref })
+	if i < 0 {
+		w.fail(rw, r, v, fmt.Errorf("source %s: %w", ref, concordat.ErrNotFound))
+		return
+	}
+	text, err := w.sourceText(r.Context(), v, ref)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
+	if e, err := strconv.Atoi(q.Get("passage")); err == nil && e > 0 && e <= p.Of {
+		from = got.view.PlaceOf(i, e-1) / html.ComparePlaces * html.ComparePlaces
+	}
+	p.Comparison = Comparison{got.view.Compare(i, from, text, w.links(languageOf(r), p)), got.report.Sources[i],
+		got.report.Place(ref), i + 1, text != "", 0}
+	p.Before = max(0, p.From-html.ComparePlaces)
+	w.show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
+}
+
+// Base is the address of this comparison, to which from can be added.
+func (p checkPage) Base() string {
+	return "/checks/" + string(p.ID) + "/compare?" + refQuery(p.Source.Ref).Encode()
+}
+
+// sourceText returns the text of a source of this site for those who see all checks; others see the
+// passages that the report has.
+func (w *Web) sourceText(ctx context.Context, v *visitor, ref concordat.Ref) (string, error) {
+	if !v.seesAll() {
+		return "", nil
+	}
+	return w.o.Site.DocumentText(ctx, ref)
+}

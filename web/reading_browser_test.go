@@ -1,0 +1,187 @@
+package web_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"concordat"
+	"concordat/store"
+)
+
+// signIn gives the browser the session of an account.
+func signIn(t *testing.T, d *desk, name string, role store.Role) chromedp.Action {
+	t.Helper()
+	d.signedIn(t, name, role)
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return network.SetCookie("session", "secret-of-"+name).WithDomain(u.Hostname()).WithPath("/")
+}
+
+// fits reports in bad whether the page is wider than the window.
+func fits(bad *bool) chromedp.Action {
+	return chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, bad)
+}
+
+// inView says where an element is: true if it is within the window.
+func inView(selector string, in *bool) chromedp.Action {
+	return chromedp.Poll(`(() => {
+		const x = document.querySelector(`+"`"+selector+"`"+`);
+		if (!x) return false;
+		const r = x.getBoundingClientRect();
+		return r.height > 0 && r.top >= 0 && r.top < innerHeight;
+	})()`, in, chromedp.WithPollingTimeout(40*time.Second))
+}
+
+// TestReadingInBrowser reads a long report with mouse and keyboard, compares two texts, takes a passage out, on
+// a wide and on a narrow screen.
+func TestReadingInBrowser(t *testing.T) {
+	for _, width := range []int{1200, 390} {
+		d := newDesk(t, true)
+		f := thesis(t, 60_000, 80, 60)
+		f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 400, End: 520}, Reason: concordat.SkipShort}}
+		f.Flags = []concordat.Flag{{Code: "hidden_text", Detail: "Text that nobody sees.", Span: &concordat.Span{Start: 50_000, End: 50_020}}}
+		d.finished(t, "long", "ada", f)
+		ctx, complaints := browser(t, d.URL, width)
+		run := func(actions ...chromedp.Action) {
+			t.Helper()
+			if err := chromedp.Run(ctx, actions...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var wide, wide2, wide3, seen, far, flag bool
+		var dock, again, closed, empty string
+		run(
+			signIn(t, d, "ada", store.RoleOfficer),
+			chromedp.EmulateViewport(int64(width), 900),
+			chromedp.Navigate(d.URL+"/checks/long"),
+			chromedp.WaitReady("#sheet-2", chromedp.ByQuery),
+			fits(&wide),
+			shot(t, "reading", width),
+			chromedp.KeyEvent("n"),
+			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
+			inView("#m1", &seen),
+			chromedp.KeyEvent("n"),
+			chromedp.WaitVisible(`.dock [data-passage="2"]`, chromedp.ByQuery),
+			chromedp.Text(".dock .bar2 span", &dock, chromedp.ByQuery),
+			view(t, "dock", width),
+			chromedp.KeyEvent("p"),
+			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
+			chromedp.Text(".dock .bar2 span", &again, chromedp.ByQuery),
+			chromedp.KeyEvent("p"), // round to the last, on a page of the text that is not there yet
+			chromedp.WaitVisible(`.dock [data-passage="80"]`, chromedp.ByQuery),
+			inView("#m80", &far),
+			chromedp.KeyEvent(kb.Escape),
+			chromedp.Evaluate(`String(document.querySelector(".dock").hidden)`, &closed),
+			chromedp.Evaluate(`document.querySelector('.flags a').click()`, nil),
+			inView("#f1", &flag),
+			// Scrolling to the end loads what comes into view.
+			chromedp.Evaluate(`document.querySelector(".sheet:last-of-type").scrollIntoView({behavior: "instant", block: "end"})`, nil),
+			chromedp.Poll(`!document.querySelector(".sheet:last-of-type[data-empty]")`, nil, chromedp.WithPollingTimeout(40*time.Second)),
+			chromedp.Evaluate(`String(document.querySelectorAll('.sheet:last-of-type .body p').length > 0)`, &empty),
+		)
+		if wide || !seen || !far || !flag || dock != "Passage 2 of 80" || again != "Passage 1 of 80" || closed != "true" || empty != "true" {
+			t.Errorf("%d: too wide %v, first in view %v, last %v, flag %v, dock %q, %q, closed %s, last page %s", width, wide, seen, far, flag, dock, again, closed, empty)
+		}
+		// Two texts beside each other.
+		var first, second, moved bool
+		var mark string
+		run(
+			chromedp.Evaluate(`document.querySelector('#sources a[href*="/compare?"]').click()`, nil),
+			chromedp.WaitVisible("#there", chromedp.ByQuery),
+			fits(&wide2),
+			shot(t, "compare", width),
+			chromedp.KeyEvent("n"),
+			chromedp.KeyEvent("n"),
+			inPane("#here", "#h2", &first), inPane("#there", "#t2", &second),
+			view(t, "compare-second", width),
+			chromedp.KeyEvent("x"),
+			chromedp.Evaluate(`document.activeElement.closest("[data-place]").id`, &mark),
+			// One side is scrolled, and the other follows.
+			chromedp.Evaluate(`window.before = document.querySelector("#there").scrollTop, document.querySelector("#here").scrollTop += 600`, nil),
+			chromedp.Poll(`document.querySelector("#there").scrollTop !== window.before`, &moved, chromedp.WithPollingTimeout(40*time.Second)),
+		)
+		if wide2 || !first || !second || mark != "t2" || !moved {
+			t.Errorf("%d: too wide %v, second place here %v, there %v, crossed to %q, followed %v", width, wide2, first, second, mark, moved)
+		}
+		// A passage is taken out with a reason, and comes back.
+		run(
+			chromedp.Navigate(d.URL+"/checks/long/passages/3"),
+			chromedp.WaitVisible("#comment-3", chromedp.ByQuery),
+			fits(&wide3),
+			shot(t, "passage", width),
+			chromedp.SendKeys("#comment-3", "the task sheet has it", chromedp.ByQuery),
+			chromedp.Click(`button[value="exclude-passage"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`button[value="include-passage"]`, chromedp.ByQuery),
+			chromedp.Click(`button[value="include-passage"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`#comment-3`, chromedp.ByQuery),
+		)
+		if wide3 {
+			t.Errorf("%d pixels are too narrow for a passage", width)
+		}
+		for _, c := range complaints() {
+			t.Errorf("%d: %s", width, c)
+		}
+	}
+}
+
+// inPane reports whether an element is within the part of its pane that is seen.
+func inPane(pane, selector string, in *bool) chromedp.Action {
+	return chromedp.Poll(`(() => {
+		const p = document.querySelector("`+pane+`").getBoundingClientRect(), r = document.querySelector("`+selector+`").getBoundingClientRect();
+		return r.top >= p.top && r.top < p.bottom;
+	})()`, in, chromedp.WithPollingTimeout(40*time.Second))
+}
+
+// TestRequestsInBrowser asks a partner for a passage and decides on one that a partner asks for.
+func TestRequestsInBrowser(t *testing.T) {
+	for _, width := range []int{1200, 390} {
+		d := newDesk(t, true)
+		d.partner.state.Store(concordat.DisclosurePending)
+		d.finished(t, "one", "sue", atPartner())
+		d.incoming(t, "first", time.Now().Add(24*time.Hour))
+		ctx, complaints := browser(t, d.URL, width)
+		var wide [3]bool
+		var state string
+		if err := chromedp.Run(ctx,
+			signIn(t, d, "olga", store.RoleOfficer),
+			chromedp.EmulateViewport(int64(width), 900),
+			chromedp.Navigate(d.URL+"/checks/one/passages/1"),
+			chromedp.Click("details.ask summary", chromedp.ByQuery),
+			chromedp.SetValue("#level-1", "passage", chromedp.ByQuery),
+			chromedp.SendKeys("#why-1", "a case of ours", chromedp.ByQuery),
+			chromedp.SendKeys("#contact-1", "dean@north", chromedp.ByQuery),
+			fits(&wide[0]),
+			shot(t, "ask", width),
+			chromedp.Click(`button[value="ask"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`.asked .state.pending`, chromedp.ByQuery),
+			shot(t, "asked", width),
+			chromedp.Navigate(d.URL+"/requests"),
+			chromedp.WaitVisible("table", chromedp.ByQuery),
+			fits(&wide[1]),
+			shot(t, "requests", width),
+			chromedp.Click(`a[href="/requests/first"]`, chromedp.ByQuery),
+			chromedp.WaitVisible("blockquote", chromedp.ByQuery),
+			fits(&wide[2]),
+			shot(t, "request", width),
+			chromedp.SendKeys("#words", "for your case only", chromedp.ByQuery),
+			chromedp.Click(`button[value="approve"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`button[value="withdraw"]`, chromedp.ByQuery),
+			chromedp.Text("dd .state", &state, chromedp.ByQuery),
+		); err != nil {
+			t.Fatal(err)
+		}
+		if wide != [3]bool{} || state != "granted" {
+			t.Errorf("%d: too wide %v, state %q", width, wide, state)
+		}
+		for _, c := range complaints() {
+			t.Errorf("%d: %s", width, c)
+		}
+	}
+}

@@ -1,0 +1,357 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (w *Web) requestRoutes() {
+	w.page("GET /requests", officers, w.requestsPage)
+	w.page("GET /requests/{id}", officers, w.requestPage)
+	w.page("POST /requests/{id}", officers, w.decide)
+	w.page("POST /checks/{id}/ask", officers, w.ask)
+}
+
+const (
+	// mostRequests is how many requests a page lists, the latest.
+	mostRequests = 200
+	// askTime is how long a partner may take to answer somebody who waits for it.
+	askTime = time.Minute
+)
+
+// request is a request for passages, as people see it.
+type request struct {
+	store.Disclosure
+	Name  string // of the partner
+	Title string // of the document, where it is ours
+	// Purpose of the check within which the partner asks, as it gave it.
+	Purpose string
+	Task    concordat.TaskID
+}
+
+// In reports whether a partner asks us.
+func (r request) In() bool { return r.Direction == store.DisclosureIn }
+
+type requestsPage struct {
+	State    string
+	States   []string
+	Requests []request
+}
+
+// requestStates are the states of a request, in the order of its life.
+var requestStates = []string{concordat.DisclosurePending, concordat.DisclosureGranted, concordat.DisclosureRefused, concordat.DisclosureExpired, concordat.DisclosureWithdrawn}
+
+func (w *Web) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	state := r.URL.Query().Get("state")
+	if !slices.Contains(requestStates, state) {
+		state = ""
+	}
+	all, err := w.requests(r.Context(), state, mostRequests)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all})
+}
+
+// requests returns requests for passages in both directions, the latest first.
+func (w *Web) requests(ctx context.Context, state string, limit int) ([]request, error) {
+	ds, err := w.o.Site.Disclosures(ctx, state, limit)
+	if err != nil {
+		return nil, err
+	}
+	names, err := w.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []request
+	for _, d := range ds {
+		one, err := w.request(ctx, d, names)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// names are the names of the partners.
+func (w *Web) names(ctx context.Context) (map[concordat.SiteID]string, error) {
+	ps, err := w.o.Partners(ctx)
+	out := map[concordat.SiteID]string{}
+	for _, p := range ps {
+		out[p.Site] = p.Name
+	}
+	return out, err
+}
+
+func (w *Web) request(ctx context.Context, d store.Disclosure, names map[concordat.SiteID]string) (request, error) {
+	one := request{Disclosure: d, Name: names[d.Partner]}
+	if one.Name == "" {
+		one.Name = string(d.Partner)
+	}
+	if one.In() {
+		row, err := w.o.Store.DocumentRow(ctx, d.Library, d.Document)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return one, err
+		}
+		one.Title = row.Title
+		job, err := w.o.Store.AnswerJob(ctx, d.Partner, d.Job)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return one, err
+		}
+		one.Purpose = job.Purpose
+		return one, nil
+	}
+	asked, err := w.o.Store.Ask(ctx, d.Job)
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return one, err
+	}
+	one.Task = asked.Task
+	return one, nil
+}
+
+type requestPage struct {
+	request
+	Passages []string // of our document
+	Gone     bool     // it is not what was asked for any more
+}
+
+// requestPage shows a request with the passages that the partner asks to read.
+func (w *Web) requestPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p, err := w.oneRequest(r.Context(), r.PathValue("id"))
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
+	w.show(rw, r, v, http.StatusOK, "request", "title.request", p)
+}
+
+func (w *Web) oneRequest(ctx context.Context, id string) (requestPage, error) {
+	var p requestPage
+	d, err := w.o.Store.Disclosure(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	if d.Direction == store.DisclosureIn {
+		asked, texts, err := w.o.Site.Asked(ctx, id)
+		switch {
+		case errors.Is(err, concordat.ErrNotFound):
+			p.Gone = true
+		case err != nil:
+			return p, err
+		default:
+			d, p.Passages = asked, texts
+		}
+	}
+	names, err := w.names(ctx)
+	if err == nil {
+		p.request, err = w.request(ctx, d, names)
+	}
+	return p, err
+}
+
+// decide grants or refuses a partner's request, or takes a grant back.
+func (w *Web) decide(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	err := form(rw, r)
+	if err == nil {
+		_, err = w.decideRequest(r.Context(), v, r.PathValue("id"), r.PostForm.Get("action"), r.PostForm.Get("words"))
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/requests/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
+}
+
+func (w *Web) decideRequest(ctx context.Context, v *visitor, id, action, words string) (store.Disclosure, error) {
+	var d store.Disclosure
+	var err error
+	words = strings.TrimSpace(words)
+	switch {
+	case len(words) > mostNote:
+		return d, fmt.Errorf("words of %d bytes: %w", len(words), concordat.ErrInvalid)
+	case action != "approve" && words == "":
+		return d, fmt.Errorf("the partner is told why: %w", concordat.ErrInvalid)
+	}
+	switch action {
+	case "approve":
+		d, err = w.o.Site.Decide(ctx, id, v.Name, true, words)
+	case "refuse":
+		d, err = w.o.Site.Decide(ctx, id, v.Name, false, words)
+	case "withdraw":
+		d, err = w.o.Site.Withdraw(ctx, id, v.Name, words)
+	default:
+		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+	if err == nil {
+		w.audit(ctx, v.Name, "request_decided", map[string]any{"request": id, "site": d.Partner, "state": d.State})
+	}
+	return d, err
+}
+
+// askedFor is a partner's document among the sources of a passage, and what was asked for of it.
+type askedFor struct {
+	Site   concordat.SiteID
+	Title  string
+	CanAsk bool // its place is known and it is no mirror
+	Mirror bool
+	Asks   []report.Disclosure // of this passage, oldest first; their state is as of now
+}
+
+// asked returns the documents of partners that hold text within a span of the submission.
+func asked(r *report.Report, at concordat.Span, now time.Time) []askedFor {
+	var out []askedFor
+	for _, e := range r.Evidence {
+		if e.Span != at {
+			continue
+		}
+		for _, s := range e.Sources {
+			p, ok := r.Partner(s.Ref)
+			if !ok {
+				continue
+			}
+			one := askedFor{Site: s.Site, Title: s.Title, Mirror: p.Job == ""}
+			for _, part := range s.Parts {
+				one.CanAsk = one.CanAsk || !one.Mirror && part.SourceSpan.Len() > 0
+			}
+			for _, d := range r.Disclosures {
+				if d.Source != s.Ref || !slices.ContainsFunc(d.Passages, func(p concordat.SpanPair) bool { return p.Span.Overlaps(at) }) {
+					continue
+				}
+				if d.State == concordat.DisclosurePending && !d.Until.IsZero() && !now.Before(d.Until) {
+					d.State = concordat.DisclosureExpired
+				}
+				one.Asks = append(one.Asks, d)
+			}
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// Waits reports whether something that was asked for is not decided.
+func (a askedFor) Waits() bool {
+	return slices.ContainsFunc(a.Asks, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending })
+}
+
+// ask asks the partners that hold the sources of a passage to show more of it, or how what was asked
+// for stands.
+func (w *Web) ask(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	t, err := w.task(r, v)
+	if err == nil {
+		err = form(rw, r)
+	}
+	var at concordat.Span
+	f := r.PostForm
+	if err == nil {
+		at, err = spanOf(f)
+	}
+	if err == nil {
+		_, err = w.askFor(r.Context(), v, t, askPassages{At: at, Partner: concordat.SiteID(f.Get("site")), Level: concordat.Show(f.Get("level")),
+			Reason: f.Get("reason"), Contact: f.Get("contact"), Refresh: f.Get("action") == "refresh"})
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	to := "/checks/" + string(t.ID)
+	if n, err := strconv.Atoi(f.Get("number")); err == nil && n > 0 {
+		to += "/passages/" + strconv.Itoa(n)
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+}
+
+// askPassages says what to ask for.
+type askPassages struct {
+	At              concordat.Span   // of the submission
+	Partner         concordat.SiteID // empty: all that hold sources
+	Level           concordat.Show   // ShowOverlap or ShowPassage
+	Reason, Contact string           // needed at ShowPassage, where a person decides
+	Refresh         bool             // ask again for what waits, and nothing else
+}
+
+// askFor asks, and returns how the requests stand.
+func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassages) ([]report.Disclosure, error) {
+	a.Reason, a.Contact = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Contact)
+	bad := func(why string) ([]report.Disclosure, error) {
+		return nil, fmt.Errorf("%s: %w", why, concordat.ErrInvalid)
+	}
+	switch {
+	case w.o.Partner == nil:
+		return nil, fmt.Errorf("ask partners: %w", concordat.ErrUnavailable)
+	case !hasReport(t):
+		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	case a.Refresh:
+	case a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage:
+		return bad("ask for words or passages")
+	case a.Level == concordat.ShowPassage && (a.Reason == "" || a.Contact == ""):
+		return bad("a person decides, who needs a reason and a contact")
+	case len(a.Reason) > 4<<10 || len(a.Contact) > 4<<10: // as partners bound them
+		return bad("the reason or the contact is too long")
+	}
+	f, err := w.o.Site.Findings(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if a.Refresh {
+		return w.refresh(ctx, v, t, f)
+	}
+	can := w.o.Site.Revealable(f, a.At, a.Level).Passages
+	var out []report.Disclosure
+	var errs []error
+	for _, partner := range slices.Sorted(maps.Keys(can)) {
+		if a.Partner != "" && partner != a.Partner {
+			continue
+		}
+		ds, err := w.askOne(ctx, v, t, partner, a, can[partner])
+		out, errs = append(out, ds...), append(errs, err)
+	}
+	return out, errors.Join(errs...)
+}
+
+func (w *Web) askOne(ctx context.Context, v *visitor, t store.Task, partner concordat.SiteID, a askPassages, passages []int) ([]report.Disclosure, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	w.audit(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level, "passages": len(passages)})
+	p, done, err := w.o.Partner(ctx, partner)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return w.o.Site.Reveal(ctx, t.ID, site.RevealRequest{Partner: p, Level: a.Level, Reason: a.Reason, Contact: a.Contact}, passages...)
+}
+
+// refresh asks again for what waits.
+func (w *Web) refresh(ctx context.Context, v *visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	partners := map[concordat.SiteID]concordat.Partner{}
+	for _, d := range f.Disclosures {
+		if d.State != concordat.DisclosurePending || partners[d.Source.Site] != nil {
+			continue
+		}
+		p, done, err := w.o.Partner(ctx, d.Source.Site)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		partners[d.Source.Site] = p
+	}
+	w.audit(ctx, v.Name, "passages_refreshed", map[string]any{"task": t.ID, "sites": len(partners)})
+	return w.o.Site.RefreshDisclosures(ctx, t.ID, slices.Collect(maps.Values(partners))...)
+}

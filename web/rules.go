@@ -1,0 +1,234 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// Bounds of wording that is given with the rules of one report.
+const (
+	mostTemplates     = 20
+	mostTemplateBytes = 200 << 10
+)
+
+// changeRules changes the rules of one report; the former ones stay and can be had back.
+func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	t, now, err := w.reviewForm(rw, r, v)
+	var rules report.Rules
+	if err == nil {
+		rules, err = w.applyRules(r.Context(), v, t, now, r.PostForm)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, w.afterRules(r, t, rules), http.StatusSeeOther)
+}
+
+// applyRules keeps what a form makes of the rules in force.
+func (w *Web) applyRules(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (report.Rules, error) {
+	rules, subject, err := w.newRules(ctx, v, t.ID, now.Rules, f)
+	if err == nil {
+		err = rules.Validate()
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(rules)
+	}
+	action := f.Get("action")
+	if err == nil {
+		_, err = w.o.Store.AppendReview(ctx, t.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: strings.TrimSpace(action + " " + subject), Data: data})
+	}
+	if err == nil {
+		w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": t.ID, "action": action, "subject": shortened(subject)})
+	}
+	return rules, err
+}
+
+// shortened bounds what a line of the audit says of a change.
+func shortened(s string) string {
+	if runes := []rune(s); len(runes) > 200 {
+		return string(runes[:200]) + "…"
+	}
+	return s
+}
+
+// afterRules is the page on which a change of the rules was asked for, where it shows.
+func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules) string {
+	to := url.URL{Path: "/checks/" + string(t.ID)}
+	f := r.PostForm
+	switch at := f.Get("at"); at {
+	case "passage":
+		// The numbers of passages change with the rules; its place does not.
+		start, err := strconv.Atoi(f.Get("start"))
+		got, err2 := w.reading(r.Context(), t.ID, rules, languageOf(r).report())
+		if err == nil && err2 == nil {
+			if i := slices.IndexFunc(got.report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
+				to.Path += "/passages/" + strconv.Itoa(i+1)
+			}
+		}
+	case "list":
+		to.Path += "/sources"
+	case "beside":
+		to.Path += "/compare"
+		to.RawQuery = refQuery(refOf(f)).Encode()
+	case "":
+		if a := f.Get("action"); a == "set" || a == "undo" {
+			to.Fragment = "rules"
+		}
+	default:
+		to.Fragment = at
+	}
+	return to.String()
+}
+
+// newRules is what the form makes of the rules in force, and of what the change is.
+func (w *Web) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules, f url.Values) (report.Rules, string, error) {
+	ref := refOf(f)
+	name := strings.TrimRight(ref.String(), "/")
+	var err error
+	switch action := f.Get("action"); action {
+	case "set":
+		rules, err = setRules(rules, f)
+		return rules, "", err
+	case "exclude-source":
+		rules.ExcludeSources = with(rules.ExcludeSources, ref)
+		return rules, name, nil
+	case "include-source":
+		rules.ExcludeSources = without(rules.ExcludeSources, ref)
+		return rules, name, nil
+	case "own-work":
+		rules.OwnWork = with(rules.OwnWork, ref)
+		return rules, name, nil
+	case "not-own-work":
+		rules.OwnWork = without(rules.OwnWork, ref)
+		return rules, name, nil
+	case "exclude-passage", "include-passage":
+		return w.passageRules(v, rules, f)
+	case "template-passage":
+		return w.passageTemplate(ctx, id, rules, f)
+	case "add-template":
+		rules, err = addTemplate(rules, f.Get("text"))
+		return rules, "", err
+	case "clear-templates":
+		rules.ExcludeTemplate = nil
+		return rules, "", nil
+	case "undo":
+		rules, err = w.formerRules(ctx, id)
+		return rules, "", err
+	default:
+		return rules, "", fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+}
+
+func with(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
+	if slices.Contains(refs, ref) {
+		return refs
+	}
+	return append(slices.Clone(refs), ref)
+}
+
+func without(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
+	return slices.DeleteFunc(slices.Clone(refs), func(one concordat.Ref) bool { return one == ref })
+}
+
+// setRules takes the rules that hold for the whole report from a form. What the form does not have of
+// numbers stays as it is.
+func setRules(rules report.Rules, f url.Values) (report.Rules, error) {
+	least, err := strconv.Atoi(f.Get("min_characters"))
+	if err != nil {
+		return rules, fmt.Errorf("least length %q: %w", f.Get("min_characters"), concordat.ErrInvalid)
+	}
+	share, err := strconv.ParseFloat(f.Get("min_source"), 64)
+	if err != nil {
+		return rules, fmt.Errorf("least share %q: %w", f.Get("min_source"), concordat.ErrInvalid)
+	}
+	if s := f.Get("common_above"); s != "" {
+		if rules.CommonAbove, err = strconv.Atoi(s); err != nil || rules.CommonAbove < 1 {
+			return rules, fmt.Errorf("documents of common wording %q: %w", s, concordat.ErrInvalid)
+		}
+	}
+	if f.Get("count_common") != "" {
+		rules.CommonAbove = -1
+	} else if rules.CommonAbove < 0 {
+		rules.CommonAbove = 0
+	}
+	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "", f.Get("citations") != ""
+	rules.CountTemplates = f.Get("count_templates") != ""
+	rules.MinCharacters, rules.MinSourceShare = least, share/100
+	rules.ExcludeKinds, rules.ExcludeSections = nil, f["section"]
+	for _, k := range f["kind"] {
+		rules.ExcludeKinds = append(rules.ExcludeKinds, concordat.Kind(k))
+	}
+	return rules, nil
+}
+
+// spanOf reads the place of a passage from a form.
+func spanOf(f url.Values) (s concordat.Span, err error) {
+	if s.Start, err = strconv.Atoi(f.Get("start")); err == nil {
+		s.End, err = strconv.Atoi(f.Get("end"))
+	}
+	if err != nil || s.Start < 0 || s.End <= s.Start {
+		return s, fmt.Errorf("passage from %q to %q: %w", f.Get("start"), f.Get("end"), concordat.ErrInvalid)
+	}
+	return s, nil
+}
+
+func (w *Web) passageRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
+	s, err := spanOf(f)
+	if err != nil {
+		return rules, "", err
+	}
+	place := fmt.Sprintf("%d–%d", s.Start, s.End)
+	if f.Get("action") == "include-passage" {
+		rules.ExcludePassages = slices.DeleteFunc(slices.Clone(rules.ExcludePassages), func(p report.ExcludedPassage) bool { return p.Span.Overlaps(s) })
+		return rules, place, nil
+	}
+	why := strings.TrimSpace(f.Get("comment"))
+	if why == "" || len(why) > mostNote {
+		return rules, "", fmt.Errorf("a passage that is taken out needs a reason of at most %d bytes: %w", mostNote, concordat.ErrInvalid)
+	}
+	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages), report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
+	return rules, place + ": " + why, nil
+}
+
+// passageTemplate makes the wording of a passage that of a template, wherever else it stands.
+func (w *Web) passageTemplate(ctx context.Context, id concordat.TaskID, rules report.Rules, f url.Values) (report.Rules, string, error) {
+	s, err := spanOf(f)
+	if err != nil {
+		return rules, "", err
+	}
+	got, err := w.reading(ctx, id, rules, report.English)
+	if err != nil {
+		return rules, "", err
+	}
+	text := got.report.Submission.Text
+	if s.End > len(text) {
+		return rules, "", fmt.Errorf("passage that ends at %d of %d bytes: %w", s.End, len(text), concordat.ErrInvalid)
+	}
+	rules, err = addTemplate(rules, strings.ToValidUTF8(s.In(text), ""))
+	return rules, fmt.Sprintf("%d–%d", s.Start, s.End), err
+}
+
+func addTemplate(rules report.Rules, text string) (report.Rules, error) {
+	text = strings.TrimSpace(text)
+	size := len(text)
+	for _, t := range rules.ExcludeTemplate {
+		size += len(t)
+	}
+	if text == "" || size > mostTemplateBytes || len(rules.ExcludeTemplate) >= mostTemplates {
+		return rules, fmt.Errorf("template wording: %w: some text, in all at most %d bytes in %d pieces", concordat.ErrInvalid, mostTemplateBytes, mostTemplates)
+	}
+	rules.ExcludeTemplate = append(slices.Clone(rules.ExcludeTemplate), text)
+	return rules, nil
+}

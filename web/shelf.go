@@ -1,0 +1,175 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+)
+
+// Bounds of what is kept decoded: reading a report asks for its parts one after the other.
+const (
+	shelfBytes = 192 << 20 // of findings, about
+	// shelfViews is how many sets of rules and languages of one task are kept.
+	shelfViews = 4
+	// readAgain is how long somebody who goes on reading a report is not noted again.
+	readAgain = 10 * time.Minute
+)
+
+// shelf keeps the findings of the reports that were read last, and the reports made of them. What it
+// returns is shared and must not be changed. It is safe for concurrent use.
+type shelf struct {
+	mu    sync.Mutex
+	books []*book // guarded by mu; the one used last stands at the end
+	bytes int     // guarded by mu: of all books
+	most  int     // bytes
+}
+
+// book is the findings of one task.
+type book struct {
+	task  concordat.TaskID
+	bytes int // guarded by the shelf's mu
+
+	mu       sync.Mutex // guards the rest; held while findings are read, so that they are read once
+	revision int64
+	findings *report.Findings
+	prepared *report.Prepared // of findings
+	views    []*reading       // the one used last stands at the end
+	readers  map[string]time.Time
+}
+
+// reading is a report as one language shows it.
+type reading struct {
+	rules    string // JSON
+	language report.Language
+	report   *report.Report
+	view     *html.View
+}
+
+// take returns the book of a task.
+func (s *shelf) take(id concordat.TaskID) *book {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, b := range s.books {
+		if b.task == id {
+			s.books = append(append(s.books[:i:i], s.books[i+1:]...), b)
+			return b
+		}
+	}
+	b := &book{task: id, readers: map[string]time.Time{}}
+	s.books = append(s.books, b)
+	s.trim()
+	return b
+}
+
+// weigh notes how large a book is, and puts away those not used for longest beyond the bound.
+func (s *shelf) weigh(b *book, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.books, b) {
+		return // put away since it was taken
+	}
+	s.bytes += bytes - b.bytes
+	b.bytes = bytes
+	s.trim()
+}
+
+// trim keeps the bounds. s.mu is held.
+func (s *shelf) trim() {
+	for len(s.books) > 0 && (s.bytes > s.most || len(s.books) > mostBooks) {
+		s.bytes -= s.books[0].bytes
+		s.books = s.books[1:]
+	}
+}
+
+// mostBooks bounds the books of a shelf, whatever their size.
+const mostBooks = 64
+
+// weight is about the memory that findings take, in bytes.
+func weight(f *report.Findings) int {
+	n := len(f.Submission.Text) + 1<<12
+	for i := range f.Passages {
+		p := &f.Passages[i]
+		n += 512 + len(p.Text) + len(p.Before) + len(p.After) + 32*len(p.Words) + 16*len(p.Shared)
+	}
+	return 2 * n // the reports made of them
+}
+
+// reading returns the report of a task by rules, and prepared to be shown in parts.
+func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language) (*reading, error) {
+	key, err := json.Marshal(rules)
+	if err != nil {
+		return nil, fmt.Errorf("rules of %s: %w", id, err)
+	}
+	revision, err := w.o.Store.FindingsRevision(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b := w.shelf.take(id)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.findings == nil || b.revision != revision {
+		f, revision, err := w.o.Site.FindingsAt(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		b.findings, b.prepared, b.revision, b.views = f, report.Prepare(f), revision, nil
+	}
+	got := b.view(string(key), in, rules)
+	w.shelf.weigh(b, weight(b.findings)*(1+len(b.views)/2))
+	return got, nil
+}
+
+// view returns what is shown by rules in a language.
+func (b *book) view(key string, in report.Language, rules report.Rules) *reading {
+	var same *report.Report
+	for i, v := range b.views {
+		if v.rules != key {
+			continue
+		}
+		if v.language == in {
+			b.views = append(append(b.views[:i:i], b.views[i+1:]...), v)
+			return v
+		}
+		same = v.report
+	}
+	if same == nil {
+		same = b.prepared.Build(rules)
+	}
+	rep := *same
+	rep.Language = in
+	v := &reading{rules: key, language: in, report: &rep, view: html.NewView(&rep)}
+	b.views = append(b.views, v)
+	if len(b.views) > shelfViews {
+		b.views = b.views[1:]
+	}
+	return v
+}
+
+// readsOn reports whether somebody who reads a part of a report has been noted as its reader a moment
+// ago.
+func (w *Web) readsOn(id concordat.TaskID, name string) bool {
+	b := w.shelf.take(id)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := w.o.Now()
+	last, ok := b.readers[name]
+	if ok && now.Sub(last) < readAgain {
+		return true
+	}
+	b.readers[name] = now
+	return false
+}
+
+// noteRead notes that somebody reads a report: each page of its own, and once in a while for its parts.
+func (w *Web) noteRead(ctx context.Context, v *visitor, id concordat.TaskID, part bool) {
+	if !w.readsOn(id, v.Name) || !part {
+		w.audit(ctx, v.Name, "report_read", map[string]any{"task": id})
+	}
+}
