@@ -123,10 +123,6 @@ func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchChec
 	if err != nil {
 		return err
 	}
-	language, err := o.language(f.out.language)
-	if err != nil {
-		return err
-	}
 	b, err := a.startBatch(ctx, o, paths, f, options)
 	if err != nil {
 		return err
@@ -157,18 +153,20 @@ func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchChec
 		}
 		return err
 	}
-	v, err := site.ViewBatch(ctx, o.store, b.ID)
-	if err != nil {
+	w := batchWriter{a: a, o: o, rules: rules, dir: cmp.Or(f.out.out, filepath.Join(o.dir, batchesName, b.ID, "out"))}
+	if w.language, err = o.language(f.out.language); err != nil {
 		return err
 	}
-	w := batchWriter{a: a, o: o, v: v, rules: rules, language: language, dir: cmp.Or(f.out.out, filepath.Join(o.dir, batchesName, b.ID, "out"))}
+	if w.v, err = site.ViewBatch(ctx, o.store, b.ID); err != nil {
+		return err
+	}
 	if err := w.write(ctx); err != nil {
 		return err
 	}
 	if err := w.tell(); err != nil {
 		return err
 	}
-	return f.exit(v, busy)
+	return f.exit(w.v, busy)
 }
 
 // exit is how the command ends.

@@ -264,48 +264,17 @@ func (p batchPage) Percent() float64 { return 100 * p.Sum.Threshold }
 
 func (w *batchWriter) page(out *bufio.Writer) error {
 	v := w.v
-	p := batchPage{Sum: w.summary(), Title: v.Title}
-	lines := v.MemberLines()
-	member := func(i int) batchPageMember {
-		m := batchPageMember{Number: i + 1, Name: lines[i].Document, Title: lines[i].Title, Author: lines[i].Author, Group: lines[i].Group, Error: lines[i].Error, Cluster: lines[i].Cluster}
-		if lines[i].Share != nil {
-			m.Share, m.Report = strings.TrimSpace(percent(lines[i].Share)), w.reportPath(i)
-		}
-		return m
-	}
+	s := batchShow{w: w, lines: v.MemberLines()}
+	p := batchPage{Sum: w.summary(), Title: v.Title, Matrix: s.matrix(v.Matrix(0))}
 	for i := range v.Members {
-		p.Members = append(p.Members, member(i))
+		p.Members = append(p.Members, s.member(i))
 	}
-	matrix := func(docs []int) (m batchMatrix) {
-		for _, i := range docs {
-			m.Heads = append(m.Heads, member(i))
-			var row []string
-			for _, j := range docs {
-				cell := "–"
-				if share, ok := v.Shares[[2]int{i, j}]; ok {
-					cell = strings.TrimSpace(percent(&share))
-				}
-				row = append(row, cell)
-			}
-			m.Rows = append(m.Rows, row)
-		}
-		return m
-	}
-	p.Matrix = matrix(v.Matrix(0))
 	var sizes []int
 	for n, c := range v.Clusters {
 		sizes = append(sizes, len(c))
-		one := batchPageCluster{Number: n + 1, Matrix: matrix(v.Matrix(n + 1)), More: len(c) - len(v.Matrix(n+1))}
-		for _, i := range c {
-			one.Documents = append(one.Documents, member(i))
-		}
-		if n < batchPictures {
-			var b strings.Builder
-			nodes, links := v.Picture(n + 1)
-			if err := screen.WriteCluster(&b, fmt.Sprintf("Cluster %d", n+1), nodes, links); err != nil {
-				return err
-			}
-			one.Picture = template.HTML(b.String()) // our own elements, texts escaped
+		one, err := s.cluster(n + 1)
+		if err != nil {
+			return err
 		}
 		p.Clusters = append(p.Clusters, one)
 	}
@@ -315,9 +284,64 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 	}
 	p.Overview = template.HTML(b.String()) // our own elements, texts escaped
 	for i, line := range v.PairLines()[:min(len(v.Pairs), batchPairPages)] {
-		p.Pairs = append(p.Pairs, batchPagePair{A: line.A, B: line.B, Share: strings.TrimSpace(percent(&line.Share)), ShareA: strings.TrimSpace(percent(&line.ShareA)), ShareB: strings.TrimSpace(percent(&line.ShareB)),
+		p.Pairs = append(p.Pairs, batchPagePair{A: line.A, B: line.B, Share: inPercent(line.Share), ShareA: inPercent(line.ShareA), ShareB: inPercent(line.ShareB),
 			Reason: line.Reason, Page: w.pairPath(v.Pairs[i]), Cluster: line.Cluster})
 	}
 	p.MoreOf = len(v.Pairs) - len(p.Pairs)
 	return batchTemplate.Execute(out, p)
+}
+
+func inPercent(share float64) string { return strings.TrimSpace(percent(&share)) }
+
+// batchShow makes the parts of the page.
+type batchShow struct {
+	w     *batchWriter
+	lines []site.MemberLine
+}
+
+func (s *batchShow) member(i int) batchPageMember {
+	line := s.lines[i]
+	m := batchPageMember{Number: i + 1, Name: line.Document, Title: line.Title, Author: line.Author, Group: line.Group, Error: line.Error, Cluster: line.Cluster}
+	if line.Share != nil {
+		m.Share, m.Report = inPercent(*line.Share), s.w.reportPath(i)
+	}
+	return m
+}
+
+// matrix numbers the documents by their places in it.
+func (s *batchShow) matrix(docs []int) (m batchMatrix) {
+	for n, i := range docs {
+		head := s.member(i)
+		head.Number = n + 1
+		m.Heads = append(m.Heads, head)
+		var row []string
+		for _, j := range docs {
+			cell := "–"
+			if share, ok := s.w.v.Shares[[2]int{i, j}]; ok {
+				cell = inPercent(share)
+			} else if i != j {
+				cell = inPercent(0) // compared, and nothing is in common
+			}
+			row = append(row, cell)
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	return m
+}
+
+func (s *batchShow) cluster(n int) (batchPageCluster, error) {
+	v := s.w.v
+	c := v.Clusters[n-1]
+	one := batchPageCluster{Number: n, Matrix: s.matrix(v.Matrix(n)), More: len(c) - len(v.Matrix(n))}
+	for _, i := range c {
+		one.Documents = append(one.Documents, s.member(i))
+	}
+	if n > batchPictures {
+		return one, nil
+	}
+	var b strings.Builder
+	nodes, links := v.Picture(n)
+	err := screen.WriteCluster(&b, fmt.Sprintf("Cluster %d", n), nodes, links)
+	one.Picture = template.HTML(b.String()) // our own elements, texts escaped
+	return one, err
 }
