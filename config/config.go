@@ -29,6 +29,8 @@ type Config struct {
 	Extract    Extract
 	Serve      Serve
 	Federation Federation
+	People     People
+	Retention  Retention
 	Log        Log
 	Segment    Segment
 

@@ -137,8 +137,12 @@ extract:
   cpu: 1h
   memory: 512 MiB
   ocr: eng+chi_sim
-serve: {listen: '[::1]:0'}
+serve: {listen: '[::1]:0', public: true, trusted_proxies: [10.1.2.3/8, '::1'], session_idle: 30m, api_calls: 60}
 federation: {listen: ':8421', behind_proxy: true}
+submitters: {see: score, from: signed}
+quota: {documents: 5, bytes: 1MiB, characters: 6, open: 7}
+public: {documents: 8, bytes: 2MiB, characters: 9, open: 11, queue: 12, accounts: 13, registrations: 14}
+retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true, cited: withhold}
 log: {level: debug}
 segment: {gojieba: true}
 templates:
@@ -178,6 +182,12 @@ func TestFull(t *testing.T) {
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
 		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "federation.listen": ":8421", "federation.behind_proxy": "true", "log.level": "debug", "segment.gojieba": "true",
+		"serve.public": "true", "serve.trusted_proxies": "10.0.0.0/8, ::1/128", "serve.session_idle": "30m", "serve.api_calls": "60",
+		"submitters.see": "score", "submitters.from": "signed",
+		"quota.documents": "5", "quota.bytes": "1MiB", "quota.characters": "6", "quota.open": "7",
+		"public.documents": "8", "public.bytes": "2MiB", "public.characters": "9", "public.open": "11", "public.queue": "12",
+		"public.accounts": "13", "public.registrations": "14",
+		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true", "retention.cited": "withhold",
 		"templates.proposal": `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -49,7 +49,9 @@ const (
 
 var siteID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-var keys = []Key{
+var keys = slices.Concat(siteKeys, peopleKeys, logKeys)
+
+var siteKeys = []Key{
 	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },
 		"Name of the site in the federation: lower-case letters, digits, dot, hyphen, underscore; at most 63."),
 	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
@@ -124,7 +126,9 @@ var keys = []Key{
 		"Where partner sites are answered, in TLS with pinned keys. The address that they use stands in the site's card. Empty: nowhere."),
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
 		"A proxy ends the TLS of partners: they are known by their sealed messages alone."),
+}
 
+var logKeys = []Key{
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 

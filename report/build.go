@@ -57,6 +57,9 @@ func (p *Prepared) Build(r Rules) *Report {
 		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements), Sites: maps.Clone(f.Sites),
 		Unplaced: b.unplaced,
 	}
+	if f.Withheld != nil {
+		rep.Digest = f.Withheld.Digest
+	}
 	slices.SortStableFunc(rep.Consulted, func(x, y concordat.Consulted) int {
 		return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library))
 	})
@@ -110,6 +113,9 @@ func newBuilder(f *Findings) builder {
 	text := f.Submission.Text
 	b := builder{f: f, text: text, count: NewCounter(text),
 		quotes: quotations(text), references: bibliography(text), citations: citations(text)}
+	if w := f.Withheld; w != nil {
+		b.quotes, b.references, b.citations = slices.Clone(w.Quotes), slices.Clone(w.References), slices.Clone(w.Citations)
+	}
 	b.dates = b.ages()
 	b.place()
 	b.setChecked()
@@ -286,10 +292,16 @@ func (b *builder) setMasks() {
 		}
 	}
 	b.given = givenLines(templates)
+	given := append(wordingOf(b.text, templates), wholeLines(b.text, b.given)...)
+	if w := b.f.Withheld; w != nil && !b.r.CountTemplates {
+		for _, s := range w.Given {
+			given = append(given, clip(b.text, s))
+		}
+	}
 	b.masks = append(b.masks,
 		mask{concordat.ExcludedSection, union(sections)},
 		mask{concordat.ExcludedPassage, union(passages)},
-		mask{concordat.ExcludedTemplate, union(append(wordingOf(b.text, templates), wholeLines(b.text, b.given)...))})
+		mask{concordat.ExcludedTemplate, union(given)})
 	var all []concordat.Span
 	for _, m := range b.masks {
 		all = append(all, m.spans...)

@@ -277,6 +277,9 @@ var chinese = map[string]string{
 // chineseFlags holds the name and the meaning of each flag in simplified Chinese, by its code.
 var chineseFlags = map[string][2]string{
 	"much_quoted":         {"引文过多", ""},
+	FlagWithheld:          {"送检文本未保留", "报告生成后，送检文本及其原文件均未保留。报告以等长占位符显示；分数、位置、来源及来源的文字不变。"},
+	FlagDeleted:           {"来源已删除", "报告所引的部分来源此后已从其文库中删除。"},
+	FlagHidden:            {"来源尚未公开", "部分来源处于保密期：它们计入结果，但其标题和文字在保密期满之前不予显示。"},
 	"candidates_left_out": {"部分候选文献未比对", "另有一些文献与送检文本有少量相同措辞；只比对了最接近的那些。"},
 	"text_limit":          {"文本被截断", "文本超过长度上限，其后的内容未读取。"},
 	"page_limit":          {"页数超限", "超过页数上限的页未读取。"},

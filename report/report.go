@@ -64,6 +64,8 @@ type Findings struct {
 	Disclosures []Disclosure `json:"disclosures,omitempty"`
 	// Statements are the signed words of partners, in the bytes they signed.
 	Statements []concordat.Statement `json:"statements,omitempty"`
+	// Withheld says that the submission's text is not kept, and what the scores need of it; nil: it is.
+	Withheld *Withheld `json:"withheld,omitempty"`
 }
 
 // Template is wording that a library hands out itself, or that was given with the check: a form, a

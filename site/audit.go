@@ -142,3 +142,13 @@ func (s *Site) audit(ctx context.Context, from concordat.SiteID, action string, 
 	_, err = s.o.Store.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
 	return err
 }
+
+// auditAs adds a line about what somebody did here.
+func (s *Site) auditAs(ctx context.Context, actor, action string, detail any) error {
+	b, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("audit %s: %w", action, err)
+	}
+	_, err = s.o.Store.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+	return err
+}

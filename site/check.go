@@ -127,7 +127,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		// The cause is kept even if ctx is what ended the check.
 		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
 	}
-	return f, nil
+	return s.veil(ctx, f)
 }
 
 // libraries returns the libraries to ask.
@@ -313,11 +313,7 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	if err := s.o.Store.PutFindings(ctx, task.ID, data); err != nil {
 		return fmt.Errorf("keep findings: %w", err)
 	}
-	results := make([]store.Result, len(f.Passages))
-	for i, p := range f.Passages {
-		results[i] = store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents}
-	}
-	if err := s.o.Store.PutResults(ctx, task.ID, results); err != nil {
+	if err := s.o.Store.PutResults(ctx, task.ID, resultsOf(f)); err != nil {
 		return fmt.Errorf("keep results: %w", err)
 	}
 	state := concordat.TaskDone
@@ -329,14 +325,40 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.FinishTask(ctx, task, state, "")
 }
 
-// Findings returns what a check found, or concordat.ErrNotFound.
+// resultsOf returns the rows of the results table.
+func resultsOf(f *report.Findings) []store.Result {
+	results := make([]store.Result, len(f.Passages))
+	for i, p := range f.Passages {
+		results[i] = store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents}
+	}
+	return results
+}
+
+// Findings returns what a check found, as it may be seen today: sources under an embargo without title
+// and wording, and a word about sources that were deleted since; or concordat.ErrNotFound.
 func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
 	f, _, err := s.FindingsAt(ctx, id)
 	return f, err
 }
 
-// FindingsAt is Findings with their revision, which grows with every change.
+// FindingsAt is Findings with their revision, which grows with every change of what is kept.
 func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
+	f, revision, err := s.findingsAt(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err = s.veil(ctx, f)
+	return f, revision, err
+}
+
+// findings returns what a check found as it is kept.
+func (s *Site) findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
+	f, _, err := s.findingsAt(ctx, id)
+	return f, err
+}
+
+// findingsAt is findings with their revision.
+func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
 	data, revision, err := s.o.Store.FindingsAt(ctx, id)
 	if err != nil {
 		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
@@ -362,7 +384,7 @@ func (s *Site) changeFindings(ctx context.Context, id concordat.TaskID, change f
 	for range changes {
 		var f *report.Findings
 		var revision int64
-		if f, revision, err = s.FindingsAt(ctx, id); err != nil {
+		if f, revision, err = s.findingsAt(ctx, id); err != nil {
 			return err
 		}
 		change(f)

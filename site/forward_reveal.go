@@ -39,9 +39,12 @@ func (s *Site) Reveal(ctx context.Context, task concordat.TaskID, o RevealReques
 	}
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
-	f, err := s.Findings(ctx, task)
+	f, err := s.findings(ctx, task)
 	if err != nil {
 		return nil, err
+	}
+	if f.Withheld != nil {
+		return nil, fmt.Errorf("reveal: %w: the text of the submission was not kept", concordat.ErrInvalid)
 	}
 	by := map[concordat.Ref][]concordat.SpanPair{}
 	for _, i := range passages {
@@ -74,7 +77,7 @@ func (s *Site) Reveal(ctx context.Context, task concordat.TaskID, o RevealReques
 func (s *Site) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) ([]report.Disclosure, error) {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
-	f, err := s.Findings(ctx, task)
+	f, err := s.findings(ctx, task)
 	if err != nil {
 		return nil, err
 	}

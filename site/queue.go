@@ -31,6 +31,7 @@ type Job struct {
 	Forward   string                `json:"forward,omitempty"`
 	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to be asked
 	Purpose   string                `json:"purpose,omitempty"`  // told to them
+	NoStore   bool                  `json:"no_store,omitempty"` // text and original go once the report is made
 }
 
 // Item is one text of a job's file, or why it has none.
@@ -73,6 +74,12 @@ type QueueOptions struct {
 	Read func(ctx context.Context, j Job) ([]Item, error)
 	// Options returns what the job's check compares with; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
+	// Admit, if not nil, is asked once the texts of a task are read and before they are compared; an
+	// error, such as of a quota, ends the task with it as the cause.
+	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
+	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text
+	// and the original. What it misses is for [Eraser.Sweep].
+	Discard func(ctx context.Context, id concordat.TaskID) error
 	Checks  int          // at a time; 0: one
 	Logger  *slog.Logger // nil: nothing is logged
 }
@@ -117,7 +124,7 @@ func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch st
 	if err != nil {
 		return fmt.Errorf("submit: %w", err)
 	}
-	t := store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request}
+	t := store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request, File: j.File}
 	if err := q.o.Store.CreateTask(ctx, t); err != nil {
 		return err
 	}
@@ -265,7 +272,19 @@ func (q *Queue) run(ctx context.Context, t store.Task) {
 	}
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
 	if ctx.Err() == nil {
+		q.discard(last, t)
 		q.tell(Event{t.ID, cmp.Or(state, concordat.TaskDone), Progress{Stage: StageEnded}})
+	}
+}
+
+// discard removes what a job with NoStore does not keep.
+func (q *Queue) discard(ctx context.Context, t store.Task) {
+	var j Job
+	if q.o.Discard == nil || json.Unmarshal(t.Request, &j) != nil || !j.NoStore {
+		return
+	}
+	if err := q.o.Discard(ctx, t.ID); err != nil {
+		q.o.Logger.Error("discard what is not kept", "task", t.ID, "error", err)
 	}
 }
 
@@ -304,6 +323,11 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 			return "", "", err
 		}
 	}
+	if q.o.Admit != nil {
+		if err := q.o.Admit(ctx, t, j, items); err != nil {
+			return "", "", err
+		}
+	}
 	switch {
 	case len(items) == 0:
 		return concordat.TaskFailed, "empty: the file holds no document", nil
@@ -315,6 +339,9 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	f, err := q.check(ctx, t, j, items[0].Submission)
 	if err != nil {
 		return "", "", err
+	}
+	if j.NoStore {
+		report.Withhold(f)
 	}
 	return "", "", q.site.keep(ctx, t, f)
 }

@@ -60,6 +60,13 @@ func (s *Site) DocumentText(ctx context.Context, ref concordat.Ref) (string, err
 	if ref.Site != s.o.ID {
 		return "", nil
 	}
+	t, err := s.o.Store.Term(ctx, ref.Library, ref.Document)
+	if err == nil && s.o.Now().Before(t.Hidden) {
+		return "", nil // under an embargo
+	}
+	if err != nil && !isNotFound(err) {
+		return "", err
+	}
 	d, err := s.o.Index.Document(ctx, ref)
 	if errors.Is(err, concordat.ErrNotFound) || err == nil && d == nil {
 		return "", nil

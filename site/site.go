@@ -44,6 +44,7 @@ type Store interface {
 	ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error
 	FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
+	Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.Term, error)
 	askingStore
 
 	AnswerStore

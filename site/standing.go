@@ -139,12 +139,15 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 // alertHere compares a new document with the submission of a standing check, and raises an alert if they
 // share a passage that the check has not found before.
 func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []hit) error {
-	f, err := s.Findings(ctx, task)
+	f, err := s.findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil // the check goes on, and reads the index itself
 	}
 	if err != nil {
 		return err
+	}
+	if f.Withheld != nil {
+		return nil // there is no text left to compare
 	}
 	ref := s.ref(p.Document.Library, p.Document.ID)
 	if f.Submission.Text == p.Document.Text || slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return x.Source == ref }) {

@@ -23,4 +23,6 @@ type dialect struct {
 	check func(ctx context.Context, c conn) error
 	// backup writes a copy into the empty file at path.
 	backup func(ctx context.Context, db *sql.DB, path string) error
+	// purge leaves no bytes of deleted rows behind; nil: the engine does not offer it.
+	purge func(ctx context.Context, writer *sql.DB, whole bool) error
 }

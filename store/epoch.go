@@ -188,12 +188,13 @@ func (db *DB) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib c
 }
 
 // HeldDocument returns the document with the text that the epoch's set holds, if that is the present
-// one, or concordat.ErrNotFound.
+// one and is not hidden by its term, or concordat.ErrNotFound.
 func (db *DB) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
 	d, err := scanDocument(db.read().row(ctx, `SELECT `+documentColumns+` FROM document d WHERE library = ? AND id = ?
 		AND EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
-			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)`,
-		lib, id, e.Federation, e.Number, epochHeld))
+			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
+		AND NOT EXISTS (SELECT 1 FROM term t WHERE t.library = d.library AND t.document = d.id AND t.hidden > ?)`,
+		lib, id, e.Federation, e.Number, epochHeld, stamp(db.now())))
 	return d, db.fail(err, "document %s/%s of epoch %s", lib, id, e)
 }
 

@@ -31,6 +31,8 @@ type Policy struct {
 	Embargo time.Time `json:"embargo,omitzero"`
 	// Expires is the instant from which the library is no longer asked, by anyone; zero: never.
 	Expires time.Time `json:"expires,omitzero"`
+	// KeepDays is after how many days in the library a document is deleted; 0: never.
+	KeepDays int `json:"keep_days,omitempty"`
 }
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
@@ -39,6 +41,9 @@ func (p Policy) Validate() error {
 	case "", "unmatched", "all", "none":
 	default:
 		return fmt.Errorf("%w: forward %q", concordat.ErrInvalid, p.Forward)
+	}
+	if p.KeepDays < 0 || p.KeepDays > 100_000 {
+		return fmt.Errorf("%w: keep for %d days", concordat.ErrInvalid, p.KeepDays)
 	}
 	return nil
 }

@@ -32,14 +32,15 @@ type Account struct {
 	Password string // argon2id in PHC form; empty: no password
 	Created  time.Time
 	Disabled bool
+	Public   bool // made by the person, at a site that is open to everybody
 }
 
-const accountColumns = `name, title, role, password, created, disabled`
+const accountColumns = `name, title, role, password, created, disabled, public`
 
 func scanAccount(s scanner) (Account, error) {
 	var a Account
 	var created int64
-	err := s.Scan(&a.Name, &a.Title, &a.Role, &a.Password, &created, &a.Disabled)
+	err := s.Scan(&a.Name, &a.Title, &a.Role, &a.Password, &created, &a.Disabled, &a.Public)
 	a.Created = instant(created)
 	return a, err
 }
@@ -63,8 +64,8 @@ func (db *DB) CreateAccount(ctx context.Context, a Account) error {
 }
 
 func insertAccount(ctx context.Context, c conn, a Account) error {
-	_, err := c.exec(ctx, `INSERT INTO account (`+accountColumns+`) VALUES (?, ?, ?, ?, ?, ?)`,
-		a.Name, prose(a.Title), a.Role, a.Password, stamp(a.Created), flag(a.Disabled))
+	_, err := c.exec(ctx, `INSERT INTO account (`+accountColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		a.Name, prose(a.Title), a.Role, a.Password, stamp(a.Created), flag(a.Disabled), flag(a.Public))
 	return err
 }
 
@@ -76,7 +77,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// UpdateAccount sets title, role, password and Disabled of the account with a's name, or fails with
+// UpdateAccount sets title, role, password, Disabled and Public of the account with a's name, or fails with
 // concordat.ErrNotFound. An account that is disabled, or whose password or role changes, is signed
 // out everywhere.
 func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
@@ -92,8 +93,8 @@ func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
 					return err
 				}
 			}
-			_, err = c.exec(ctx, `UPDATE account SET title = ?, role = ?, password = ?, disabled = ? WHERE name = ?`,
-				prose(a.Title), a.Role, a.Password, flag(a.Disabled), a.Name)
+			_, err = c.exec(ctx, `UPDATE account SET title = ?, role = ?, password = ?, disabled = ?, public = ? WHERE name = ?`,
+				prose(a.Title), a.Role, a.Password, flag(a.Disabled), flag(a.Public), a.Name)
 			return err
 		})
 	}
@@ -129,9 +130,9 @@ type Token struct {
 	Account string // empty for PurposeFirst
 	Made    time.Time
 	Expires time.Time
-	Name    string    // of PurposeAPI: what it is for
+	Name    string    // of PurposeAPI: what it is for; of PurposeSession: the browser
 	Scopes  []string  // of PurposeAPI: what it may do
-	Used    time.Time // of PurposeAPI: when last, to the hour; zero: never
+	Used    time.Time // of PurposeAPI: when last, to the hour; of PurposeSession: to the minute; zero: never
 }
 
 // TokenID names a token without being one: the first half of its hash.

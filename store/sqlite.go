@@ -37,6 +37,7 @@ var sqlite = &dialect{
 	sentinel:   sqliteSentinel,
 	check:      sqliteCheck,
 	backup:     sqliteBackup,
+	purge:      sqlitePurge,
 }
 
 // sqliteSentinel follows the result codes of https://www.sqlite.org/rescode.html.
@@ -228,6 +229,7 @@ func newConnector(path string, o Options, write bool) connector {
 		q.Set("_journal_mode", "WAL")
 		q.Set("_synchronous", "FULL")
 		q.Set("_txlock", "immediate")
+		q.Set("_secure_delete", "on") // what is deleted is overwritten in its page
 	} else {
 		q.Set("_query_only", "1")
 	}
@@ -283,3 +285,29 @@ func sqliteBackup(ctx context.Context, db *sql.DB, path string) error {
 	_, err = c.ExecContext(ctx, `VACUUM INTO ?`, path)
 	return err
 }
+
+// sqlitePurge makes the whole file anew, without the pages and the gaps in which deleted rows stood, and
+// empties the write-ahead log, which holds former states of pages.
+func sqlitePurge(ctx context.Context, writer *sql.DB, whole bool) error {
+	if whole {
+		if _, err := writer.ExecContext(ctx, `VACUUM`); err != nil {
+			return err
+		}
+	}
+	for { // readers of a former state hold the log for as long as a query takes
+		var busy, log, moved int
+		if err := writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &moved); err != nil {
+			return err
+		}
+		if busy == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(purgePause):
+		}
+	}
+}
+
+const purgePause = 50 * time.Millisecond

@@ -24,6 +24,9 @@ type Task struct {
 	Batch string // names those that were handed in together; may be empty
 	// Request is what the task is to do, in the caller's own form.
 	Request []byte
+	// File is the hash of the file that it needs, for CreateTask and StartTask; see Originals. It is
+	// not read back.
+	File string
 
 	// The rest is set by the store.
 
@@ -72,7 +75,7 @@ func (db *DB) insertTask(ctx context.Context, t Task, state concordat.State, wor
 		now := db.now()
 		started, until, attempts = stamp(now), stamp(now.Add(lease)), 1
 	}
-	request := t.Request
+	request, file := t.Request, t.File
 	if request == nil {
 		request = []byte{} // the column takes no NULL
 	}
@@ -82,6 +85,9 @@ func (db *DB) insertTask(ctx context.Context, t Task, state concordat.State, wor
 			(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch)
 			VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?, ?, ?) RETURNING `+taskColumns,
 			t.ID, state, prose(t.Title), request, stamp(t.Made), started, attempts, worker, until, prose(t.Owner), prose(t.Batch)))
+		if err == nil && file != "" {
+			_, err = c.exec(ctx, `INSERT INTO original (hash, task) VALUES (?, ?)`, file, t.ID)
+		}
 		return err
 	})
 	return t, err

@@ -22,6 +22,18 @@ type accountPage struct {
 	Tokens []tokenRow
 	Scopes []string
 	Secret string // shown once
+	// Sessions are the browsers that are signed in, this one among them.
+	Sessions []sessionRow
+	Problem  string
+	Changed  bool // the password
+	Quota    []quotaRow
+}
+
+// sessionRow is a browser that is signed in.
+type sessionRow struct {
+	ID   store.TokenID
+	Here bool
+	store.Token
 }
 
 type tokenRow struct {
@@ -30,20 +42,28 @@ type tokenRow struct {
 }
 
 func (w *Web) accountPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.showAccount(rw, r, v, "")
+	w.showAccount(rw, r, v, http.StatusOK, accountPage{Changed: r.URL.Query().Has("changed")})
 }
 
-func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, secret string) {
+func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p accountPage) {
 	ids, tokens, err := w.o.Store.Tokens(r.Context(), v.Name, store.PurposeAPI)
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	p := accountPage{Scopes: scopes, Secret: secret}
+	p.Scopes = scopes
 	for i := range tokens {
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}
-	w.show(rw, r, v, http.StatusOK, "account", "title.account", p)
+	if ids, tokens, err = w.o.Store.Tokens(r.Context(), v.Name, store.PurposeSession); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	for i := range tokens {
+		p.Sessions = append(p.Sessions, sessionRow{ids[i], ids[i] == v.session, tokens[i]})
+	}
+	p.Quota = w.quotaRows(v)
+	w.show(rw, r, v, code, "account", "title.account", p)
 }
 
 // changeTokens makes a token for a program, or revokes one.
@@ -80,5 +100,5 @@ func (w *Web) changeTokens(rw http.ResponseWriter, r *http.Request, v *visitor) 
 		return
 	}
 	w.audit(r.Context(), v.Name, "token_made", map[string]any{"name": name, "scopes": f["scope"]})
-	w.showAccount(rw, r, v, secret)
+	w.showAccount(rw, r, v, http.StatusOK, accountPage{Secret: secret})
 }

@@ -26,9 +26,10 @@ import (
 const (
 	scopeRead  = "read"  // libraries, checks and reports that the account may see
 	scopeCheck = "check" // hands in and cancels
+	scopeErase = "erase" // deletes for good
 )
 
-var scopes = []string{scopeRead, scopeCheck}
+var scopes = []string{scopeRead, scopeCheck, scopeErase}
 
 const apiPrefix = "/api/v1"
 
@@ -57,6 +58,7 @@ func (w *Web) api() {
 	})
 	w.apiOfChecks(a)
 	w.apiOfBatches(a)
+	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfReviews(a)
 }
@@ -80,6 +82,7 @@ func (w *Web) apiOfChecks(a huma.API) {
 		"title":    {Type: "string", Description: "Title of the text"},
 		"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
 		"template": {Type: "string", Description: "Section template"},
+		"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 	}}
 	a.OpenAPI().AddOperation(&huma.Operation{OperationID: "submit-checks", Method: http.MethodPost, Path: apiPrefix + "/checks", Summary: "Hand in documents, each for a check",
 		Security:    scope(scopeCheck),
@@ -105,14 +108,23 @@ func scopeOf(o *huma.Operation) string {
 // caller returns for whom the program acts, if its token has the scope.
 func (w *Web) caller(r *http.Request, scope string) (*visitor, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	address := w.address(r)
+	if wait := w.calls.wait("address/"+address, max(1, w.o.Policy.Calls/10)); wait > 0 {
+		return nil, &tooMany{"error.often", wait} // it has guessed at tokens
+	}
 	if !ok {
+		w.calls.count("address/" + address)
 		return nil, errNoToken
 	}
 	t, err := w.o.Store.UseToken(r.Context(), secret, store.PurposeAPI)
 	if errors.Is(err, concordat.ErrNotFound) {
+		w.calls.count("address/" + address)
 		return nil, errNoToken
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := w.calls.allow("token/"+string(store.SecretID(secret)), w.o.Policy.Calls); err != nil {
 		return nil, err
 	}
 	a, err := w.o.Store.Account(r.Context(), t.Account)
@@ -126,7 +138,7 @@ func (w *Web) caller(r *http.Request, scope string) (*visitor, error) {
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, fmt.Errorf("%w: an auditor hands nothing in", concordat.ErrRefused)
 	}
-	return &visitor{a}, nil
+	return &visitor{Account: a, address: address}, nil
 }
 
 var errNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
@@ -140,6 +152,10 @@ func problemOf(err error) *huma.ErrorModel {
 		status, kind = http.StatusUnauthorized, "token"
 	case errors.As(err, &tooLarge):
 		status, kind = http.StatusRequestEntityTooLarge, "large"
+	case errors.As(err, new(*store.QuotaUsed)):
+		status, kind = http.StatusTooManyRequests, "quota"
+	case errors.As(err, new(*tooMany)):
+		status, kind = http.StatusTooManyRequests, "too_many"
 	case errors.Is(err, concordat.ErrNotFound):
 		status, kind = http.StatusNotFound, "not_found"
 	case errors.Is(err, concordat.ErrRefused):
@@ -166,6 +182,12 @@ var errKey = errors.New("the Idempotency-Key was used for another request")
 
 func (w *Web) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
+	if _, words, retry, limited := limits(english, w.o.Now(), err); limited {
+		retryAfter(rw.Header(), retry)
+		if words != "" {
+			m.Detail = words
+		}
+	}
 	rw.Header().Set("Content-Type", "application/problem+json")
 	if m.Status == http.StatusUnauthorized {
 		rw.Header().Set("WWW-Authenticate", "Bearer")
@@ -323,7 +345,11 @@ func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request) {
 		w.problem(rw, err)
 		return
 	}
-	u, err := w.read(rw, r)
+	err = w.mayUpload(rw, r, v)
+	var u *upload
+	if err == nil {
+		u, err = w.read(rw, r)
+	}
 	var answer string
 	if err == nil {
 		answer, err = w.submitOnce(r.Context(), v, u, r.Header.Get("Idempotency-Key"))

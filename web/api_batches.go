@@ -297,7 +297,11 @@ func (w *Web) apiSubmitBatch(rw http.ResponseWriter, r *http.Request) {
 		w.problem(rw, err)
 		return
 	}
-	u, err := w.read(rw, r)
+	err = w.mayUpload(rw, r, v)
+	var u *upload
+	if err == nil {
+		u, err = w.read(rw, r)
+	}
 	var answer string
 	if err == nil {
 		answer, err = w.batchOnce(r.Context(), v, u, r.Header.Get("Idempotency-Key"))

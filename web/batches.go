@@ -96,7 +96,11 @@ func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, 
 }
 
 func (w *Web) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	u, err := w.read(rw, r)
+	err := w.mayUpload(rw, r, v)
+	var u *upload
+	if err == nil {
+		u, err = w.read(rw, r)
+	}
 	var id string
 	if err == nil {
 		id, err = w.handBatch(r.Context(), v, u)
@@ -121,10 +125,21 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 	if len(u.jobs) == 0 {
 		return "", errNothing
 	}
+	if w.o.Policy.NoStore {
+		return "", fmt.Errorf("%w: by its policy the site keeps no texts, and a batch needs them", concordat.ErrRefused)
+	}
 	j, err := w.batchJob(ctx, u)
 	if err != nil {
 		return "", err
 	}
+	if v.Public && len(j.Partners) > 0 {
+		return "", fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+	}
+	done, err := w.spend(ctx, v, u.jobs, u.bytes)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	var inputs []store.BatchInput
 	for _, one := range u.jobs {
 		inputs = append(inputs, store.BatchInput{Name: one.Name, Place: one.File})

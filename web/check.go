@@ -24,6 +24,7 @@ type newCheck struct {
 	Problem   string
 	MaxMiB    int64
 	MaxFiles  int
+	NoStore   bool // by the policy of the site
 }
 
 func (w *Web) newPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -42,13 +43,14 @@ func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code 
 		return
 	}
 	w.show(rw, r, v, code, "new", "title.new", newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(), Problem: problem,
-		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles})
+		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, NoStore: w.o.Policy.NoStore})
 }
 
 // upload is what a form handed in.
 type upload struct {
 	jobs   []site.Job // one for each file
 	fields map[string][]string
+	bytes  int64 // of the files
 }
 
 func (u *upload) field(name string) string {
@@ -61,7 +63,11 @@ func (u *upload) field(name string) string {
 // submit takes files or a text and makes a check of each. The files are on disk before anything is
 // answered.
 func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	u, err := w.read(rw, r)
+	err := w.mayUpload(rw, r, v)
+	var u *upload
+	if err == nil {
+		u, err = w.read(rw, r)
+	}
 	var ids []concordat.TaskID
 	if err == nil {
 		ids, err = w.hand(r.Context(), v, u)
@@ -105,6 +111,14 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 	if err != nil {
 		return nil, err
 	}
+	if v.Public && len(partners) > 0 {
+		return nil, fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+	}
+	done, err := w.spend(ctx, v, jobs, u.bytes+int64(len(u.field("text"))))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	batch := ""
 	if len(jobs) > 1 {
 		batch = strings.ToLower(rand.Text())
@@ -112,6 +126,7 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 	var ids []concordat.TaskID
 	for _, j := range jobs {
 		j.Template, j.Libraries, j.Partners, j.Purpose = template, libraries, partners, strings.TrimSpace(u.field("purpose"))
+		j.NoStore = w.o.Policy.NoStore || u.field("no_store") != ""
 		id, err := w.o.Queue.Submit(ctx, v.Name, batch, j)
 		if err != nil {
 			return ids, err
@@ -184,10 +199,11 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 	if len(u.jobs) == mostFiles {
 		return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
 	}
-	hash, _, err := w.o.Files.Put(r.Context(), p, w.o.MaxUpload)
+	hash, size, err := w.o.Files.Put(r.Context(), p, w.o.MaxUpload)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	u.bytes += size
 	u.jobs = append(u.jobs, site.Job{Name: name, File: hash})
 	return nil
 }

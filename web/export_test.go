@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 	"strings"
+
+	"concordat/store"
 )
 
 // CleanName is cleanName, for tests.
@@ -23,6 +25,20 @@ func MessageFaults() (out []string) {
 		if m[0] == "" || m[1] == "" {
 			out = append(out, key+" is empty")
 		}
+	}
+	return out
+}
+
+// Access is who may open which page.
+type Access struct {
+	Pattern string
+	Roles   []store.Role
+}
+
+// Access returns the pages that want a role.
+func (w *Web) Access() (out []Access) {
+	for _, a := range w.access {
+		out = append(out, Access{a.pattern, a.roles})
 	}
 	return out
 }

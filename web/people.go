@@ -98,6 +98,11 @@ func (w *Web) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	case action == "disable", action == "enable":
 		a.Disabled = action == "disable"
 		err = w.o.Store.UpdateAccount(r.Context(), a)
+	case action == "role" && a.Name == v.Name:
+		err = fmt.Errorf("nobody changes the own role: %w", concordat.ErrInvalid)
+	case action == "role":
+		a.Role, a.Public = store.Role(r.PostForm.Get("role")), false
+		err = w.o.Store.UpdateAccount(r.Context(), a)
 	case action == "link":
 		w.audit(r.Context(), v.Name, "account_link", map[string]any{"account": a.Name})
 		w.showLink(rw, r, v, a.Name)
@@ -109,6 +114,6 @@ func (w *Web) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) 
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "account_"+action, map[string]any{"account": a.Name})
+	w.audit(r.Context(), v.Name, "account_"+action, map[string]any{"account": a.Name, "role": a.Role})
 	http.Redirect(rw, r, "/people", http.StatusSeeOther)
 }

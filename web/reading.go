@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -37,6 +38,8 @@ type checkPage struct {
 	Report    *report.Report // nil: none, or not yet
 	Review    *review
 	MayReview bool
+	MayDelete bool
+	Limited   See // what the visitor sees of the report; empty: everything
 	Me        string
 	Verdicts  []string
 	Kinds     []concordat.Kind
@@ -90,9 +93,14 @@ func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*c
 	if p.Review, err = w.review(r.Context(), t.ID); err != nil {
 		return nil, nil, err
 	}
-	got, err := w.reading(r.Context(), t.ID, p.Review.Rules, languageOf(r).report())
+	see := w.sees(v, p.Review)
+	p.MayDelete = v.mayReview() && w.o.Eraser != nil
+	got, err := w.reading(r.Context(), t.ID, p.Review.Rules, languageOf(r).report(), see)
+	if see != SeeEverything {
+		p.Limited, p.Review = see, nil // what officers wrote is theirs
+	}
 	if err != nil {
-		return nil, nil, err
+		return p, nil, err
 	}
 	p.Report, p.Pages, p.Of = got.report, got.view.Pages(), len(got.report.Evidence)
 	w.noteRead(r.Context(), v, t.ID, part)
@@ -106,6 +114,9 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	var got *reading
 	if err == nil {
 		p, got, err = w.readTask(r, v, t, false)
+	}
+	if errors.Is(err, errNotShown) {
+		err = nil // the page says so
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)

@@ -71,7 +71,7 @@ func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules) stri
 	case "passage":
 		// The numbers of passages change with the rules; its place does not.
 		start, err := strconv.Atoi(f.Get("start"))
-		got, err2 := w.reading(r.Context(), t.ID, rules, languageOf(r).report())
+		got, err2 := w.reading(r.Context(), t.ID, rules, languageOf(r).report(), SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
 				to.Path += "/passages/" + strconv.Itoa(i+1)
@@ -208,7 +208,7 @@ func (w *Web) passageTemplate(ctx context.Context, id concordat.TaskID, rules re
 	if err != nil {
 		return rules, "", err
 	}
-	got, err := w.reading(ctx, id, rules, report.English)
+	got, err := w.reading(ctx, id, rules, report.English, SeeEverything)
 	if err != nil {
 		return rules, "", err
 	}

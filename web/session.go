@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"concordat"
@@ -20,6 +19,8 @@ import (
 // visitor is somebody who has signed in.
 type visitor struct {
 	store.Account
+	session store.TokenID // empty: a program
+	address string        // where the request comes from
 }
 
 // seesAll reports whether the visitor may read other people's reports.
@@ -68,7 +69,7 @@ func (w *Web) visitor(r *http.Request) (*visitor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: %w", concordat.ErrNotFound)
 	}
-	t, err := w.o.Store.Token(r.Context(), c.Value, store.PurposeSession)
+	t, err := w.o.Store.UseSession(r.Context(), c.Value, w.o.Policy.SessionIdle)
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +80,24 @@ func (w *Web) visitor(r *http.Request) (*visitor, error) {
 	if a.Disabled {
 		return nil, fmt.Errorf("account %s is disabled: %w", a.Name, concordat.ErrNotFound)
 	}
-	return &visitor{a}, nil
+	return &visitor{a, store.SecretID(c.Value), w.address(r)}, nil
 }
 
-// signIn begins a session: always a new one, so that nobody can have prepared it.
+// mostAgent bounds what is kept of a browser's words about itself, in bytes.
+const mostAgent = 200
+
+// signIn begins a session: always a new one, so that nobody can have prepared it; one that the browser
+// had ends.
 func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) error {
+	if c, err := r.Cookie(w.cookie()); err == nil {
+		if err := w.o.Store.DeleteToken(r.Context(), c.Value); err != nil {
+			return err
+		}
+	}
+	agent := strings.ToValidUTF8(r.UserAgent(), "\ufffd")
+	agent = agent[:min(len(agent), mostAgent)]
 	secret, now := rand.Text(), w.o.Now()
-	if err := w.o.Store.PutToken(r.Context(), secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now, Expires: now.Add(sessionTime)}); err != nil {
+	if err := w.o.Store.PutToken(r.Context(), secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now, Expires: now.Add(sessionTime), Name: strings.ToValidUTF8(agent, "")}); err != nil {
 		return err
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
@@ -101,10 +113,13 @@ func form(rw http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-type signPage struct{ Next, Key, Name, Title, Problem string }
+type signPage struct {
+	Next, Key, Name, Title, Problem string
+	Public                          bool // people can make accounts
+}
 
 func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
-	w.show(rw, r, nil, http.StatusOK, "login", "title.login", signPage{Next: r.URL.Query().Get("next")})
+	w.show(rw, r, nil, http.StatusOK, "login", "title.login", signPage{Next: r.URL.Query().Get("next"), Public: w.o.Policy.Public})
 }
 
 func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
@@ -114,9 +129,11 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	}
 	name, next := r.PostForm.Get("name"), r.PostForm.Get("next")
 	refuse := func(code int, problem string) {
-		w.show(rw, r, nil, code, "login", "title.login", signPage{Next: next, Name: name, Problem: problem})
+		w.show(rw, r, nil, code, "login", "title.login", signPage{Next: next, Name: name, Problem: problem, Public: w.o.Policy.Public})
 	}
-	if !w.throttle.allow(name) {
+	address := w.address(r)
+	if wait := w.throttle.allowed(name, address); wait > 0 {
+		retryAfter(rw.Header(), wait)
 		refuse(http.StatusTooManyRequests, "login.wait")
 		return
 	}
@@ -127,11 +144,11 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	}
 	w.audit(r.Context(), name, "login", map[string]any{"ok": ok})
 	if !ok {
-		w.throttle.failed(name)
+		w.throttle.failed(name, address)
 		refuse(http.StatusForbidden, "login.wrong")
 		return
 	}
-	w.throttle.forget(name)
+	w.throttle.forgive(name, address)
 	if err := w.signIn(rw, r, name); err != nil {
 		w.fail(rw, r, nil, err)
 		return
@@ -187,7 +204,7 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	hash, err := hashPassword(r.Context(), password)
+	hash, err := w.hashFor(r, p.Key, store.PurposeFirst, password)
 	if err == nil {
 		err = w.o.Store.FirstAccount(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash, Created: w.o.Now()})
 	}
@@ -209,12 +226,20 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	hash, err := hashPassword(r.Context(), password)
+	hash, err := w.hashFor(r, p.Key, store.PurposeJoin, password)
 	var a store.Account
 	if err == nil {
 		a, err = w.o.Store.JoinAccount(r.Context(), p.Key, hash)
 	}
 	w.joined(rw, r, a.Name, "password_chosen", err)
+}
+
+// hashFor hashes a password for a link that works: who has none costs no hashing, which is dear.
+func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, password string) (string, error) {
+	if _, err := w.o.Store.Token(r.Context(), key, purpose); err != nil {
+		return "", err
+	}
+	return hashPassword(r.Context(), password)
 }
 
 // choose reads the form in which somebody chooses a password, and shows it again where something is
@@ -227,13 +252,8 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	f := r.PostForm
 	p = signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
 	password = f.Get("password")
-	switch n := len([]rune(password)); {
-	case named && p.Name == "":
+	if p.Problem = faultOfPassword(password, f.Get("again")); named && p.Name == "" {
 		p.Problem = "first.name"
-	case n < leastSecret || len(password) > mostSecret:
-		p.Problem = "first.short"
-	case password != f.Get("again"):
-		p.Problem = "first.differ"
 	}
 	if p.Problem != "" {
 		w.show(rw, r, nil, http.StatusBadRequest, page, "title."+page, p)
@@ -252,61 +272,4 @@ func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name, action strin
 	}
 	w.audit(r.Context(), name, action, nil)
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
-}
-
-// throttle slows down guessing: after a few failures an account takes no password for a while.
-type throttle struct {
-	now func() time.Time
-
-	mu   sync.Mutex // guards fail
-	fail map[string]failures
-}
-
-type failures struct {
-	n    int
-	last time.Time
-}
-
-const (
-	freeFailures = 5
-	throttleTime = 10 * time.Minute
-	// mostThrottled bounds the names that are remembered; beyond it all wait.
-	mostThrottled = 10_000
-)
-
-func (t *throttle) allow(name string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now()
-	if len(t.fail) > mostThrottled {
-		for n, f := range t.fail {
-			if now.Sub(f.last) > throttleTime {
-				delete(t.fail, n)
-			}
-		}
-		if len(t.fail) > mostThrottled {
-			return false
-		}
-	}
-	f, ok := t.fail[name]
-	if ok && now.Sub(f.last) > throttleTime {
-		delete(t.fail, name)
-		return true
-	}
-	return f.n < freeFailures
-}
-
-func (t *throttle) failed(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fail == nil {
-		t.fail = map[string]failures{}
-	}
-	t.fail[name] = failures{t.fail[name].n + 1, t.now()}
-}
-
-func (t *throttle) forget(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.fail, name)
 }

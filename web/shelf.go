@@ -20,6 +20,9 @@ const (
 	shelfViews = 4
 	// readAgain is how long somebody who goes on reading a report is not noted again.
 	readAgain = 10 * time.Minute
+	// veilTime is how long findings are kept without a look at what of their sources may be seen: an
+	// embargo or a deletion changes no revision.
+	veilTime = time.Minute
 )
 
 // shelf keeps the findings of the reports that were read last, and the reports made of them. What it
@@ -38,6 +41,7 @@ type book struct {
 
 	mu       sync.Mutex // guards the rest; held while findings are read, so that they are read once
 	revision int64
+	read     time.Time // when findings were
 	findings *report.Findings
 	prepared *report.Prepared // of findings
 	views    []*reading       // the one used last stands at the end
@@ -46,7 +50,7 @@ type book struct {
 
 // reading is a report as one language shows it.
 type reading struct {
-	rules    string // JSON
+	rules    string // JSON, and what the reader sees
 	language report.Language
 	report   *report.Report
 	view     *html.View
@@ -101,8 +105,12 @@ func weight(f *report.Findings) int {
 	return 2 * n // the reports made of them
 }
 
-// reading returns the report of a task by rules, and prepared to be shown in parts.
-func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language) (*reading, error) {
+// reading returns the report of a task by rules, as much of it as a reader sees, prepared to be shown in
+// parts.
+func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
+	if see == SeeNothing {
+		return nil, fmt.Errorf("report of %s: %w", id, errNotShown)
+	}
 	key, err := json.Marshal(rules)
 	if err != nil {
 		return nil, fmt.Errorf("rules of %s: %w", id, err)
@@ -114,20 +122,20 @@ func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rul
 	b := w.shelf.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.findings == nil || b.revision != revision {
+	if now := w.o.Now(); b.findings == nil || b.revision != revision || now.Sub(b.read) >= veilTime || now.Before(b.read) {
 		f, revision, err := w.o.Site.FindingsAt(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		b.findings, b.prepared, b.revision, b.views = f, report.Prepare(f), revision, nil
+		b.findings, b.prepared, b.revision, b.views, b.read = f, report.Prepare(f), revision, nil, w.o.Now()
 	}
-	got := b.view(string(key), in, rules)
+	got := b.view(string(see)+string(key), in, rules, see)
 	w.shelf.weigh(b, weight(b.findings)*(1+len(b.views)/2))
 	return got, nil
 }
 
 // view returns what is shown by rules in a language.
-func (b *book) view(key string, in report.Language, rules report.Rules) *reading {
+func (b *book) view(key string, in report.Language, rules report.Rules, see See) *reading {
 	var same *report.Report
 	for i, v := range b.views {
 		if v.rules != key {
@@ -140,7 +148,7 @@ func (b *book) view(key string, in report.Language, rules report.Rules) *reading
 		same = v.report
 	}
 	if same == nil {
-		same = b.prepared.Build(rules)
+		same = seen(b.prepared.Build(rules), see)
 	}
 	rep := *same
 	rep.Language = in
@@ -171,5 +179,18 @@ func (w *Web) readsOn(id concordat.TaskID, name string) bool {
 func (w *Web) noteRead(ctx context.Context, v *visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
 		w.audit(ctx, v.Name, "report_read", map[string]any{"task": id})
+	}
+}
+
+// drop forgets a task whose report is no more.
+func (s *shelf) drop(id concordat.TaskID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, b := range s.books {
+		if b.task == id {
+			s.bytes -= b.bytes
+			s.books = slices.Delete(s.books, i, i+1)
+			return
+		}
 	}
 }

@@ -96,6 +96,9 @@ func hasReport(t store.Task) bool {
 	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause == ""
 }
 
+// errNotShown refuses a report that the policy of the site does not show to submitters, or not yet.
+var errNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
+
 // currentReport is the report by the rules in force, with what was decided about it, and notes who has
 // read it.
 func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in report.Language) (*report.Report, error) {
@@ -106,13 +109,16 @@ func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in re
 	if err != nil {
 		return nil, err
 	}
-	got, err := w.reading(ctx, t.ID, now.Rules, in)
+	see := w.sees(v, now)
+	got, err := w.reading(ctx, t.ID, now.Rules, in, see)
 	if err != nil {
 		return nil, err
 	}
 	w.noteRead(ctx, v, t.ID, false)
 	rep := *got.report
-	rep.Review = now.inReport()
+	if see == SeeEverything {
+		rep.Review = now.inReport() // what officers wrote is theirs
+	}
 	return &rep, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"concordat"
@@ -56,6 +57,8 @@ type Options struct {
 	AgainDays func() int
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
+	Policy    Policy           // who may do how much
+	Eraser    *site.Eraser     // deletes for good; nil: the pages do not delete
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -76,8 +79,11 @@ type Web struct {
 	mux      *http.ServeMux
 	handler  http.Handler
 	throttle throttle
+	calls    limiter // of the API, by token or address, in a minute
 	access   []access
 	shelf    shelf
+
+	handing sync.Mutex // held while checks of a limited account enter the queue
 }
 
 const (
@@ -107,7 +113,9 @@ func New(o Options) (*Web, error) {
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), throttle: throttle{now: o.Now}, shelf: shelf{most: shelfBytes}}
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes},
+		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}}
+	w.o.Policy.fill()
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -172,6 +180,8 @@ func (w *Web) routes() {
 	m.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
+	w.registerRoutes()
+	w.eraseRoutes()
 	m.HandleFunc("GET /join", w.joinPage)
 	m.HandleFunc("POST /join", w.join)
 	m.HandleFunc("GET /login", w.loginPage)
@@ -194,6 +204,8 @@ func (w *Web) routes() {
 	w.page("GET /libraries", everyone, w.librariesPage)
 	w.page("GET /account", everyone, w.accountPage)
 	w.page("POST /account/tokens", everyone, w.changeTokens)
+	w.page("POST /account/sessions", everyone, w.endSessions)
+	w.page("POST /account/password", everyone, w.changePassword)
 	w.page("GET /people", administrators, w.peoplePage)
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
@@ -212,6 +224,7 @@ var (
 	checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
 	officers       = []store.Role{store.RoleAdministrator, store.RoleOfficer}
 	administrators = []store.Role{store.RoleAdministrator}
+	overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
 )
 
 // page adds a page that wants somebody with one of the roles, and notes the two for the test that
@@ -241,6 +254,7 @@ var places = []place{
 	{"/libraries", "title.libraries", everyone},
 	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
+	{"/deletions", "title.deletions", overseers},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.
@@ -299,9 +313,15 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
 	code, key := http.StatusInternalServerError, "error.fault"
 	var tooLarge *http.MaxBytesError
+	limit, words, retry, limited := limits(languageOf(r), w.o.Now(), err)
 	switch {
 	case errors.As(err, &tooLarge):
 		code, key = http.StatusRequestEntityTooLarge, "error.large"
+	case limited:
+		code, key = http.StatusTooManyRequests, limit
+		retryAfter(rw.Header(), retry)
+	case errors.Is(err, errNotShown):
+		code, key = http.StatusForbidden, "error.notshown"
 	case errors.Is(err, concordat.ErrNotFound):
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):
@@ -316,7 +336,7 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	detail := ""
+	detail := words
 	if code == http.StatusBadRequest {
 		detail = err.Error()
 	}

@@ -38,10 +38,14 @@ type desk struct {
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
 	partner    *south       // who is asked for passages
+	dir        string
 }
 
 // newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t testing.TB, idle bool) *desk {
+func newDesk(t testing.TB, idle bool) *desk { return newDeskOf(t, idle, nil) }
+
+// newDeskOf is newDesk with other options of the pages.
+func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -67,13 +71,25 @@ func newDesk(t testing.TB, idle bool) *desk {
 		t.Fatal(err)
 	}
 	files := store.OpenFiles(filepath.Join(dir, "originals"))
-	q := s.NewQueue(site.QueueOptions{Store: db,
+	eraser := s.NewEraser(site.EraserOptions{Store: db, Areas: []site.Area{files}})
+	var w *web.Web
+	q := s.NewQueue(site.QueueOptions{Store: db, Discard: eraser.Discard,
+		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
+			return w.Admit(ctx, t, j, items)
+		},
 		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Path(j.File)
 			if err != nil {
 				return nil, err
 			}
 			b, err := os.ReadFile(path)
+			if strings.HasSuffix(j.Name, ".many") { // an archive of a document for each word
+				var items []site.Item
+				for _, word := range strings.Fields(string(b)) {
+					items = append(items, site.Item{Submission: site.Submission{ID: concordat.DocumentID(word), Title: word, Text: word}})
+				}
+				return items, err
+			}
 			if strings.HasSuffix(j.Name, ".bad") {
 				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)}, Err: errors.New("damaged: the file ends in the middle")}}, nil
 			}
@@ -85,7 +101,7 @@ func newDesk(t testing.TB, idle bool) *desk {
 	batches := newBatches(t, s, db, files, q, dir)
 	unsignable := new(atomic.Bool)
 	partner := new(south)
-	w, err := web.New(web.Options{Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches, MaxUpload: 1 << 20,
+	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches, MaxUpload: 1 << 20,
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -101,11 +117,14 @@ func newDesk(t testing.TB, idle bool) *desk {
 			}
 			return partner, func() {}, nil
 		},
-		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
-	if err != nil {
+		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }}
+	if change != nil {
+		change(&o)
+	}
+	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, partner}
+	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {

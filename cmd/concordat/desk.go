@@ -37,9 +37,14 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
 	d := &desk{reader: a.reader(extraction(o.config), 0)}
 	files := store.OpenFiles(filepath.Join(o.dir, originalsName))
+	s.eraser = a.eraser(o, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,
 		Logger: s.log,
+		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
+			return d.pages.Admit(ctx, t, j, items)
+		},
+		Discard: s.eraser.Discard,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Path(j.File)
 			if err != nil {
@@ -63,6 +68,8 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		AgainDays:  func() int { return o.config.Check.AgainDays },
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
+		Policy:     policyOf(o.config),
+		Eraser:     s.eraser,
 	})
 	return d, err
 }

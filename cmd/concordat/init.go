@@ -146,6 +146,7 @@ func (a *app) libraryCommand() *cobra.Command {
 
 func (a *app) librarySet() *cobra.Command {
 	var title, expires string
+	var keepDays int
 	c := &cobra.Command{
 		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -163,6 +164,9 @@ func (a *app) librarySet() *cobra.Command {
 						return err
 					}
 				}
+				if flags.Changed("keep-days") {
+					l.Policy.KeepDays = keepDays
+				}
 				if err := o.store.UpdateLibrary(cmd.Context(), l); err != nil {
 					return err
 				}
@@ -171,6 +175,7 @@ func (a *app) librarySet() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&title, "title", "", "name for people")
+	c.Flags().IntVar(&keepDays, "keep-days", 0, "days after which a document is deleted for good; 0: never")
 	c.Flags().StringVar(&expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
 	return c
 }

@@ -17,6 +17,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/site"
 )
 
 // socketName is where other processes of the site reach the one that serves it.
@@ -65,6 +66,7 @@ type server struct {
 	address string // of the pages, as it came to be
 	// partners is nil where the site does not listen for them.
 	partners *partnerServer
+	eraser   *site.Eraser
 }
 
 // serve serves until ctx ends.
@@ -104,6 +106,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	if s.partners != nil {
 		s.partners.run(ctx, g, listener)
 	}
+	g.Go(func() error { return s.sweep(ctx, s.eraser) })
 	if a.json {
 		err = a.line(s.status())
 	} else {
@@ -144,6 +147,7 @@ func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Ser
 func (s *server) control() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.shard, name == "00" }))
+	m.HandleFunc("POST /sweep", s.sweepNow)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
 }

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// People says who may use the pages, how much, and what submitters see.
+type People struct {
+	Public      bool           // anybody may make an account and hand in
+	Proxies     []netip.Prefix // whose word about a caller's address is taken
+	SessionIdle time.Duration
+	See         string // what submitters see of own reports: everything, report, score or nothing
+	From        string // and from when: done, verdict or signed
+	// Quota of every account, and OpenQuota of accounts that people made themselves; 0: no limit.
+	Quota, OpenQuota Quota
+	// Queue bounds the open checks of all public accounts together, Accounts their number, and
+	// Registrations those made from one address in a day.
+	Queue, Accounts, Registrations int
+	// Calls is the most calls of the API in a minute, by one token and from one address.
+	Calls int
+}
+
+// Quota is what may be handed in within 24 hours, and Open how many checks may wait at once; 0: no limit.
+type Quota struct {
+	Documents, Characters, Open int
+	Bytes                       int64
+}
+
+// Retention says how long things are kept.
+type Retention struct {
+	Reports, Texts, Originals int // days after the check has ended; 0: for ever
+	NoStore                   bool
+	Cited                     string // keep or withhold
+}
+
+// peopleKeys are the settings of People and Retention.
+var peopleKeys = []Key{
+	yesNo("serve.public", "false", restart, func(c *Config) *bool { return &c.People.Public },
+		"Anybody who reaches the pages may make an account and hand in, within the quotas of public.*."),
+	proxies("serve.trusted_proxies", func(c *Config) *[]netip.Prefix { return &c.People.Proxies },
+		"Addresses or networks, such as 10.0.0.0/8, of reverse proxies whose X-Forwarded-For names the caller. Empty: who connects is the caller."),
+	duration("serve.session_idle", "2h", restart, time.Minute, 12*time.Hour, func(c *Config) *time.Duration { return &c.People.SessionIdle },
+		"How long a browser stays signed in without being used; with or without use at most 12h."),
+	number("serve.api_calls", "600", restart, "per minute", 1, 1_000_000, func(c *Config) *int { return &c.People.Calls },
+		"Most calls of the API with one token, and from one address without a valid token a tenth of it."),
+
+	word("submitters.see", "everything", restart, func(c *Config) *string { return &c.People.See },
+		"What submitters see of reports about own documents: everything, the report without other people's wording, the score alone, or nothing.",
+		"everything", "report", "score", "nothing"),
+	word("submitters.from", "done", restart, func(c *Config) *string { return &c.People.From },
+		"From when they see it: when the check is done, when an officer has given a verdict, or when a second one has signed it.",
+		"done", "verdict", "signed"),
+
+	number("quota.documents", "0", restart, "per 24 hours", 0, 1_000_000_000, func(c *Config) *int { return &c.People.Quota.Documents },
+		"Most documents that an account hands in. Members of archives count. 0: any number."),
+	size("quota.bytes", "0B", restart, 0, 1<<50, func(c *Config) *int64 { return &c.People.Quota.Bytes },
+		"Most bytes of files and pasted text that an account hands in within 24 hours. 0B: any number."),
+	number("quota.characters", "0", restart, "per 24 hours", 0, 2_000_000_000, func(c *Config) *int { return &c.People.Quota.Characters },
+		"Most characters of text that is read of them. 0: any number."),
+	number("quota.open", "0", restart, "checks", 0, 1_000_000, func(c *Config) *int { return &c.People.Quota.Open },
+		"Most checks of an account that wait or run at once. 0: any number."),
+
+	number("public.documents", "10", restart, "per 24 hours", 1, 1_000_000, func(c *Config) *int { return &c.People.OpenQuota.Documents },
+		"Most documents of a public account, and of all from one address."),
+	size("public.bytes", "20MiB", restart, 1, 1<<40, func(c *Config) *int64 { return &c.People.OpenQuota.Bytes },
+		"Most bytes of a public account, and of all from one address, within 24 hours."),
+	number("public.characters", "500000", restart, "per 24 hours", 1, 2_000_000_000, func(c *Config) *int { return &c.People.OpenQuota.Characters },
+		"Most characters of text that is read for a public account."),
+	number("public.open", "3", restart, "checks", 1, 10_000, func(c *Config) *int { return &c.People.OpenQuota.Open },
+		"Most checks of a public account that wait or run at once."),
+	number("public.queue", "20", restart, "checks", 1, 100_000, func(c *Config) *int { return &c.People.Queue },
+		"Most checks of all public accounts together that wait or run at once."),
+	number("public.accounts", "1000", restart, "accounts", 1, 1_000_000, func(c *Config) *int { return &c.People.Accounts },
+		"Most public accounts."),
+	number("public.registrations", "3", restart, "per 24 hours", 1, 10_000, func(c *Config) *int { return &c.People.Registrations },
+		"Most accounts that are made from one address: of IPv6, from one /64."),
+
+	number("retention.reports_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Reports },
+		"A check is deleted with its report so long after it has ended. 0: never."),
+	number("retention.texts_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Texts },
+		"The text of a submission and its original are deleted so long after the check has ended; the report stays, with placeholders. 0: never."),
+	number("retention.originals_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Originals },
+		"A file as it was handed in is deleted so long after the check has ended. 0: never."),
+	yesNo("retention.no_store", "false", restart, func(c *Config) *bool { return &c.Retention.NoStore },
+		"Text and original of every submission are deleted as soon as the report is made. Otherwise a check can ask for it."),
+	word("retention.cited", "keep", restart, func(c *Config) *string { return &c.Retention.Cited },
+		"What becomes of a deleted document's title and wording in reports that cite it.", "keep", "withhold"),
+}
+
+// proxies is a list of addresses and networks.
+func proxies(name string, field func(*Config) *[]netip.Prefix, doc string) Key {
+	k := list(name, "", restart, func(*Config) *[]string { return new([]string) }, doc)
+	k.Type = "list of addresses or networks"
+	k.set = func(c *Config, s string) error {
+		var items []string
+		if err := list(name, "", restart, func(*Config) *[]string { return &items }, doc).set(c, s); err != nil {
+			return err
+		}
+		var out []netip.Prefix
+		for _, item := range items {
+			p, err := netip.ParsePrefix(item)
+			if a, err2 := netip.ParseAddr(item); err != nil && err2 == nil {
+				p, err = a.Prefix(a.BitLen())
+			}
+			if err != nil {
+				return fmt.Errorf("%q, want an address or a network such as 10.0.0.0/8", item)
+			}
+			out = append(out, p.Masked())
+		}
+		*field(c) = out
+		return nil
+	}
+	k.get = func(c *Config) string {
+		var out string
+		for i, p := range *field(c) {
+			if i > 0 {
+				out += ", "
+			}
+			out += p.String()
+		}
+		return out
+	}
+	return k
+}

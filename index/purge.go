@@ -1,0 +1,96 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"concordat"
+)
+
+// pulse is the identity of a text without a document, which loading passes over: it makes a second
+// segment, without which scorch does not merge (mergeplan.Plan, a single segment).
+var pulse = textID(math.MaxUint32)
+
+const (
+	purgePoll = 20 * time.Millisecond
+	// purgeWait bounds the wait for the old files to go: a reader that is stuck holds them.
+	purgeWait = 2 * time.Minute
+)
+
+// Purge takes the bytes of deleted and replaced documents off the disk: it rewrites every segment as
+// Merge does, and returns when the files before are gone. It fails with concordat.ErrUnavailable while
+// readers hold them for minutes; calling it again is safe.
+func (s *Shard) Purge(ctx context.Context) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if s.opt.ReadOnly {
+		return errReadOnly
+	}
+	s.merging.Lock()
+	defer s.merging.Unlock()
+	before, err := s.segmentFiles()
+	if err != nil {
+		return fmt.Errorf("purge %s: %w", s.dir, err)
+	}
+	var a arena
+	beat := bleve.NewBatch()
+	beat.Update(a.next(pulse))
+	if err := s.engine.batch(beat); err != nil {
+		return s.diskError("purge", err)
+	}
+	if err := s.engine.merge(ctx); err != nil {
+		return s.diskError("purge", err)
+	}
+	rest := bleve.NewBatch()
+	rest.Delete(pulse)
+	if err := s.engine.batch(rest); err != nil {
+		return s.diskError("purge", err)
+	}
+	s.consolidate()
+	return s.awaitRemoval(ctx, before)
+}
+
+// segmentFiles returns the names of the segment files on disk, in order.
+func (s *Shard) segmentFiles() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, storeName))
+	var names []string
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".zap" {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// awaitRemoval waits until none of the files is there any more: scorch's persister removes them some
+// time after the snapshot that does without them is on disk.
+func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
+	ctx, cancel := context.WithTimeout(ctx, purgeWait)
+	defer cancel()
+	tick := time.NewTicker(purgePoll)
+	defer tick.Stop()
+	for {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			_, err := os.Lstat(filepath.Join(s.dir, storeName, name))
+			return os.IsNotExist(err)
+		})
+		if len(names) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("purge %s: %d old segments are still in use: %w", s.dir, len(names), concordat.ErrUnavailable)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package index
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"concordat"
+	"concordat/internal/indextest"
+	"concordat/profile"
+)
+
+// holding returns the files below dir that hold the bytes.
+func holding(t *testing.T, dir string, needle []byte) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, needle) {
+			out = append(out, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestPurge: after Delete the bytes of a document stay in its segment, after Purge they are gone, of
+// the text and of the fingerprints, and the others are as they were.
+func TestPurge(t *testing.T) {
+	p, err := profile.New(profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := Options{Site: indextest.Site, Shard: "00", Scheme: p.Scheme()}
+	s := open(t, dir, o)
+	put := func(id concordat.DocumentID, text string) *concordat.Profile {
+		t.Helper()
+		x, err := p.ForIndex(concordat.Document{Library: "l", ID: id, Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	const folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
+	stays := put("stays", folios)
+	for round, merged := range []bool{false, true, false} {
+		gone := put("gone", "QZXWVKJ9 marks a sentence of a hundred and fifty letters, which nobody else has written and which is to be found on the disk until it has been purged away.")
+		needles := [][]byte{[]byte("QZXWVKJ9"), appendFingerprints(nil, gone.Indexed[:1])}
+		if merged { // all in one segment, which scorch alone would leave as it is
+			if err := s.Merge(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, n := range needles {
+			if len(holding(t, dir, n)) == 0 {
+				t.Fatalf("round %d: %x is not on disk before: nothing can be shown", round, n)
+			}
+		}
+		if err := s.Delete(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "gone"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range needles {
+			if in := holding(t, dir, n); len(in) > 0 {
+				t.Errorf("round %d: %x is still in %s", round, n, in)
+			}
+		}
+	}
+	d, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "stays"})
+	if err != nil || d.Text != folios {
+		t.Errorf("the other document: %v, %v", d, err)
+	}
+	if got := s.Stats(); got.Documents != 1 || got.Sentences != len(stays.Indexed) {
+		t.Errorf("stats %+v", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, o)
+	if err := s.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+	// The last document leaves nothing either.
+	if err := s.Delete(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "stays"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if in := holding(t, dir, []byte("reading room")); len(in) > 0 {
+		t.Errorf("the last document is still in %s", in)
+	}
+}

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"slices"
+
+	"concordat"
+)
+
+// WithoutWording returns a report without the wording of its sources: places, titles, kinds and scores
+// stay. What people wrote about the report in its rules goes too. The argument is not changed.
+func WithoutWording(r *Report) *Report {
+	out := *r
+	out.Evidence = slices.Clone(r.Evidence)
+	for i := range out.Evidence {
+		e := &out.Evidence[i]
+		e.Sources = slices.Clone(e.Sources)
+		for k := range e.Sources {
+			s := &e.Sources[k]
+			s.Parts = slices.Clone(s.Parts)
+			for n := range s.Parts {
+				p := &s.Parts[n]
+				p.Text, p.Before, p.After, p.Words, p.Shared = "", "", "", nil, nil
+			}
+		}
+	}
+	if r.Short != nil {
+		out.Short = r.Short.withoutWording()
+	}
+	out.Templates = slices.Clone(r.Templates)
+	for i := range out.Templates {
+		out.Templates[i].Text = ""
+	}
+	out.Rules.ExcludeTemplate = nil
+	out.Rules.ExcludePassages = slices.Clone(r.Rules.ExcludePassages)
+	for i := range out.Rules.ExcludePassages {
+		out.Rules.ExcludePassages[i].Comment, out.Rules.ExcludePassages[i].By = "", ""
+	}
+	out.Review = nil
+	out.Disclosures, out.Statements = nil, nil // what was asked of partners, and their signed words
+	return &out
+}
+
+// ScoreOnly returns a report with its scores and without anything that says where they come from: no
+// passages, no sources, no libraries. The argument is not changed.
+func ScoreOnly(r *Report) *Report {
+	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
+		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped, Dated: r.Dated}
+	out.Rules = Rules{ExcludeQuotes: r.Rules.ExcludeQuotes, ExcludeBibliography: r.Rules.ExcludeBibliography, ExcludeCitations: r.Rules.ExcludeCitations,
+		MinCharacters: r.Rules.MinCharacters, MinSourceShare: r.Rules.MinSourceShare, CommonAbove: r.Rules.CommonAbove}
+	for _, f := range r.Flags {
+		if f.Code == FlagWithheld {
+			out.Flags = append(out.Flags, f)
+		}
+	}
+	for _, c := range r.Consulted { // that something was not measured belongs to the score
+		out.Consulted = append(out.Consulted, concordat.Consulted{Asked: c.Asked, Answered: c.Answered})
+	}
+	return out
+}
+
+func (s *ShortTexts) withoutWording() *ShortTexts {
+	out := *s
+	out.Pieces = slices.Clone(s.Pieces)
+	for i := range out.Pieces {
+		p := &out.Pieces[i]
+		p.Sources = slices.Clone(p.Sources)
+		for k := range p.Sources {
+			p.Sources[k].Text = ""
+		}
+	}
+	return &out
+}

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"concordat"
+)
+
+// Codes of flags of findings whose sources are no longer, or not yet, to be seen.
+const (
+	FlagDeleted = "source_deleted"
+	FlagHidden  = "source_hidden"
+)
+
+// HiddenTitle stands for the title of a source that is not shown.
+const HiddenTitle = "—"
+
+// Veil returns the findings without the titles and the wording of some sources, which still count. The
+// findings are not changed.
+func Veil(f *Findings, veiled func(concordat.Ref) bool) *Findings {
+	out := *f
+	out.Passages = slices.Clone(f.Passages)
+	for i := range out.Passages {
+		p := &out.Passages[i]
+		if veiled(p.Source) {
+			p.Title, p.Text, p.Before, p.After, p.Words, p.Shared = HiddenTitle, "", "", "", nil, nil
+		}
+	}
+	if f.Short != nil {
+		short := *f.Short
+		short.Matches = slices.Clone(short.Matches)
+		for i := range short.Matches {
+			if m := &short.Matches[i]; veiled(m.Source) {
+				m.Title, m.Text = HiddenTitle, ""
+			}
+		}
+		out.Short = &short
+	}
+	out.Partners = slices.Clone(f.Partners)
+	for i := range out.Partners {
+		if veiled(out.Partners[i].Ref) {
+			out.Partners[i].Title, out.Partners[i].Author = HiddenTitle, ""
+		}
+	}
+	return &out
+}
+
+// Flagged returns the findings with one more flag, which takes the place of one of its code.
+func Flagged(f *Findings, flag concordat.Flag) *Findings {
+	out := *f
+	out.Flags = slices.DeleteFunc(slices.Clone(f.Flags), func(x concordat.Flag) bool { return x.Code == flag.Code })
+	out.Flags = append(out.Flags, flag)
+	return &out
+}
+
+// HiddenFlag says that n sources are not shown before a date, the latest of theirs.
+func HiddenFlag(n int, until time.Time) concordat.Flag {
+	return concordat.Flag{Code: FlagHidden, Count: n, Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " + until.UTC().Format("2006-01-02") + "."}
+}
+
+// DeletedFlag says that n sources have been deleted from their library since.
+func DeletedFlag(n int) concordat.Flag {
+	return concordat.Flag{Code: FlagDeleted, Count: n, Detail: "Sources that this report names have been deleted from their library since. Their titles and wording are shown only as far as the policy of the site keeps them."}
+}
+
+// Renamed returns the findings with other names for some sources.
+func Renamed(f *Findings, names map[concordat.Ref]concordat.Ref) *Findings {
+	rename := func(r *concordat.Ref) {
+		if to, ok := names[*r]; ok {
+			*r = to
+		}
+	}
+	out := *f
+	out.Passages = slices.Clone(f.Passages)
+	for i := range out.Passages {
+		rename(&out.Passages[i].Source)
+	}
+	out.Dates = slices.Clone(f.Dates)
+	for i := range out.Dates {
+		rename(&out.Dates[i].Source)
+	}
+	if f.Short != nil {
+		short := *f.Short
+		short.Matches = slices.Clone(short.Matches)
+		for i := range short.Matches {
+			rename(&short.Matches[i].Source)
+		}
+		out.Short = &short
+	}
+	return &out
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// Withheld is what remains of a submission's text that is not kept: enough for the scores to stay what
+// they were by any rules. Spans are bytes of the text.
+type Withheld struct {
+	Digest string `json:"digest"` // SHA-256 of the text, hexadecimal
+	// Quotes, References and Citations are what the rules can leave out; Given is wording of Templates.
+	Quotes     []concordat.Span `json:"quotes"`
+	References []concordat.Span `json:"references"`
+	Citations  []concordat.Span `json:"citations"`
+	Given      []concordat.Span `json:"given"`
+}
+
+// FlagWithheld is the code of the flag of findings whose submission's text is not kept.
+const FlagWithheld = "text_not_kept"
+
+// Withhold takes the submission's text out of the findings and notes what the scores need of it. Letters
+// and digits become placeholders as long as they were, in bytes and in code points, except within marks
+// of citations; signs and spaces stay, and so do the lengths of words. What the sources hold stays too:
+// a passage in the words of a source can be read there. It does nothing to findings without text or
+// that it has been at.
+func Withhold(f *Findings) {
+	text := f.Submission.Text
+	if text == "" || f.Withheld != nil {
+		return
+	}
+	sum := sha256.Sum256([]byte(text))
+	var given []string
+	for _, t := range f.Templates {
+		given = append(given, t.Text)
+	}
+	w := &Withheld{Digest: hex.EncodeToString(sum[:]), Quotes: quotations(text), References: bibliography(text), Citations: citations(text),
+		Given: union(append(wordingOf(text, given), wholeLines(text, givenLines(given))...))}
+	f.Submission.Text = masking(text, w.Citations)
+	f.Withheld = w
+	if f.Short != nil {
+		short := *f.Short
+		short.Pieces = append([]ShortPiece(nil), short.Pieces...)
+		for i := range short.Pieces {
+			if short.Pieces[i].Span.Len() > 0 { // else it is the title, which stays
+				short.Pieces[i].Text = masking(short.Pieces[i].Text, nil)
+			}
+		}
+		f.Short = &short
+	}
+	f.Flags = append(f.Flags[:len(f.Flags):len(f.Flags)], concordat.Flag{Code: FlagWithheld,
+		Detail: "The text of the submission and its original were not kept once the report was made. The report shows placeholders of the same length; scores, places, sources and their wording are as they were."})
+}
+
+// masking returns text with placeholders for its letters and digits outside of the spans.
+func masking(text string, keep spans) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		for len(keep) > 0 && i >= keep[0].End {
+			keep = keep[1:]
+		}
+		if len(keep) > 0 && i >= keep[0].Start || r == utf8.RuneError && n == 1 {
+			b.WriteString(text[i : i+n])
+		} else {
+			b.WriteString(placeholder(r, n, text[i:i+n]))
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// Placeholders by the number of their bytes.
+var (
+	letterPlaceholders = [5]string{1: "x", 2: "ж", 3: "某", 4: "𝕩"}
+	markPlaceholders   = [5]string{1: "x", 2: "\u0301", 3: "\u20d0", 4: "\U0001d165"}
+	digitPlaceholders  = [5]string{1: "0", 2: "٠", 3: "０", 4: "𝟎"}
+)
+
+// placeholder returns what stands for a rune of n bytes: of its class, as counts tells them apart.
+func placeholder(r rune, n int, itself string) string {
+	switch {
+	case unicode.IsLetter(r):
+		return letterPlaceholders[n]
+	case unicode.IsMark(r):
+		return markPlaceholders[n]
+	case unicode.IsDigit(r):
+		return digitPlaceholders[n]
+	}
+	return itself
+}

@@ -1,0 +1,402 @@
+package site
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// Target is what a deletion takes away. Tasks and documents that are not there are no error.
+type Target struct {
+	Tasks     []concordat.TaskID     `json:"tasks,omitempty"`
+	Library   concordat.LibraryID    `json:"library,omitempty"`
+	Documents []concordat.DocumentID `json:"documents,omitempty"` // of Library
+	// Whole takes Library away with all its documents.
+	Whole bool `json:"whole,omitempty"`
+}
+
+// MostTargets bounds the tasks and the documents of one deletion.
+const MostTargets = 10_000
+
+// Validate returns nil or an error that wraps concordat.ErrInvalid.
+func (t Target) Validate() error {
+	switch {
+	case len(t.Tasks) == 0 && len(t.Documents) == 0 && !t.Whole:
+		return fmt.Errorf("deletion of nothing: %w", concordat.ErrInvalid)
+	case (len(t.Documents) > 0 || t.Whole) && t.Library == "":
+		return fmt.Errorf("documents of no library: %w", concordat.ErrInvalid)
+	case len(t.Tasks)+len(t.Documents) > MostTargets:
+		return fmt.Errorf("deletion of %d things: %w: at most %d", len(t.Tasks)+len(t.Documents), concordat.ErrInvalid, MostTargets)
+	}
+	return nil
+}
+
+// CitedPolicy says what becomes of a deleted document's wording in reports that cite it.
+type CitedPolicy string
+
+// The policies.
+const (
+	CitedKeep     CitedPolicy = "keep"     // the evidence stays readable; the report says that the source is gone
+	CitedWithhold CitedPolicy = "withhold" // title, wording and name go; places, kinds and scores stay
+)
+
+// Area is a place outside of index and store that keeps something of checks, such as originals.
+type Area interface {
+	// Name is that of a receipt's Place.
+	Name() string
+	// Erase removes what it keeps of a task that has been deleted, and the given originals, which no
+	// other task needs, and returns how many files went. It is durable on return and may be repeated.
+	Erase(ctx context.Context, id concordat.TaskID, originals []string) (int, error)
+	// Tidy removes what belongs to nothing and is older than the given time. needed tells whether
+	// some task needs an original.
+	Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (int, error)
+}
+
+// EraserStore is what an Eraser needs of a store; *store.DB has it.
+type EraserStore interface {
+	AskErasure(ctx context.Context, e store.Erasure) error
+	StepErasure(ctx context.Context, id string, state store.ErasureState, receipt json.RawMessage) error
+	Erasure(ctx context.Context, id string) (store.Erasure, error)
+	OpenErasures(ctx context.Context) ([]store.Erasure, error)
+	EraseTask(ctx context.Context, id concordat.TaskID) (store.Erased, error)
+	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64, err error)
+	Originals(ctx context.Context, id concordat.TaskID) ([]string, error)
+	OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error)
+	OriginalNeeded(ctx context.Context, hash string) (bool, error)
+	SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error
+	Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error)
+	ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]store.Term, error)
+	OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]store.DocumentRow, error)
+	EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]store.Task, error)
+	ForgetQuota(ctx context.Context, before time.Time) error
+	DeleteUnjoined(ctx context.Context, before time.Time) (int, error)
+	Purge(ctx context.Context, whole bool) (bool, error)
+}
+
+var _ EraserStore = (*store.DB)(nil)
+
+// EraserOptions of an Eraser. Store is required.
+type EraserOptions struct {
+	Store EraserStore
+	Areas []Area
+	// Sign signs what Receipt.Sum returns, in a form of its own; nil: receipts are not signed.
+	Sign   func(sum [32]byte) (json.RawMessage, error)
+	Cited  func() CitedPolicy // nil: CitedKeep
+	Logger *slog.Logger       // nil: nothing is logged
+}
+
+// Eraser deletes for good and hands out receipts. It is safe for concurrent use; only one process of a
+// site may run one, the one that holds its index. A deletion that was asked for is carried out even if
+// the process ends in the middle: Sweep goes on with it.
+type Eraser struct {
+	s *Site
+	o EraserOptions
+
+	at sync.Mutex // held by whoever deletes
+}
+
+// NewEraser returns an Eraser of the site.
+func (s *Site) NewEraser(o EraserOptions) *Eraser {
+	if o.Cited == nil {
+		o.Cited = func() CitedPolicy { return CitedKeep }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Eraser{s: s, o: o}
+}
+
+// AskErasure keeps that somebody wants something deleted, and returns the id of the deletion. It can be
+// called in any process of the site.
+func (s *Site) AskErasure(ctx context.Context, db EraserStore, actor, reason string, t Target) (string, error) {
+	if err := t.Validate(); err != nil {
+		return "", err
+	}
+	target, err := json.Marshal(t)
+	if err != nil {
+		return "", err
+	}
+	id := strings.ToLower(rand.Text())
+	return id, db.AskErasure(ctx, store.Erasure{ID: id, Made: s.o.Now(), Actor: actor, Reason: reason, Target: target})
+}
+
+// Erase deletes and returns the receipt, with Done set once no byte is left where this process can
+// reach it.
+func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target) (*Receipt, error) {
+	id, err := e.s.AskErasure(ctx, e.o.Store, actor, reason, t)
+	if err != nil {
+		return nil, err
+	}
+	// What was asked for is carried out: half of it is worse than a caller who went away.
+	return e.Run(context.WithoutCancel(ctx), id)
+}
+
+// Run carries out one deletion that was asked for, or goes on with it, and returns its receipt.
+func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
+	e.at.Lock()
+	defer e.at.Unlock()
+	r, err := e.delete(ctx, id)
+	if err != nil || !r.Done.IsZero() {
+		return r, err
+	}
+	return r, e.finish(ctx, r)
+}
+
+// Resume goes on with every deletion that is not done, and returns how many are now.
+func (e *Eraser) Resume(ctx context.Context) (int, error) {
+	e.at.Lock()
+	defer e.at.Unlock()
+	open, err := e.o.Store.OpenErasures(ctx)
+	if err != nil || len(open) == 0 {
+		return 0, err
+	}
+	var rs []*Receipt
+	var errs []error
+	for _, one := range open {
+		r, err := e.delete(ctx, one.ID)
+		if err != nil {
+			errs = append(errs, err) // the others do not wait for it
+			continue
+		}
+		rs = append(rs, r)
+	}
+	return len(rs), errors.Join(append(errs, e.finish(ctx, rs...))...)
+}
+
+// delete brings a deletion to the state deleted: no query finds anything of it. The receipt is kept
+// before each step, so that a call that was cut short leaves nothing uncounted.
+func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
+	row, err := e.o.Store.Erasure(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r := &Receipt{Version: ReceiptVersion, ID: id, Site: e.s.o.ID, Actor: row.Actor, Reason: row.Reason, Asked: row.Made,
+		Tasks: []ErasedTask{}, Documents: []ErasedDocument{}, Places: []Place{}, Stays: []string{"audit", "backups"}}
+	if row.Receipt != nil {
+		if err := json.Unmarshal(row.Receipt, r); err != nil {
+			return nil, fmt.Errorf("receipt of deletion %s: %w: %v", id, concordat.ErrCorrupt, err)
+		}
+	}
+	if row.State != store.ErasureAsked {
+		return r, nil
+	}
+	var t Target
+	if err := json.Unmarshal(row.Target, &t); err != nil {
+		return nil, fmt.Errorf("deletion %s: %w: %v", id, concordat.ErrCorrupt, err)
+	}
+	for _, task := range t.Tasks {
+		if err := e.deleteTask(ctx, r, task); err != nil {
+			return nil, fmt.Errorf("deletion %s: %w", id, err)
+		}
+	}
+	if err := e.deleteDocuments(ctx, r, t); err != nil {
+		return nil, fmt.Errorf("deletion %s: %w", id, err)
+	}
+	r.Deleted = e.s.o.Now()
+	return r, e.step(ctx, r, store.ErasureDeleted)
+}
+
+func (e *Eraser) step(ctx context.Context, r *Receipt, state store.ErasureState) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return e.o.Store.StepErasure(ctx, r.ID, state, b)
+}
+
+// deleteTask deletes one check with all that is kept of it.
+func (e *Eraser) deleteTask(ctx context.Context, r *Receipt, id concordat.TaskID) error {
+	if !slices.ContainsFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id }) {
+		files, err := e.o.Store.Originals(ctx, id)
+		if err != nil {
+			return err
+		}
+		r.Tasks = append(r.Tasks, ErasedTask{Task: id, Files: append([]string{}, files...)})
+		if err := e.step(ctx, r, store.ErasureAsked); err != nil {
+			return err
+		}
+	}
+	x := &r.Tasks[slices.IndexFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id })]
+	erased, err := e.o.Store.EraseTask(ctx, id)
+	if err != nil {
+		return err
+	}
+	if erased != (store.Erased{}) {
+		x.Erased = erased
+	}
+	x.Files, err = e.unneeded(ctx, x.Files)
+	if err != nil {
+		return err
+	}
+	return e.eraseFrom(ctx, r, id, x.Files)
+}
+
+// unneeded returns the originals that no task needs.
+func (e *Eraser) unneeded(ctx context.Context, files []string) ([]string, error) {
+	out := []string{}
+	for _, f := range files {
+		needed, err := e.o.Store.OriginalNeeded(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if !needed {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func (e *Eraser) eraseFrom(ctx context.Context, r *Receipt, id concordat.TaskID, files []string) error {
+	for _, a := range e.o.Areas {
+		n, err := a.Erase(ctx, id, files)
+		if err != nil {
+			return fmt.Errorf("%s of task %s: %w", a.Name(), id, err)
+		}
+		if r != nil && n > 0 {
+			r.place(a.Name(), n, "removed")
+		}
+	}
+	return nil
+}
+
+// place adds items to a place of the receipt, and sets its state.
+func (r *Receipt) place(name string, items int, state string) {
+	i := slices.IndexFunc(r.Places, func(p Place) bool { return p.Name == name })
+	if i < 0 {
+		r.Places = append(r.Places, Place{Name: name})
+		i = len(r.Places) - 1
+	}
+	r.Places[i].Items += items
+	r.Places[i].State = state
+}
+
+// deleteDocuments deletes the documents of the target, page by page.
+func (e *Eraser) deleteDocuments(ctx context.Context, r *Receipt, t Target) error {
+	if t.Library == "" {
+		return nil
+	}
+	for part := range slices.Chunk(t.Documents, deletePage) {
+		if err := e.deletePart(ctx, r, t.Library, part); err != nil {
+			return err
+		}
+	}
+	for t.Whole {
+		rows, err := e.s.o.Store.Documents(ctx, t.Library, "", deletePage)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			if err := e.s.DeleteLibrary(ctx, t.Library, nil); !isNotFound(err) {
+				return err
+			}
+			return nil
+		}
+		ids := make([]concordat.DocumentID, len(rows))
+		for i, row := range rows {
+			ids[i] = row.ID
+		}
+		if err := e.deletePart(ctx, r, t.Library, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+	r.Cited = e.o.Cited()
+	known := map[string]bool{}
+	for _, d := range r.Documents {
+		known[d.Name] = true
+	}
+	reports := map[concordat.TaskID][]concordat.DocumentID{}
+	for _, id := range ids {
+		citing, err := e.o.Store.Citing(ctx, e.s.ref(lib, id))
+		if err != nil {
+			return err
+		}
+		for _, task := range citing {
+			reports[task] = append(reports[task], id)
+		}
+		row, err := e.s.o.Store.DocumentRow(ctx, lib, id)
+		if isNotFound(err) || err == nil && known[DocumentName(lib, id)] {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Documents = append(r.Documents, ErasedDocument{Library: lib, Name: DocumentName(lib, id), Text: row.Hash, Bytes: row.Bytes,
+			Sentences: row.Sentences, Characters: row.Characters, Reports: len(citing)})
+	}
+	if err := e.step(ctx, r, store.ErasureAsked); err != nil {
+		return err
+	}
+	for task, docs := range reports {
+		if err := e.uncite(ctx, r.Cited, task, lib, docs); err != nil {
+			return err
+		}
+		r.Reports++
+	}
+	if err := e.s.DeleteDocuments(ctx, lib, ids...); err != nil {
+		return err
+	}
+	if _, _, err := e.o.Store.EraseTraces(ctx, e.s.o.ID, lib, ids); err != nil {
+		return err
+	}
+	return e.leaveEpochs(ctx, r, lib)
+}
+
+// uncite takes title, wording and name of documents that are about to be deleted out of a report.
+func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.TaskID, lib concordat.LibraryID, docs []concordat.DocumentID) error {
+	if policy != CitedWithhold {
+		return nil
+	}
+	e.s.keeping.Lock()
+	defer e.s.keeping.Unlock()
+	anonymous := map[concordat.Ref]concordat.Ref{}
+	for _, id := range docs {
+		anonymous[e.s.ref(lib, id)] = e.s.ref(lib, concordat.DocumentID("deleted-"+DocumentName(lib, id)[:16]))
+	}
+	var rows []store.Result
+	err := e.s.changeFindings(ctx, task, func(f *report.Findings) {
+		*f = *report.Renamed(report.Veil(f, func(r concordat.Ref) bool { _, ok := anonymous[r]; return ok }), anonymous)
+		rows = resultsOf(f)
+	})
+	if isNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.s.o.Store.PutResults(ctx, task, rows)
+}
+
+// leaveEpochs takes deleted documents out of the fingerprint sets of partners.
+func (e *Eraser) leaveEpochs(ctx context.Context, r *Receipt, lib concordat.LibraryID) error {
+	e.s.epochs.fill.Lock()
+	defer e.s.epochs.fill.Unlock()
+	for _, set := range e.s.epochSets() {
+		left, err := e.s.o.Store.Leftover(ctx, set.Epoch, lib, false, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			continue
+		}
+		if err := e.s.trim(ctx, set, lib, false); err != nil {
+			return err
+		}
+		r.place("epoch "+set.Epoch.String(), len(left), "deleted")
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"concordat"
+	"concordat/report"
+)
+
+// veil takes out of findings what may not be seen today of sources of this site, and says what was
+// deleted of them since.
+func (s *Site) veil(ctx context.Context, f *report.Findings) (*report.Findings, error) {
+	now := s.o.Now()
+	hidden := map[concordat.Ref]bool{}
+	seen := map[concordat.Ref]bool{}
+	var until time.Time
+	gone := 0
+	look := func(r concordat.Ref) error {
+		if r.Site != s.o.ID || seen[r] {
+			return nil
+		}
+		seen[r] = true
+		t, err := s.o.Store.Term(ctx, r.Library, r.Document)
+		switch {
+		case errors.Is(err, concordat.ErrNotFound):
+			gone++
+		case err != nil:
+			return err
+		case now.Before(t.Hidden):
+			hidden[r] = true
+			if t.Hidden.After(until) {
+				until = t.Hidden
+			}
+		}
+		return nil
+	}
+	for _, p := range f.Passages {
+		if err := look(p.Source); err != nil {
+			return nil, err
+		}
+	}
+	if f.Short != nil {
+		for _, m := range f.Short.Matches {
+			if err := look(m.Source); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(hidden) > 0 {
+		f = report.Flagged(report.Veil(f, func(r concordat.Ref) bool { return hidden[r] }), report.HiddenFlag(len(hidden), until))
+	}
+	if gone > 0 {
+		f = report.Flagged(f, report.DeletedFlag(gone))
+	}
+	return f, nil
+}

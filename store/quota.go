@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Charge is an amount that somebody spends of a limit.
+type Charge struct {
+	Who    string // such as account/ada or address/2001:db8::/64
+	Kind   string // of what is spent
+	Amount int64  // 0 or more
+	Most   int64  // within Within up to the moment; negative: no limit
+	Within time.Duration
+}
+
+// QuotaUsed is the error of Charge where a limit would be passed. It wraps concordat.ErrRefused.
+type QuotaUsed struct {
+	Charge
+	Left int64
+	// Retry is when the amount will fit if nothing else is spent; zero: never, it is beyond the limit.
+	Retry time.Time
+}
+
+func (q *QuotaUsed) Error() string {
+	return fmt.Sprintf("quota of %s: %d of %d left", q.Kind, q.Left, q.Most)
+}
+
+func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
+
+// Charge spends all of the charges, or none and fails with a *QuotaUsed of the first that does not fit.
+// Concurrent calls never spend more than a limit together. What was spent counts to the end of its
+// SpendSlot after Within. An Amount of 0 only asks whether anything is left.
+func (db *DB) Charge(ctx context.Context, xs ...Charge) error {
+	err := db.write(ctx, func(c conn) error {
+		for _, x := range xs {
+			if x.Amount < 0 {
+				return fmt.Errorf("%w: an amount of %d", concordat.ErrInvalid, x.Amount)
+			}
+			if err := c.charge(ctx, db.now(), x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "charge")
+}
+
+func (c conn) charge(ctx context.Context, now time.Time, x Charge) error {
+	if x.Most >= 0 {
+		type slot struct{ at, amount int64 }
+		slots, err := collect(ctx, c, func(s scanner) (slot, error) {
+			var one slot
+			return one, s.Scan(&one.at, &one.amount)
+		}, `SELECT slot, amount FROM quota WHERE who = ? AND kind = ? AND slot > ? ORDER BY slot`, x.Who, x.Kind, stamp(now.Add(-x.Within-SpendSlot)))
+		if err != nil {
+			return err
+		}
+		var spent int64
+		for _, s := range slots {
+			spent += s.amount
+		}
+		if left := max(0, x.Most-spent); left < x.Amount || left == 0 && x.Amount == 0 {
+			q := &QuotaUsed{Charge: x, Left: left}
+			for _, s := range slots {
+				if spent -= s.amount; spent+max(1, x.Amount) <= x.Most {
+					q.Retry = instant(s.at).Add(x.Within + SpendSlot)
+					break
+				}
+			}
+			return q
+		}
+	}
+	if x.Amount == 0 {
+		return nil
+	}
+	_, err := c.exec(ctx, `INSERT INTO quota (who, kind, slot, amount) VALUES (?, ?, ?, ?)
+		ON CONFLICT (who, kind, slot) DO UPDATE SET amount = quota.amount + excluded.amount`, x.Who, x.Kind, stamp(now.Truncate(SpendSlot)), x.Amount)
+	return err
+}
+
+// ForgetQuota forgets what was spent before the given time.
+func (db *DB) ForgetQuota(ctx context.Context, before time.Time) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM quota WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
+		return err
+	})
+	return db.fail(err, "forget what was handed in")
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// sessionGrain is how exactly the last use of a session is known: one write a minute, not one a request.
+const sessionGrain = time.Minute
+
+// UseSession returns the session of that secret, or concordat.ErrNotFound where there is none, it has
+// expired, or it was not used for longer than idle, 0: however long; and notes that it was used.
+func (db *DB) UseSession(ctx context.Context, secret string, idle time.Duration) (Token, error) {
+	t, err := db.Token(ctx, secret, PurposeSession)
+	if err != nil {
+		return t, err
+	}
+	now := db.now()
+	last := t.Used
+	if last.IsZero() {
+		last = t.Made
+	}
+	if idle > 0 && now.Sub(last) > idle {
+		return Token{}, db.fail(fmt.Errorf("%w: not used since %s", concordat.ErrNotFound, last.UTC().Format(time.RFC3339)), "session")
+	}
+	if now.Sub(last) < sessionGrain {
+		return t, nil
+	}
+	t.Used = instant(stamp(now.Truncate(sessionGrain)))
+	err = db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE token SET used = ? WHERE hash = ?`, stamp(t.Used), tokenHash(secret))
+		return err
+	})
+	return t, db.fail(err, "session")
+}
+
+// SecretID returns the TokenID of a secret.
+func SecretID(secret string) TokenID { return TokenID(tokenHash(secret)[:32]) }
+
+// EndSessions signs an account out everywhere but where the token has the given id; empty: everywhere.
+func (db *DB) EndSessions(ctx context.Context, account string, but TokenID) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession, string(but))
+		return err
+	})
+	return db.fail(err, "end sessions of %s", account)
+}
+
+// SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links
+// by which its password could be chosen; its programs' tokens stay. It fails with
+// concordat.ErrNotFound where there is no such account, or it is disabled.
+func (db *DB) SetPassword(ctx context.Context, account, password string) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)
+		if err := oneOf(n, err); err != nil {
+			return err
+		}
+		_, err = c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose IN (?, ?)`, account, PurposeSession, PurposeJoin)
+		return err
+	})
+	return db.fail(err, "password of %s", account)
+}
+
+// DeleteUnjoined forgets public accounts without a password that were made before the given time: nobody
+// keeps a name by asking for it. It returns how many.
+func (db *DB) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
+	var n int64
+	err := db.write(ctx, func(c conn) error {
+		const those = `public = 1 AND password = '' AND created < ?`
+		if _, err := c.exec(ctx, `DELETE FROM token WHERE account IN (SELECT name FROM account WHERE `+those+`)`, stamp(before)); err != nil {
+			return err
+		}
+		var err error
+		n, err = c.exec(ctx, `DELETE FROM account WHERE `+those, stamp(before))
+		return err
+	})
+	return int(n), db.fail(err, "forget unused accounts")
+}
+
+// OpenTasks counts the tasks of an owner that have not ended, and those of all public accounts together.
+func (db *DB) OpenTasks(ctx context.Context, owner string) (own, public int, err error) {
+	err = db.read().row(ctx, `SELECT
+		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner = ?),
+		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner IN (SELECT name FROM account WHERE public = 1))`,
+		concordat.TaskQueued, concordat.TaskRunning, owner, concordat.TaskQueued, concordat.TaskRunning).Scan(&own, &public)
+	return own, public, db.fail(err, "open tasks of %s", owner)
+}
+
+// PublicAccounts counts the public accounts.
+func (db *DB) PublicAccounts(ctx context.Context) (n int, err error) {
+	err = db.read().row(ctx, `SELECT count(*) FROM account WHERE public = 1`).Scan(&n)
+	return n, db.fail(err, "count public accounts")
+}

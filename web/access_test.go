@@ -1,0 +1,533 @@
+package web_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+// The decisions. Whoever adds a route decides here who may use it: a route without a line fails
+// TestEveryRouteIsDecided. Letters are those whom the route lets in: a administrator, o officer,
+// s submitter, u auditor; "open" lets everybody in, also who has not signed in.
+var routeDecisions = map[string]string{
+	"GET /static/":           "open", // style and script
+	"GET /static/report.css": "open",
+	"GET /first":             "open", // with a link
+	"POST /first":            "open",
+	"GET /join":              "open", // with a link
+	"POST /join":             "open",
+	"GET /register":          "open", // where the site is public
+	"POST /register":         "open",
+	"GET /login":             "open",
+	"POST /login":            "open",
+	"POST /logout":           "open", // ends the own session only
+	"POST /language":         "open", // a cookie
+	"/":                      "aosu", // what is not there
+	"GET /{$}":               "aosu",
+	"GET /checks":            "aosu",
+	"GET /checks/new":        "aos",
+	"POST /checks":           "aos",
+	"GET /libraries":         "aosu",
+	"GET /account":           "aosu",
+	"POST /account/tokens":   "aosu",
+
+	"POST /account/sessions": "aosu",
+	"POST /account/password": "aosu",
+
+	"GET /checks/{id}":         "aosu", // of others: not there for a submitter
+	"GET /checks/{id}/events":  "aosu",
+	"POST /checks/{id}/cancel": "aos",
+	"GET /checks/{id}/report":  "aosu",
+	"POST /checks/{id}/rules":  "ao",
+	"POST /checks/{id}/notes":  "ao",
+	"POST /checks/{id}/delete": "ao",
+
+	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report, as the report
+	"GET /checks/{id}/sources":           "aosu",
+	"GET /checks/{id}/passages/{number}": "aosu",
+	"GET /checks/{id}/compare":           "aosu",
+	"POST /checks/{id}/ask":              "ao", // asks partners for passages
+	"GET /requests":                      "ao",
+	"GET /requests/{id}":                 "ao",
+	"POST /requests/{id}":                "ao", // decides what a partner asks for
+
+	"GET /people":         "a",
+	"POST /people":        "a",
+	"POST /people/{name}": "a",
+
+	"GET /deletions":      "au",
+	"POST /deletions":     "a",
+	"GET /deletions/{id}": "au",
+}
+
+// apiDecisions are those of the programs' interface: the scope that a token needs, and whose token.
+var apiDecisions = map[string]string{
+	"GET /api/v1/libraries":               "read aosu",
+	"GET /api/v1/checks":                  "read aosu",
+	"POST /api/v1/checks":                 "check aos",
+	"GET /api/v1/checks/{id}":             "read aosu",
+	"GET /api/v1/checks/{id}/report":      "read aosu",
+	"POST /api/v1/checks/{id}/cancel":     "check aos",
+	"POST /api/v1/deletions":              "erase ao",
+	"GET /api/v1/deletions":               "read au",
+	"GET /api/v1/deletions/{id}":          "read au",
+	"GET /api/v1/requests":                "read ao",
+	"GET /api/v1/requests/{id}":           "read ao",
+	"POST /api/v1/checks/{id}/requests":   "check ao",
+	"POST /api/v1/requests/{id}/decision": "check ao",
+}
+
+// apiBodies are bodies that the operations take: without, what is not valid is refused before who asks.
+var apiBodies = map[string]string{
+	"POST /api/v1/deletions":              `{"reason":"x","tasks":["none"]}`,
+	"POST /api/v1/checks/{id}/requests":   `{"start":0,"end":1,"level":"overlap"}`,
+	"POST /api/v1/requests/{id}/decision": `{"action":"refuse","words":"x"}`,
+}
+
+var letters = map[store.Role]string{store.RoleAdministrator: "a", store.RoleOfficer: "o", store.RoleSubmitter: "s", store.RoleAuditor: "u"}
+
+// registered returns the patterns that the code of the package registers without roles: every call of
+// Handle and HandleFunc with a literal in the first place.
+func registered(t *testing.T) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 2 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "HandleFunc" && sel.Sel.Name != "Handle" {
+				return true
+			}
+			if p, ok := literal(call.Args[0]); ok {
+				out = append(out, p)
+			} else if name != "web.go" { // there the pattern is that of page
+				t.Errorf("%s registers a pattern that this test cannot read", name)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// literal returns the value of a string literal, or of a sum of such and apiPrefix.
+func literal(e ast.Expr) (string, bool) {
+	switch x := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(x.Value)
+		return s, err == nil
+	case *ast.Ident:
+		return "/api/v1", x.Name == "apiPrefix"
+	case *ast.BinaryExpr:
+		a, ok := literal(x.X)
+		b, ok2 := literal(x.Y)
+		return a + b, ok && ok2
+	}
+	return "", false
+}
+
+// operations returns the scope of each operation of the programs' interface, by METHOD PATH.
+func operations(t *testing.T, d *desk) map[string]string {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct{ Security []map[string][]string }
+	}
+	if err := json.Unmarshal([]byte(d.person(t).get("/api/v1/openapi.json", http.StatusOK)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			if len(o.Security) == 1 && len(o.Security[0]["token"]) == 1 {
+				out[strings.ToUpper(method)+" "+path] = o.Security[0]["token"][0]
+			} else {
+				t.Errorf("%s %s does not say which scope it wants", method, path)
+			}
+		}
+	}
+	return out
+}
+
+// TestEveryRouteIsDecided: every route has a decision, and every decision a route.
+func TestEveryRouteIsDecided(t *testing.T) {
+	d := newDesk(t, true)
+	api := operations(t, d)
+	got := map[string]string{}
+	for _, a := range d.web.Access() {
+		for _, r := range []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor} {
+			if slices.Contains(a.Roles, r) {
+				got[a.Pattern] += letters[r]
+			}
+		}
+	}
+	for _, p := range registered(t) {
+		if _, described := api[p]; described {
+			continue // a stream of the interface
+		}
+		if p == "/" {
+			got[p] = "aosu"
+		} else if strings.HasPrefix(strings.TrimPrefix(p, "GET "), "/api/v1/") || strings.HasPrefix(strings.TrimPrefix(p, "POST "), "/api/v1/") {
+			t.Errorf("%s is not described in the OpenAPI document", p)
+		} else {
+			got[p] = "open"
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(got)) {
+		if want, ok := routeDecisions[p]; !ok {
+			t.Errorf("%q: %q lets in whom nobody has decided to: add a line to routeDecisions", p, got[p])
+		} else if want != got[p] {
+			t.Errorf("%s lets in %q, decided is %q", p, got[p], want)
+		}
+	}
+	for p := range routeDecisions {
+		if _, ok := got[p]; !ok {
+			t.Errorf("%s is decided and not there", p)
+		}
+	}
+	for o, scope := range api {
+		if want, ok := apiDecisions[o]; !ok {
+			t.Errorf("%q wants scope %q, and nobody has decided whose token: add a line to apiDecisions", o, scope)
+		} else if !strings.HasPrefix(want, scope+" ") {
+			t.Errorf("%s wants scope %s, decided is %s", o, scope, want)
+		}
+	}
+	for o := range apiDecisions {
+		if _, ok := api[o]; !ok {
+			t.Errorf("%s is decided and not there", o)
+		}
+	}
+}
+
+// filled puts values for the wildcards of a pattern.
+func filled(pattern, id string) (method, path string) {
+	method, path, ok := strings.Cut(pattern, " ")
+	if !ok {
+		method, path = http.MethodGet, method+"nonsense"
+	}
+	path = strings.NewReplacer("{$}", "", "{id}", id, "{name}", "nobody").Replace(path)
+	for i := strings.IndexByte(path, '{'); i >= 0; i = strings.IndexByte(path, '{') { // one that this test does not know
+		j := strings.IndexByte(path[i:], '}')
+		path = path[:i] + "1" + path[i+j+1:]
+	}
+	return method, path
+}
+
+// TestRolesAtEveryRoute tries every role, and nobody, at every route: who is not let in is refused,
+// who is let in is not refused for the role.
+func TestRolesAtEveryRoute(t *testing.T) {
+	d := newDesk(t, true)
+	roles := map[string]*person{"": d.person(t)}
+	for role, letter := range letters {
+		roles[letter] = d.signedIn(t, "of-"+string(role), role)
+	}
+	for _, p := range roles {
+		p.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(routeDecisions)) {
+		decision := routeDecisions[pattern]
+		if decision == "open" {
+			continue
+		}
+		method, path := filled(pattern, "none")
+		for letter, p := range roles {
+			r := p.request(method, path, nil)
+			resp, err := p.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			code, to := resp.StatusCode, resp.Header.Get("Location")
+			switch {
+			case letter == "" && method == http.MethodGet:
+				if code != http.StatusSeeOther || !strings.HasPrefix(to, "/login") {
+					t.Errorf("%s as nobody: %d to %q, want to sign in", pattern, code, to)
+				}
+			case letter == "" || !strings.Contains(decision, letter):
+				if code != http.StatusForbidden {
+					t.Errorf("%s as %q: %d, want %d", pattern, letter, code, http.StatusForbidden)
+				}
+			case code == http.StatusForbidden || code >= 500 && code != http.StatusServiceUnavailable:
+				t.Errorf("%s as %q: %d", pattern, letter, code)
+			}
+		}
+	}
+}
+
+// TestTokensAtEveryOperation tries tokens of every role and scope at every operation.
+func TestTokensAtEveryOperation(t *testing.T) {
+	d := newDesk(t, true)
+	for role, letter := range letters {
+		p := d.signedIn(t, "of-"+string(role), role)
+		for _, scope := range []string{"read", "check", "erase"} {
+			prog := p.program(scope)
+			for o, decision := range apiDecisions {
+				want, whose, _ := strings.Cut(decision, " ")
+				method, path := filled(o, "none")
+				r, err := http.NewRequestWithContext(t.Context(), method, d.URL+path, strings.NewReader(apiBodies[o]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Authorization", "Bearer "+prog.token)
+				r.Header.Set("Content-Type", "application/json")
+				resp, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				refused := resp.StatusCode == http.StatusForbidden
+				if may := want == scope && strings.Contains(whose, letter); may == refused {
+					t.Errorf("%s with scope %s of %s: %d, may it: %v", o, scope, role, resp.StatusCode, may)
+				}
+				if resp.StatusCode == http.StatusUnprocessableEntity && want == scope {
+					t.Errorf("%s: not a valid body: add one to apiBodies", o)
+				}
+				if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusInternalServerError {
+					t.Errorf("%s with scope %s of %s: %d", o, scope, role, resp.StatusCode)
+				}
+			}
+		}
+	}
+}
+
+// checkedBy hands in a text and returns the path of its page, once it is done.
+func (d *desk) checkedBy(t *testing.T, p *person, title, text string) concordat.TaskID {
+	t.Helper()
+	p.upload(http.StatusOK, url.Values{"text": {text}, "title": {title}})
+	id, ok := d.await(t)[title]
+	if !ok {
+		t.Fatalf("no check %q", title)
+	}
+	return id
+}
+
+// formats are in what a report may be asked for; the rest of a query names its source.
+var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" + aSource, "?format=html&" + aSource, "?format=text&" + aSource, "?format=pdf&" + aSource}
+
+const aSource = "site=here&library=theses&document=folios.txt"
+
+// reads returns every GET route of a check, pages and operations, as somebody with a browser and a
+// token reads them, by pattern.
+func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[string]*http.Response {
+	t.Helper()
+	out := map[string]*http.Response{}
+	ask := func(pattern, query, token string) {
+		method, path := filled(pattern, string(id))
+		r := p.request(method, path+query, nil)
+		client := p.Client
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+			client = http.DefaultClient
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		out[pattern+query] = resp
+	}
+	for pattern := range routeDecisions {
+		if strings.HasPrefix(pattern, "GET /checks/{id}") {
+			for _, query := range formats {
+				ask(pattern, query, "")
+			}
+		}
+	}
+	for o := range apiDecisions {
+		if strings.HasPrefix(o, "GET /api/v1/checks/{id}") {
+			for _, query := range formats {
+				ask(o, query, prog.token)
+			}
+		}
+	}
+	return out
+}
+
+// TestOthersReports: a submitter finds nothing of anybody else's check by any route, and cannot change it.
+func TestOthersReports(t *testing.T) {
+	d := newDesk(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	sue := d.signedIn(t, "sue", store.RoleSubmitter)
+	id := d.checkedBy(t, olga, "Olga's essay", folios)
+	for route, resp := range reads(t, sue, sue.program("read", "check"), id) {
+		if resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s of another's check: %d", route, resp.StatusCode)
+		}
+	}
+	for pattern := range routeDecisions {
+		if strings.HasPrefix(pattern, "POST /checks/{id}") {
+			_, path := filled(pattern, string(id))
+			resp, err := sue.PostForm(d.URL+path, url.Values{"kind": {"comment"}, "text": {"x"}, "reason": {"x"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusForbidden {
+				t.Errorf("%s of another's check: %d", pattern, resp.StatusCode)
+			}
+		}
+	}
+	if page := sue.get("/checks", http.StatusOK); strings.Contains(page, "Olga") {
+		t.Error("another's check is in the list")
+	}
+}
+
+// body reads an answer.
+func body(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	var b strings.Builder
+	buf := make([]byte, 4096)
+	for {
+		n, err := resp.Body.Read(buf)
+		b.Write(buf[:n])
+		if err != nil {
+			return b.String()
+		}
+	}
+}
+
+// TestSubmittersView: by every route that there is, a submitter sees what the policy shows and no more,
+// and each reading is in the audit.
+func TestSubmittersView(t *testing.T) {
+	const wording, name = "had begun to fade", "On folios" // of the source: the submission has other words there
+	essay := strings.Replace(folios, "had begun to fade", "was fading fast", 1) + " And here is a sentence of my own, which nobody has written before in this place."
+	for _, c := range []struct {
+		policy                web.Policy
+		wording, name, score  bool
+		afterVerdict, refused bool
+	}{
+		{web.Policy{}, true, true, true, false, false},
+		{web.Policy{See: web.SeeReport}, false, true, true, false, false},
+		{web.Policy{See: web.SeeScore}, false, false, true, false, false},
+		{web.Policy{See: web.SeeNothing}, false, false, false, false, true},
+		{web.Policy{From: web.FromVerdict}, false, false, false, false, true},
+		{web.Policy{From: web.FromVerdict}, true, true, true, true, false},
+		{web.Policy{From: web.FromSigned, See: web.SeeReport}, false, false, false, true, true},
+	} {
+		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
+			d := newDeskOf(t, false, func(o *web.Options) { o.Policy = c.policy })
+			olga := d.signedIn(t, "olga", store.RoleOfficer)
+			sue := d.signedIn(t, "sue", store.RoleSubmitter)
+			id := d.checkedBy(t, sue, "essay", essay)
+			if c.afterVerdict {
+				olga.post("/checks/"+string(id)+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"it is cited"}})
+			}
+			before := d.readings(t)
+			prog := sue.program("read")
+			var withWording, withName, withScore, shown int
+			for route, resp := range reads(t, sue, prog, id) {
+				text := body(t, resp)
+				if strings.Contains(text, wording) {
+					withWording++
+					if !c.wording {
+						t.Errorf("%s shows the wording of the source", route)
+					}
+				}
+				if strings.Contains(text, name) {
+					withName++
+					if !c.name {
+						t.Errorf("%s names the source", route)
+					}
+				}
+				if strings.Contains(text, "of the compared text") || strings.Contains(text, `"coverage":`) {
+					withScore++
+					if !c.score {
+						t.Errorf("%s shows the score", route)
+					}
+				}
+				if strings.Contains(text, name) || strings.Contains(text, "of the compared text") {
+					shown++
+				}
+				if strings.HasPrefix(route, "GET /checks/{id}/report") && c.refused && resp.StatusCode != http.StatusForbidden {
+					t.Errorf("%s: %d", route, resp.StatusCode)
+				}
+			}
+			if c.wording && withWording == 0 || c.name && withName == 0 || c.score && withScore == 0 {
+				t.Errorf("shown: wording %d times, name %d, score %d", withWording, withName, withScore)
+			}
+			if got := d.readings(t) - before; got == 0 && shown > 0 {
+				t.Errorf("no reading is in the audit, %d routes showed something", shown)
+			}
+			if page := olga.get("/checks/"+string(id)+"/report", http.StatusOK); !strings.Contains(page, wording) {
+				t.Error("the officer does not see the wording")
+			}
+		})
+	}
+}
+
+// readings counts the lines of the audit about reports that were read.
+func (d *desk) readings(t *testing.T) (n int) {
+	t.Helper()
+	lines, err := d.store.Audit(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		if l.Action == "report_read" {
+			n++
+		}
+	}
+	return n
+}
+
+// TestEveryReadingIsAudited: whoever gets a report, by whatever route, leaves a line.
+func TestEveryReadingIsAudited(t *testing.T) {
+	d := newDesk(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	id := d.checkedBy(t, olga, "essay", folios)
+	prog := olga.program("read")
+	shown := 0
+	for pattern := range routeDecisions {
+		if !strings.HasPrefix(pattern, "GET /checks/{id}") {
+			continue
+		}
+		// Somebody new each time: who reads on in the parts of a report is noted once in a while.
+		reader := d.signedIn(t, "reader of "+pattern, store.RoleOfficer)
+		before := d.readings(t)
+		_, path := filled(pattern, string(id))
+		resp, err := reader.Get(d.URL + path + "?" + aSource)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := body(t, resp); resp.StatusCode == http.StatusOK && (strings.Contains(text, "On folios") || strings.Contains(text, "paper of the folios")) {
+			if shown++; d.readings(t) == before {
+				t.Errorf("%s shows a report and leaves no line", pattern)
+			}
+		}
+		resp.Body.Close()
+	}
+	if shown < 2 {
+		t.Errorf("only %d routes show the report", shown)
+	}
+	for _, format := range []string{"json", "csv", "html"} {
+		before := d.readings(t)
+		prog.call(http.MethodGet, "/api/v1/checks/"+string(id)+"/report?format="+format, http.StatusOK, nil)
+		if d.readings(t) != before+1 {
+			t.Errorf("the interface gives %s and leaves no line", format)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// eraseRoutes are the pages that delete for good, and that show what was deleted.
+func (w *Web) eraseRoutes() {
+	w.page("POST /checks/{id}/delete", officers, w.eraseCheck)
+	w.page("GET /deletions", overseers, w.deletionsPage)
+	w.page("POST /deletions", administrators, w.eraseDocument)
+	w.page("GET /deletions/{id}", overseers, w.receiptFile)
+}
+
+const deletionsOnPage = 100
+
+type deletionRow struct {
+	store.Erasure
+	site.Receipt
+}
+
+type deletionsPage struct {
+	Rows      []deletionRow
+	Older     int64
+	MayDelete bool
+	Libraries []store.Library
+}
+
+func (w *Web) deletionsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
+	p := deletionsPage{MayDelete: v.Role == store.RoleAdministrator && w.o.Eraser != nil}
+	rows, err := w.o.Store.Erasures(r.Context(), before, deletionsOnPage)
+	for _, e := range rows {
+		if err == nil {
+			one := deletionRow{Erasure: e}
+			if e.Receipt != nil {
+				err = json.Unmarshal(e.Receipt, &one.Receipt)
+			}
+			p.Rows = append(p.Rows, one)
+		}
+	}
+	if err == nil {
+		p.Libraries, err = w.o.Store.Libraries(r.Context())
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if len(rows) == deletionsOnPage {
+		p.Older = rows[len(rows)-1].Seq
+	}
+	w.show(rw, r, v, http.StatusOK, "deletions", "title.deletions", p)
+}
+
+// receiptFile hands out a receipt as it is kept.
+func (w *Web) receiptFile(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	e, err := w.o.Store.Erasure(r.Context(), r.PathValue("id"))
+	if err == nil && e.Receipt == nil {
+		err = fmt.Errorf("receipt %s: %w: nothing was deleted yet", e.ID, concordat.ErrNotFound)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Content-Disposition", `attachment; filename="deletion-`+e.ID+`.json"`)
+	_, _ = rw.Write(e.Receipt) // a browser that went away misses nothing
+}
+
+// eraseCheck deletes a check with its report for good.
+func (w *Web) eraseCheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	t, err := w.task(r, v)
+	if err == nil {
+		err = form(rw, r)
+	}
+	if err == nil {
+		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), site.Target{Tasks: []concordat.TaskID{t.ID}})
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
+}
+
+// eraseDocument deletes a document of a library for good.
+func (w *Web) eraseDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	err := form(rw, r)
+	lib, id := concordat.LibraryID(r.PostForm.Get("library")), concordat.DocumentID(strings.TrimSpace(r.PostForm.Get("document")))
+	if err == nil {
+		_, err = w.o.Store.DocumentRow(r.Context(), lib, id)
+	}
+	if err == nil {
+		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), site.Target{Library: lib, Documents: []concordat.DocumentID{id}})
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/deletions", http.StatusSeeOther)
+}
+
+// erase deletes for a visitor who may: checks as an officer, documents as an administrator.
+func (w *Web) erase(ctx context.Context, v *visitor, reason string, t site.Target) (*site.Receipt, error) {
+	switch {
+	case w.o.Eraser == nil:
+		return nil, fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
+	case !v.mayReview(), t.Library != "" && v.Role != store.RoleAdministrator:
+		return nil, fmt.Errorf("deletion as %s: %w", v.Role, concordat.ErrRefused)
+	}
+	if reason = strings.TrimSpace(reason); reason == "" || len(reason) > mostNote {
+		return nil, fmt.Errorf("%w: a deletion needs a reason of at most %d bytes", concordat.ErrInvalid, mostNote)
+	}
+	for _, id := range t.Tasks {
+		task, err := w.visible(ctx, v, id)
+		if err != nil {
+			return nil, err
+		}
+		if !ended(task.State) {
+			if err := w.cancelTask(ctx, v, task); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r, err := w.o.Eraser.Erase(ctx, v.Name, reason, t)
+	for _, id := range t.Tasks {
+		w.shelf.drop(id)
+	}
+	return r, err
+}

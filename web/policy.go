@@ -1,0 +1,136 @@
+package web
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat/report"
+	"concordat/store"
+)
+
+// Policy says who may use the pages, how much, and what submitters see. The zero value: accounts that
+// administrators make, without limits, who see their reports.
+type Policy struct {
+	// Public lets everybody make an account.
+	Public bool
+	// Proxies are whose word about a caller's address is taken.
+	Proxies     []netip.Prefix
+	SessionIdle time.Duration // a session that is not used for so long ends; 0: 2 h
+	See         See           // what submitters see of own reports; empty: everything
+	From        From          // and from when; empty: when the check is done
+	Quota       Quota         // of every account
+	PublicQuota Quota         // of accounts that people made themselves, and of all from one address
+	// PublicQueue bounds the open checks of all public accounts, PublicAccounts their number, and
+	// Registrations those made from one address in 24 hours; 0: 20, 1000 and 3.
+	PublicQueue, PublicAccounts, Registrations int
+	Calls                                      int  // of the API in a minute, by one token; 0: 600
+	NoStore                                    bool // nothing that is handed in is kept once its report is made
+}
+
+// See is what submitters see of reports about own documents.
+type See string
+
+// What they see.
+const (
+	SeeEverything See = "everything"
+	SeeReport     See = "report" // without other people's wording
+	SeeScore      See = "score"
+	SeeNothing    See = "nothing"
+)
+
+// From is from when submitters see it.
+type From string
+
+// The moments.
+const (
+	FromDone    From = "done"    // the check is done
+	FromVerdict From = "verdict" // an officer has given a verdict
+	FromSigned  From = "signed"  // a second one has agreed
+)
+
+// Quota is what may be handed in within 24 hours, and Open how many checks may wait or run at once; 0:
+// no limit.
+type Quota struct {
+	Documents, Characters, Open int
+	Bytes                       int64
+}
+
+func (p *Policy) fill() {
+	p.SessionIdle = cmp.Or(p.SessionIdle, 2*time.Hour)
+	p.See = cmp.Or(p.See, SeeEverything)
+	p.From = cmp.Or(p.From, FromDone)
+	p.PublicQueue = cmp.Or(p.PublicQueue, 20)
+	p.PublicAccounts = cmp.Or(p.PublicAccounts, 1000)
+	p.Registrations = cmp.Or(p.Registrations, 3)
+	p.Calls = cmp.Or(p.Calls, 600)
+}
+
+// address returns where a request comes from: who connects, or whom trusted proxies name. A network
+// stands for IPv6, of which one customer has a /64.
+func (w *Web) address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	at, err := netip.ParseAddr(host)
+	if err != nil {
+		return "unknown"
+	}
+	// From the right: what a caller wrote into the header itself stands to the left of what proxies add.
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0 && w.trusted(at); i-- {
+		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		at = next
+	}
+	if at = at.Unmap().WithZone(""); at.Is6() {
+		if p, err := at.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return at.String()
+}
+
+func (w *Web) trusted(a netip.Addr) bool {
+	return slices.ContainsFunc(w.o.Policy.Proxies, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) || p.Contains(a) })
+}
+
+// sees returns what the visitor may see today of a report whose review this is.
+func (w *Web) sees(v *visitor, now *review) See {
+	if v.seesAll() {
+		return SeeEverything
+	}
+	p := w.o.Policy
+	if p.From == FromVerdict && now.Verdict == nil || p.From == FromSigned && len(now.Signed) == 0 {
+		return SeeNothing
+	}
+	return p.See
+}
+
+// seen returns the part of a report that the visitor sees; nil: nothing of it.
+func seen(rep *report.Report, s See) *report.Report {
+	switch s {
+	case SeeReport:
+		return report.WithoutWording(rep)
+	case SeeScore:
+		return report.ScoreOnly(rep)
+	case SeeNothing:
+		return nil
+	}
+	return rep
+}
+
+// quotaOf returns the limits of an account.
+func (w *Web) quotaOf(a store.Account) Quota {
+	if a.Public {
+		return w.o.Policy.PublicQuota
+	}
+	return w.o.Policy.Quota
+}
