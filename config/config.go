@@ -28,6 +28,8 @@ type Config struct {
 	Templates  []Template // by name, each name once
 	Extract    Extract
 	Serve      Serve
+	Login      Login
+	LTI        LTI
 	Federation Federation
 	People     People
 	Retention  Retention
@@ -86,6 +88,7 @@ type Extract struct {
 // Serve says where the serving process listens.
 type Serve struct {
 	Listen string // host and port of /healthz
+	URL    string // where people reach it, without a path; empty: as it listens
 }
 
 // Federation says how the site is among its partners.
@@ -141,6 +144,8 @@ func load(text []byte, path string, env Lookup) (*Config, error) {
 	p := parser{config: c, file: path, dir: filepath.Dir(path)}
 	p.parse(text)
 	p.environment(env)
+	p.secrets(env)
+	p.together()
 	if len(p.faults) > 0 {
 		return nil, p.faults
 	}

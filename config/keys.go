@@ -121,6 +121,17 @@ var siteKeys = []Key{
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
+	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
+		"Where people and programs reach the pages, such as https://check.example.edu; https binds cookies to it. Empty: as serve.listen, by http."),
+
+	word("login.password", PasswordEveryone, restart, func(c *Config) *string { return &c.Login.Password },
+		"Who may sign in by a password: everyone, or administrators only, where a provider fails; the others sign in at a provider (login.oidc).",
+		PasswordEveryone, PasswordAdministrators),
+
+	yesNo("lti.learners", "false", restart, func(c *Config) *bool { return &c.LTI.Learners },
+		"Learners may open the reports of their own work from a learning platform."),
+	yesNo("lti.private_addresses", "false", restart, func(c *Config) *bool { return &c.LTI.Private },
+		"Learning platforms may be at private or loopback addresses, and at http. Only for platforms in the same network."),
 
 	address("federation.listen", "", func(c *Config) *string { return &c.Federation.Listen },
 		"Where partner sites are answered, in TLS with pinned keys. The address that they use stands in the site's card. Empty: nowhere."),

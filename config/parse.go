@@ -64,6 +64,8 @@ func (p *parser) group(n *yaml.Node, name string) {
 			p.value(keys[i], value)
 		case full == "templates":
 			p.templates(value)
+		case full == "login.oidc":
+			p.providers(value)
 		case slices.ContainsFunc(keys, func(k Key) bool { return strings.HasPrefix(k.Name, full+".") }):
 			p.group(value, full)
 		default:

@@ -34,11 +34,14 @@ type Row struct {
 	Live   bool // else a change takes effect at the next start
 }
 
-// Rows returns every key in the order of doc/config.md; templates, a row for each, come last.
+// Rows returns every key in the order of doc/config.md; providers and templates, a row for each, come last.
 func (c *Config) Rows() []Row {
 	rows := make([]Row, 0, len(keys)+len(c.Templates))
 	for _, k := range keys {
 		rows = append(rows, Row{Key: k.Name, Value: k.get(c), Origin: c.origins[k.Name], Live: k.Live})
+	}
+	for _, o := range c.Login.OIDC {
+		rows = append(rows, Row{Key: "login.oidc." + o.Name, Value: o.String(), Origin: c.origins["login.oidc"], Live: restart})
 	}
 	for _, t := range c.Templates {
 		rows = append(rows, Row{Key: "templates." + t.Name, Value: t.String(), Origin: c.origins["templates"], Live: live})

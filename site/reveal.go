@@ -236,22 +236,31 @@ func (s *Site) expire(ctx context.Context, d store.Disclosure) (store.Disclosure
 // Disclosures returns the requests for passages, those in one state where it is not empty, the
 // latest first: at most limit.
 func (s *Site) Disclosures(ctx context.Context, state string, limit int) ([]store.Disclosure, error) {
-	all, err := s.o.Store.Disclosures(ctx, "", limit)
+	out, _, err := s.DisclosuresAfter(ctx, state, "", limit)
+	return out, err
+}
+
+// DisclosuresAfter is Disclosures behind the request with an ID. next is the ID to go on from, empty
+// where there are no more; of one state there may be fewer than limit before it.
+func (s *Site) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
+	all, err := s.o.Store.DisclosuresAfter(ctx, id, limit)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var out []store.Disclosure
+	if limit > 0 && len(all) >= limit {
+		next = all[len(all)-1].ID
+	}
 	for _, d := range all {
 		if d.Direction == store.DisclosureIn {
 			if d, err = s.expire(ctx, d); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		}
 		if state == "" || d.State == state {
 			out = append(out, d)
 		}
 	}
-	return out, nil
+	return out, next, nil
 }
 
 // Decide grants or refuses a pending request, with words for the partner, which is told. A granted

@@ -104,11 +104,13 @@ func (db *DB) PendingDisclosures(ctx context.Context, partner concordat.SiteID) 
 	return n, db.fail(err, "pending disclosures of %s", partner)
 }
 
-// Disclosures returns all requests, with one state where that is not empty, the latest first: at
-// most limit.
-func (db *DB) Disclosures(ctx context.Context, state string, limit int) ([]Disclosure, error) {
+// DisclosuresAfter returns requests, the latest first: those behind the one with an ID, all where it is empty, at
+// most limit. There is none behind an ID that is not there.
+func (db *DB) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
 	ds, err := collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
-		WHERE (? = '' OR state = ?) ORDER BY asked DESC, id LIMIT ?`, state, state, page(limit))
+		WHERE ? = '' OR asked < (SELECT asked FROM disclosure WHERE id = ?)
+			OR asked = (SELECT asked FROM disclosure WHERE id = ?) AND id > ?
+		ORDER BY asked DESC, id LIMIT ?`, id, id, id, id, page(limit))
 	return ds, db.fail(err, "list disclosures")
 }
 

@@ -23,26 +23,42 @@ import (
 // TestEveryRouteIsDecided. Letters are those whom the route lets in: a administrator, o officer,
 // s submitter, u auditor; "open" lets everybody in, also who has not signed in.
 var routeDecisions = map[string]string{
-	"GET /static/":           "open", // style and script
-	"GET /static/report.css": "open",
-	"GET /first":             "open", // with a link
-	"POST /first":            "open",
-	"GET /join":              "open", // with a link
-	"POST /join":             "open",
-	"GET /register":          "open", // where the site is public
-	"POST /register":         "open",
-	"GET /login":             "open",
-	"POST /login":            "open",
-	"POST /logout":           "open", // ends the own session only
-	"POST /language":         "open", // a cookie
-	"/":                      "aosu", // what is not there
-	"GET /{$}":               "aosu",
-	"GET /checks":            "aosu",
-	"GET /checks/new":        "aos",
-	"POST /checks":           "aos",
-	"GET /libraries":         "aosu",
-	"GET /account":           "aosu",
-	"POST /account/tokens":   "aosu",
+	"GET /static/":                    "open", // style and script
+	"GET /static/report.css":          "open",
+	"GET /first":                      "open", // with a link
+	"POST /first":                     "open",
+	"GET /join":                       "open", // with a link
+	"POST /join":                      "open",
+	"GET /register":                   "open", // where the site is public
+	"POST /register":                  "open",
+	"GET /login":                      "open",
+	"POST /login":                     "open",
+	"GET /login/oidc/{provider}":      "open", // begins a sign-in there
+	"GET /login/oidc/{provider}/back": "open", // ends it: state, nonce and code (oidc_test.go)
+	"GET /lti/jwks":                   "open", // public keys
+	"GET /lti/login":                  "open", // a platform begins a launch
+	"POST /lti/login":                 "open",
+	"POST /lti/launch":                "open", // a signed token of a registered platform
+	"POST /lti/notice":                "open", // likewise
+	"GET /lti/register":               "open", // with a link of an administrator
+	"POST /lti/register":              "open",
+	"GET /lti/again":                  "open", // what follows wants the session of a launch (lti_test.go)
+	"GET /lti/checks":                 "open",
+	"POST /lti/checks":                "open",
+	"GET /lti/checks/{id}":            "open",
+	"GET /lti/checks/{id}/report":     "open",
+	"GET /lti/configure":              "open",
+	"POST /lti/configure":             "open",
+	"POST /logout":                    "open", // ends the own session only
+	"POST /language":                  "open", // a cookie
+	"/":                               "aosu", // what is not there
+	"GET /{$}":                        "aosu",
+	"GET /checks":                     "aosu",
+	"GET /checks/new":                 "aos",
+	"POST /checks":                    "aos",
+	"GET /libraries":                  "aosu",
+	"GET /account":                    "aosu",
+	"POST /account/tokens":            "aosu",
 
 	"POST /account/sessions": "aosu",
 	"POST /account/password": "aosu",
@@ -81,6 +97,9 @@ var apiDecisions = map[string]string{
 	"GET /api/v1/checks/{id}":             "read aosu",
 	"GET /api/v1/checks/{id}/report":      "read aosu",
 	"POST /api/v1/checks/{id}/cancel":     "check aos",
+	"GET /api/v1/checks/{id}/review":      "read aosu",
+	"POST /api/v1/checks/{id}/rules":      "check ao",
+	"POST /api/v1/checks/{id}/notes":      "check ao",
 	"POST /api/v1/deletions":              "erase ao",
 	"GET /api/v1/deletions":               "read au",
 	"GET /api/v1/deletions/{id}":          "read au",

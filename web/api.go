@@ -29,7 +29,7 @@ const (
 	scopeErase = "erase" // deletes for good
 )
 
-var scopes = []string{scopeRead, scopeCheck, scopeErase}
+var scopes = []string{scopeRead, scopeCheck, scopeErase, scopePlatforms}
 
 const apiPrefix = "/api/v1"
 
@@ -61,6 +61,7 @@ func (w *Web) api() {
 	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfReviews(a)
+	w.apiOfLTI(a)
 }
 
 // scope is what the token of a caller must allow.

@@ -56,13 +56,15 @@ func apiOneRequest(r request) oneDisclosure {
 }
 
 type apiRequestsInput struct {
-	State string `query:"state" enum:"pending,granted,refused,expired,withdrawn" doc:"Only those in this state"`
-	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	State  string `query:"state" enum:"pending,granted,refused,expired,withdrawn" doc:"Only those in this state"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" doc:"next of the page before"`
 }
 
 type apiRequestsOutput struct {
 	Body struct {
 		Requests []oneDisclosure `json:"requests"`
+		Next     string          `json:"next,omitempty" doc:"Cursor of the next page, which of one state may have fewer than the limit"`
 	}
 }
 
@@ -72,7 +74,7 @@ func (w *Web) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiReques
 	_, err := w.apiOfficer(ctx)
 	var all []request
 	if err == nil {
-		all, err = w.requests(ctx, in.State, in.Limit)
+		all, out.Body.Next, err = w.requests(ctx, in.State, in.Cursor, in.Limit)
 	}
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))

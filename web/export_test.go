@@ -49,3 +49,24 @@ func (w *Web) Forget() {
 	defer w.shelf.mu.Unlock()
 	w.shelf.books, w.shelf.bytes = nil, 0
 }
+
+// BoundShelf sets how many bytes of findings are kept, about.
+func (w *Web) BoundShelf(bytes int) {
+	w.shelf.mu.Lock()
+	defer w.shelf.mu.Unlock()
+	w.shelf.most = bytes
+}
+
+// Shelved returns how many bytes are kept.
+func (w *Web) Shelved() int {
+	w.shelf.mu.Lock()
+	defer w.shelf.mu.Unlock()
+	sum := 0
+	for _, b := range w.shelf.books {
+		sum += b.bytes
+	}
+	if sum != w.shelf.bytes {
+		return -sum - w.shelf.bytes // the sum went wrong
+	}
+	return sum
+}

@@ -82,6 +82,8 @@ var messages = joined(
 	peopleMessages,
 	commonMessages,
 	batchesMessages,
+	oidcMessages,
+	ltiMessages,
 	readingMessages,
 	requestMessages,
 )

@@ -17,6 +17,7 @@ var requestMessages = map[string][2]string{
 	"requests.out":      {"This site asks %s", "本站向 %s 请求"},
 	"requests.passages": {"Passages: %d", "段落：%d 处"},
 	"requests.check":    {"Check", "检测"},
+	"requests.older":    {"Earlier requests", "更早的请求"},
 	"requests.none":     {"There is no such request.", "没有此类请求。"},
 
 	"request.pending":      {"waiting", "待决定"},

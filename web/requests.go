@@ -26,8 +26,8 @@ func (w *Web) requestRoutes() {
 }
 
 const (
-	// mostRequests is how many requests a page lists, the latest.
-	mostRequests = 200
+	// requestsOnPage is how many requests a page lists.
+	requestsOnPage = 100
 	// askTime is how long a partner may take to answer somebody who waits for it.
 	askTime = time.Minute
 )
@@ -49,6 +49,7 @@ type requestsPage struct {
 	State    string
 	States   []string
 	Requests []request
+	Next     string // the request to go on from; empty: these are the last
 }
 
 // requestStates are the states of a request, in the order of its life.
@@ -59,33 +60,33 @@ func (w *Web) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	if !slices.Contains(requestStates, state) {
 		state = ""
 	}
-	all, err := w.requests(r.Context(), state, mostRequests)
+	all, next, err := w.requests(r.Context(), state, r.URL.Query().Get("after"), requestsOnPage)
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all})
+	w.show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all, next})
 }
 
-// requests returns requests for passages in both directions, the latest first.
-func (w *Web) requests(ctx context.Context, state string, limit int) ([]request, error) {
-	ds, err := w.o.Site.Disclosures(ctx, state, limit)
+// requests returns requests for passages in both directions, the latest first, behind the one with an ID, and
+// the ID to go on from.
+func (w *Web) requests(ctx context.Context, state, after string, limit int) (out []request, next string, err error) {
+	ds, next, err := w.o.Site.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	names, err := w.names(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var out []request
 	for _, d := range ds {
 		one, err := w.request(ctx, d, names)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		out = append(out, one)
 	}
-	return out, nil
+	return out, next, nil
 }
 
 // names are the names of the partners.

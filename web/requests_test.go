@@ -238,6 +238,20 @@ func TestRequestsByProgram(t *testing.T) {
 	if len(list.Requests) != 1 || list.Requests[0].Direction != "in" || list.Requests[0].Title != "On folios" || list.Requests[0].Passages != nil {
 		t.Errorf("requests %+v", list)
 	}
+	d.incoming(t, "two", time.Now().Add(time.Hour))
+	var paged struct {
+		Requests []one
+		Next     string
+	}
+	officer.json("GET", "/api/v1/requests?limit=1", "", http.StatusOK, &paged)
+	if len(paged.Requests) != 1 || paged.Requests[0].ID != "two" || paged.Next != "two" {
+		t.Errorf("first page %+v", paged)
+	}
+	paged.Next, paged.Requests = "", nil
+	officer.json("GET", "/api/v1/requests?limit=5&cursor=two", "", http.StatusOK, &paged)
+	if len(paged.Requests) != 1 || paged.Requests[0].ID != "one" || paged.Next != "" {
+		t.Errorf("second page %+v", paged)
+	}
 	var got one
 	officer.json("GET", "/api/v1/requests/one", "", http.StatusOK, &got)
 	if len(got.Passages) != 1 || got.Passages[0] != folios[4:16] {

@@ -116,10 +116,13 @@ func form(rw http.ResponseWriter, r *http.Request) error {
 type signPage struct {
 	Next, Key, Name, Title, Problem string
 	Public                          bool // people can make accounts
+
+	Providers      []providerLink // to sign in at
+	Administrators bool           // only they may use a password
 }
 
 func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
-	w.show(rw, r, nil, http.StatusOK, "login", "title.login", signPage{Next: r.URL.Query().Get("next"), Public: w.o.Policy.Public})
+	w.show(rw, r, nil, http.StatusOK, "login", "title.login", w.signPage(signPage{Next: r.URL.Query().Get("next")}))
 }
 
 func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
@@ -129,7 +132,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	}
 	name, next := r.PostForm.Get("name"), r.PostForm.Get("next")
 	refuse := func(code int, problem string) {
-		w.show(rw, r, nil, code, "login", "title.login", signPage{Next: next, Name: name, Problem: problem, Public: w.o.Policy.Public})
+		w.show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.address(r)
 	if wait := w.throttle.allowed(name, address); wait > 0 {
@@ -149,6 +152,14 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.throttle.forgive(name, address)
+	switch ok, err := w.mayUsePassword(r.Context(), name); {
+	case err != nil:
+		w.fail(rw, r, nil, err)
+		return
+	case !ok:
+		refuse(http.StatusForbidden, "login.provider")
+		return
+	}
 	if err := w.signIn(rw, r, name); err != nil {
 		w.fail(rw, r, nil, err)
 		return
@@ -187,7 +198,7 @@ func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
-	http.Redirect(rw, r, "/login", http.StatusSeeOther)
+	w.afterLogout(rw, r)
 }
 
 func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {

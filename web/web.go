@@ -60,6 +60,9 @@ type Options struct {
 	Policy    Policy           // who may do how much
 	Eraser    *site.Eraser     // deletes for good; nil: the pages do not delete
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
+	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
+	Login     Login            // how people sign in beside a password
+	LTI       *LTI             // learning platforms; nil: none
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
 	Now       func() time.Time // nil: time.Now
@@ -84,6 +87,9 @@ type Web struct {
 	shelf    shelf
 
 	handing sync.Mutex // held while checks of a limited account enter the queue
+	// providers are those at which people sign in.
+	providers []*provider
+	lti       *ltiDesk // nil: no learning platforms
 }
 
 const (
@@ -119,9 +125,14 @@ func New(o Options) (*Web, error) {
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
+	w.providers, w.lti = newProviders(o.Login), newLTIDesk(w)
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
-	w.handler = headers(http.NewCrossOriginProtection().Handler(w.mux))
+	protection := http.NewCrossOriginProtection()
+	for _, pattern := range ltiForeign { // platforms send people there by forms; each is checked by its own signature
+		protection.AddInsecureBypassPattern(pattern)
+	}
+	w.handler = headers(protection.Handler(w.mux))
 	return w, nil
 }
 
@@ -188,6 +199,8 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
+	w.oidcRoutes()
+	w.ltiRoutes()
 
 	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
@@ -255,6 +268,7 @@ var places = []place{
 	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
 	{"/deletions", "title.deletions", overseers},
+	{"/platforms", "title.platforms", administrators},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.

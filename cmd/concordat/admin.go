@@ -31,6 +31,11 @@ func (a *app) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(args) == 0 {
+				if err := a.checkPlatforms(cmd.Context(), c); err != nil {
+					return err
+				}
+			}
 			if !a.json {
 				return c.WriteTable(a.stdout)
 			}

@@ -57,7 +57,10 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		},
 	})
 	d.batches = s.openBatches(a, d, files)
-	var err error
+	platforms, err := o.ltiOptions()
+	if err != nil {
+		return nil, errors.Join(err, d.reader.close())
+	}
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
 		Rules:      func() report.Rules { return defaultRules(o.config) },
@@ -70,6 +73,10 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		MaxUpload:  o.config.Extract.MaxInput,
 		Policy:     policyOf(o.config),
 		Eraser:     s.eraser,
+		Base:       o.config.BaseURL(),
+		Secure:     overTLS(o.config),
+		Login:      loginOptions(o.config),
+		LTI:        platforms,
 	})
 	return d, err
 }

@@ -103,6 +103,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
 	g.Go(func() error { return d.run(ctx) })
+	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
 		s.partners.run(ctx, g, listener)
 	}

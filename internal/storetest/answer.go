@@ -441,14 +441,27 @@ func testDisclosures(t *testing.T, p Place) {
 	must(t, db.PutDisclosure(ctx, second))
 	of, err := db.DisclosuresOf(ctx, store.DisclosureIn, "north", d.Job, d.Handle)
 	must(t, err)
-	all, err := db.Disclosures(ctx, "", 0)
-	must(t, err)
-	pending, err := db.Disclosures(ctx, concordat.DisclosurePending, 0)
+	all, err := db.DisclosuresAfter(ctx, "", 0)
 	must(t, err)
 	n, err := db.PendingDisclosures(ctx, "north")
 	must(t, err)
-	if len(of) != 2 || of[0].ID != "x1" || len(all) != 2 || all[0].ID != "x2" || len(pending) != 1 || n != 1 {
-		t.Errorf("got %v, %v, %v, %d pending", of, all, pending, n)
+	behind, err := db.DisclosuresAfter(ctx, "x2", 5)
+	must(t, err)
+	first, err := db.DisclosuresAfter(ctx, "", 1)
+	must(t, err)
+	none, err := db.DisclosuresAfter(ctx, "x1", 5)
+	must(t, err)
+	if len(behind) != 1 || behind[0].ID != "x1" || len(first) != 1 || first[0].ID != "x2" || len(none) != 0 {
+		t.Errorf("page by page %v, %v, %v", first, behind, none)
+	}
+	third := second
+	third.ID = "x3" // asked at the same time as x2
+	must(t, db.PutDisclosure(ctx, third))
+	if same, err := db.DisclosuresAfter(ctx, "x2", 1); err != nil || len(same) != 1 || same[0].ID != "x3" {
+		t.Errorf("behind x2 %v, %v", same, err)
+	}
+	if len(of) != 2 || of[0].ID != "x1" || len(all) != 2 || all[0].ID != "x2" || n != 1 {
+		t.Errorf("got %v, %v, %d pending", of, all, n)
 	}
 	// Of two decisions the first counts.
 	must(t, db.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureGranted, "me", "yes", start.Add(2*time.Hour)))

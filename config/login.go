@@ -1,0 +1,430 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Login says how people sign in.
+type Login struct {
+	// Password says who may sign in by a password: everyone or administrators.
+	Password string
+	OIDC     []Provider // by name, each name once
+}
+
+// The values of Login.Password.
+const (
+	PasswordEveryone       = "everyone"
+	PasswordAdministrators = "administrators"
+)
+
+// Provider is an OpenID Connect provider at which people may sign in.
+type Provider struct {
+	Name          string // in addresses: letters, digits, hyphens
+	Title         string // on the button
+	Issuer        string
+	ClientID      string
+	ClientSecret  Secret
+	Scopes        []string          // beside openid
+	RoleClaim     string            // name of the claim that tells the role; empty: DefaultRole for all
+	Roles         map[string]string // value of the claim to role
+	DefaultRole   string            // of people whom Roles does not name; empty: they are refused
+	AccountClaim  string            // whose value names a new account
+	Create        bool              // an account is made at the first visit
+	LinkVerified  bool              // an account whose name is the verified e-mail address is linked at the first visit
+	UpdateRole    bool              // the role follows the claim at every visit
+	ClockSkew     time.Duration
+	MaxAge        time.Duration // how long ago somebody may have signed in there; 0: any
+	secretFile    string        // absolute; empty: the environment or none
+	hasSecretFile bool
+}
+
+// Secret is a value that no output shows.
+type Secret string
+
+// String hides the value.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "(hidden)"
+}
+
+// GoString hides the value.
+func (s Secret) GoString() string { return s.String() }
+
+// LogValue hides the value.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the value.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Reveal returns the value.
+func (s Secret) Reveal() string { return string(s) }
+
+// LTI says how learning platforms use the site.
+type LTI struct {
+	// Learners may open the reports of their own work.
+	Learners bool
+	// Private addresses may be asked: for platforms on the same campus or machine.
+	Private bool
+}
+
+const (
+	maxProviders = 100
+	maxRoles     = 1000
+	maxSecret    = 4096 // bytes
+)
+
+// roleNames are those of store.Role; a test of cmd/concordat holds the two together.
+var roleNames = []string{"administrator", "officer", "submitter", "auditor"}
+
+// Roles returns the roles that a provider's claims may give.
+func Roles() []string { return slices.Clone(roleNames) }
+
+// SecretEnv returns the variable that holds the client secret of a provider.
+func SecretEnv(provider string) string {
+	return "CONCORDAT_LOGIN_OIDC_" + strings.ToUpper(strings.ReplaceAll(provider, "-", "_")) + "_SECRET"
+}
+
+var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+func (p *parser) providers(n *yaml.Node) {
+	const at = "login.oidc"
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.SequenceNode || len(n.Content) > maxProviders {
+		p.fault(n, at, "want a list of at most %d providers", maxProviders)
+		return
+	}
+	var all []Provider
+	for i, item := range n.Content {
+		here := fmt.Sprintf("%s[%d]", at, i)
+		before := len(p.faults)
+		one := p.provider(item, here)
+		if len(p.faults) > before {
+			continue
+		}
+		if slices.ContainsFunc(all, func(o Provider) bool { return SecretEnv(o.Name) == SecretEnv(one.Name) }) {
+			p.fault(item, here, "provider %s stands here twice", one.Name)
+		}
+		// Two providers of one issuer could not be told apart where its answer comes back.
+		if slices.ContainsFunc(all, func(o Provider) bool { return o.Issuer == one.Issuer && o.ClientID == one.ClientID }) {
+			p.fault(item, here, "issuer %s with client %s stands here twice", one.Issuer, one.ClientID)
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b Provider) int { return cmp.Compare(a.Name, b.Name) })
+	p.config.Login.OIDC = all
+	p.config.origins[at] = Origin{File: p.file, Line: n.Line}
+}
+
+func (p *parser) provider(n *yaml.Node, at string) Provider {
+	one := Provider{Scopes: []string{"profile", "email"}, AccountClaim: "preferred_username", ClockSkew: time.Minute}
+	before := len(p.faults)
+	p.mapping(n, at, func(key, value *yaml.Node) {
+		name := at + "." + key.Value
+		switch key.Value {
+		case "roles":
+			one.Roles = p.roles(value, name)
+		case "scopes":
+			if s, ok := p.words(value, name); ok {
+				one.Scopes = s
+			}
+		default:
+			text, ok := p.scalar(value, name)
+			if !ok {
+				return
+			}
+			if err := one.set(key.Value, text, p.dir); err != nil {
+				p.fault(value, name, "%s", err)
+			}
+		}
+	})
+	if len(p.faults) > before {
+		return one
+	}
+	for _, need := range [][2]string{{one.Name, "name"}, {one.Issuer, "issuer"}, {one.ClientID, "client_id"}} {
+		if need[0] == "" {
+			p.fault(n, at, "no %s", need[1])
+		}
+	}
+	if len(one.Roles) > 0 && one.RoleClaim == "" {
+		p.fault(n, at, "roles without role_claim")
+	}
+	if one.RoleClaim != "" && len(one.Roles) == 0 {
+		p.fault(n, at, "role_claim without roles")
+	}
+	if one.RoleClaim == "" && one.DefaultRole == "" && one.Create {
+		p.fault(n, at, "create, but neither role_claim with roles nor default_role: everybody would be refused")
+	}
+	if one.UpdateRole && one.RoleClaim == "" {
+		p.fault(n, at, "update_role without role_claim")
+	}
+	one.Title = cmp.Or(one.Title, one.Name)
+	return one
+}
+
+func (o *Provider) set(key, text, dir string) error {
+	yes := func(field *bool) error {
+		if text != "true" && text != "false" {
+			return fmt.Errorf("%q, want true or false", text)
+		}
+		*field = text == "true"
+		return nil
+	}
+	plain := func(field *string) error {
+		if text == "" || len(text) > 1000 || strings.ContainsAny(text, "\x00\r\n") {
+			return errors.New("want a text of 1 to 1000 bytes in one line")
+		}
+		*field = text
+		return nil
+	}
+	span := func(field *time.Duration, most time.Duration) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 || d > most {
+			return fmt.Errorf("%q, want a duration from 0s to %s", text, short(most))
+		}
+		*field = d
+		return nil
+	}
+	switch key {
+	case "name":
+		if !providerName.MatchString(text) {
+			return fmt.Errorf("%q: want lower-case letters, digits and hyphens, at most 32", text)
+		}
+		o.Name = text
+	case "title":
+		return plain(&o.Title)
+	case "issuer":
+		if err := checkWeb(text); err != nil {
+			return err
+		}
+		o.Issuer = text // as it stands: it is compared letter by letter
+	case "client_id":
+		return plain(&o.ClientID)
+	case "client_secret_file":
+		return o.readSecret(text, dir)
+	case "role_claim":
+		return plain(&o.RoleClaim)
+	case "default_role":
+		if text != "" {
+			if err := checkWord(text, roleNames); err != nil {
+				return err
+			}
+		}
+		o.DefaultRole = text
+	case "account_claim":
+		return plain(&o.AccountClaim)
+	case "create":
+		return yes(&o.Create)
+	case "link_verified_email":
+		return yes(&o.LinkVerified)
+	case "update_role":
+		return yes(&o.UpdateRole)
+	case "clock_skew":
+		return span(&o.ClockSkew, 10*time.Minute)
+	case "max_age":
+		return span(&o.MaxAge, 30*24*time.Hour)
+	case "client_secret":
+		return fmt.Errorf("a secret does not stand here: use client_secret_file or the variable %s", SecretEnv("NAME"))
+	default:
+		return errors.New("unknown key")
+	}
+	return nil
+}
+
+// readSecret reads a secret that stands alone in a file.
+func (o *Provider) readSecret(path, dir string) error {
+	if path == "" {
+		return errors.New("no value")
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := readAtMost(f, maxSecret)
+	if err != nil {
+		return err
+	}
+	secret := strings.TrimSpace(string(text))
+	if secret == "" {
+		return fmt.Errorf("%s is empty", path)
+	}
+	o.ClientSecret, o.secretFile, o.hasSecretFile = Secret(secret), path, true
+	return nil
+}
+
+// secrets overlays the secrets of the environment.
+func (p *parser) secrets(env Lookup) {
+	if env == nil {
+		return
+	}
+	for i := range p.config.Login.OIDC {
+		one := &p.config.Login.OIDC[i]
+		if value, ok := env(SecretEnv(one.Name)); ok {
+			one.ClientSecret = Secret(value)
+		}
+	}
+}
+
+func (p *parser) roles(n *yaml.Node, at string) map[string]string {
+	if n.Kind == yaml.MappingNode && len(n.Content) > 2*maxRoles {
+		p.fault(n, at, "more than %d values", maxRoles)
+		return nil
+	}
+	all := map[string]string{}
+	p.mapping(n, at, func(key, value *yaml.Node) {
+		role, ok := p.scalar(value, at+"."+key.Value)
+		if !ok {
+			return
+		}
+		if err := checkWord(role, roleNames); err != nil {
+			p.fault(value, at+"."+key.Value, "%s", err)
+			return
+		}
+		all[key.Value] = role
+	})
+	return all
+}
+
+// words reads a list of single words.
+func (p *parser) words(n *yaml.Node, at string) ([]string, bool) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) > 100 {
+		p.fault(n, at, "want a list of at most 100 words")
+		return nil, false
+	}
+	var all []string
+	for _, item := range n.Content {
+		s, ok := p.scalar(item, at)
+		if !ok {
+			return nil, false
+		}
+		if s == "" || strings.ContainsAny(s, " \t\r\n") {
+			p.fault(item, at, "%q is no single word", s)
+			return nil, false
+		}
+		if s != "openid" {
+			all = append(all, s)
+		}
+	}
+	return all, true
+}
+
+// checkWeb refuses an address at which a stranger on the way could read or change what is said: https,
+// or http on this very machine.
+func checkWeb(text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("%q: want an address such as https://id.example.edu", text)
+	case u.Scheme == "https":
+	case u.Scheme == "http" && loopback(u.Hostname()):
+	default:
+		return fmt.Errorf("%q: want https", text)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}
+
+// webAddress is where people reach the site.
+func webAddress(name string, field func(*Config) *string, doc string) Key {
+	return Key{Name: name, Type: "http or https address", Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			if s == "" {
+				*field(c) = ""
+				return nil
+			}
+			u, err := url.Parse(s)
+			if err != nil {
+				return err
+			}
+			if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+				return fmt.Errorf("%q: want an address without a path, such as https://check.example.edu", s)
+			}
+			*field(c) = u.Scheme + "://" + u.Host
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
+}
+
+// BaseURL returns where people reach the pages, without a slash at its end: serve.url, else what
+// follows from the address at which the site listens.
+func (c *Config) BaseURL() string {
+	if c.Serve.URL != "" {
+		return c.Serve.URL
+	}
+	host, port, err := net.SplitHostPort(c.Serve.Listen)
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// String returns the provider in one line, without its secret.
+func (o Provider) String() string {
+	s := fmt.Sprintf("%s client %s", o.Issuer, o.ClientID)
+	switch {
+	case o.hasSecretFile:
+		s += ", secret from " + o.secretFile
+	case o.ClientSecret != "":
+		s += ", secret from $" + SecretEnv(o.Name)
+	default:
+		s += ", no secret"
+	}
+	if o.Create {
+		s += ", accounts are made"
+	}
+	if o.RoleClaim != "" {
+		s += ", role by " + o.RoleClaim
+	}
+	if o.DefaultRole != "" {
+		s += ", else " + o.DefaultRole
+	}
+	return s
+}
+
+// together checks what no single key can tell.
+func (p *parser) together() {
+	c := p.config
+	fault := func(key, problem string) {
+		p.faults = append(p.faults, Fault{File: p.file, Line: c.origins[key].Line, Key: key, Problem: problem})
+	}
+	if len(c.Login.OIDC) > 0 && c.Serve.URL == "" {
+		fault("login.oidc", "needs serve.url: providers send people back there")
+	}
+	if u, err := url.Parse(c.Serve.URL); c.Serve.URL != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) && len(c.Login.OIDC) > 0 {
+		fault("serve.url", "signing in at a provider needs https")
+	}
+	if c.Login.Password == PasswordAdministrators && len(c.Login.OIDC) == 0 {
+		fault("login.password", "nobody but administrators could sign in: there is no login.oidc")
+	}
+}

@@ -1,0 +1,509 @@
+// Package ltitest is a learning platform for tests: it speaks LTI 1.3 over real HTTP with real
+// signatures, hands out files and takes reports, and lies when a test wants it to.
+package ltitest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// Client and Deployment are how the platform knows the tool.
+const (
+	Client     = "client-1"
+	Deployment = "1"
+
+	prefix = "https://purl.imsglobal.org/spec/lti/claim/"
+)
+
+// Report is a report as it came.
+type Report map[string]any
+
+// Platform is a learning platform. Its methods are safe for concurrent use.
+type Platform struct {
+	*httptest.Server
+	t testing.TB
+
+	mu      sync.Mutex // guards the rest
+	key     *rsa.PrivateKey
+	kid     string
+	toolURL string // where the tool's keys are
+	files   map[string][]byte
+	reports []Report
+	changed chan struct{} // closed and made anew with every report
+	tokens  map[string][]string
+	handler map[string]string // by type of notice
+	failing map[string]int    // how often a path still answers 503
+	moved   map[string]string // path of a file to where it redirects
+	seen    map[string]int    // requests by path
+	jti     map[string]bool
+	pending map[string]any // of the next launch
+}
+
+// New starts a platform, which ends with the test.
+func New(t testing.TB) *Platform {
+	t.Helper()
+	p := &Platform{t: t, files: map[string][]byte{}, changed: make(chan struct{}), tokens: map[string][]string{}, handler: map[string]string{},
+		failing: map[string]int{}, moved: map[string]string{}, seen: map[string]int{}, jti: map[string]bool{}}
+	p.Rotate("key-1")
+	m := http.NewServeMux()
+	m.HandleFunc("GET /jwks", p.jwks)
+	m.HandleFunc("GET /auth", p.auth)
+	m.HandleFunc("POST /token", p.token)
+	m.HandleFunc("GET /assets/{id}", p.asset)
+	m.HandleFunc("POST /reports/{processor}", p.report)
+	m.HandleFunc("PUT /notices", p.subscribe)
+	m.HandleFunc("GET /.well-known/openid-configuration", p.offer)
+	m.HandleFunc("POST /register", p.register)
+	p.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		p.seen[r.URL.Path]++
+		fail := p.failing[r.URL.Path] > 0
+		if fail {
+			p.failing[r.URL.Path]--
+		}
+		p.mu.Unlock()
+		if fail {
+			http.Error(rw, "not now", http.StatusServiceUnavailable)
+			return
+		}
+		m.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+// AuthURL is where browsers sign in.
+func (p *Platform) AuthURL() string { return p.URL + "/auth" }
+
+// TokenURL is where tokens are had.
+func (p *Platform) TokenURL() string { return p.URL + "/token" }
+
+// KeysURL is where the platform's keys are.
+func (p *Platform) KeysURL() string { return p.URL + "/jwks" }
+
+// Tool tells the platform where the tool's keys are.
+func (p *Platform) Tool(keysURL string) { p.with(func() { p.toolURL = keysURL }) }
+
+func (p *Platform) with(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+// Rotate signs with a new key from now on, and publishes it alone.
+func (p *Platform) Rotate(kid string) {
+	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.with(func() { p.key, p.kid = k, kid })
+}
+
+// Fail lets the next n requests of a path fail.
+func (p *Platform) Fail(path string, n int) { p.with(func() { p.failing[path] = n }) }
+
+// Move lets the address of a file redirect.
+func (p *Platform) Move(id, to string) { p.with(func() { p.moved[id] = to }) }
+
+// Requests returns how often a path was asked for.
+func (p *Platform) Requests(path string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen[path]
+}
+
+func answer(rw http.ResponseWriter, code int, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(code)
+	_ = json.NewEncoder(rw).Encode(v) // a caller that went away fails its own test
+}
+
+func (p *Platform) jwks(rw http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	answer(rw, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: p.kid, Algorithm: "RS256", Use: "sig"}}})
+}
+
+// Sign returns a token with the claims, signed by the platform's key.
+func (p *Platform) Sign(claims map[string]any) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return SignWith(p.t, p.key, p.kid, claims)
+}
+
+// SignWith signs claims with any key.
+func SignWith(t testing.TB, key *rsa.PrivateKey, kid string, claims map[string]any) string {
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: kid}}, nil)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	raw, err := jwt.Signed(s).Claims(claims).Serialize()
+	if err != nil {
+		t.Error(err)
+	}
+	return raw
+}
+
+// Claims are those of every message, with more over them; a nil value takes one out.
+func (p *Platform) Claims(more map[string]any) map[string]any {
+	c := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(5 * time.Minute).Unix(), "nonce": rand.Text(),
+		prefix + "version": "1.3.0", prefix + "deployment_id": Deployment, prefix + "context": map[string]any{"id": "course-1", "title": "Course <1>"}}
+	for k, v := range more {
+		if strings.HasPrefix(k, "/") {
+			k = prefix + k[1:]
+		}
+		if v == nil {
+			delete(c, k)
+		} else {
+			c[k] = v
+		}
+	}
+	return c
+}
+
+// token hands out access tokens to whom proves to be the tool (RFC 7523).
+func (p *Platform) token(rw http.ResponseWriter, r *http.Request) {
+	refuse := func(why string) {
+		answer(rw, http.StatusBadRequest, map[string]string{"error": "invalid_client", "error_description": why})
+	}
+	if err := r.ParseForm(); err != nil {
+		refuse(err.Error())
+		return
+	}
+	c, err := p.proof(r.Context(), r.PostForm.Get("client_assertion"))
+	switch {
+	case err != nil:
+		refuse(err.Error())
+		return
+	case r.PostForm.Get("grant_type") != "client_credentials" || r.PostForm.Get("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer":
+		refuse("grant")
+		return
+	case c.Issuer != Client || c.Subject != Client || !c.Audience.Contains(p.TokenURL()) || c.Expiry.Time().Before(time.Now()) || c.ID == "":
+		refuse("assertion")
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.jti[c.ID] {
+		refuse("replayed")
+		return
+	}
+	p.jti[c.ID] = true
+	t := rand.Text()
+	p.tokens[t] = strings.Fields(r.PostForm.Get("scope"))
+	answer(rw, http.StatusOK, map[string]any{"access_token": t, "token_type": "Bearer", "expires_in": 3600, "scope": r.PostForm.Get("scope")})
+}
+
+// proof checks a token of the tool with its published keys.
+func (p *Platform) proof(ctx context.Context, raw string) (*jwt.Claims, error) {
+	var c jwt.Claims
+	return &c, p.FromTool(ctx, raw, &c)
+}
+
+// FromTool checks a token of the tool with its published keys and decodes its claims.
+func (p *Platform) FromTool(ctx context.Context, raw string, claims any) error {
+	p.mu.Lock()
+	at := p.toolURL
+	p.mu.Unlock()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // read
+	var set jose.JSONWebKeySet
+	if err := json.NewDecoder(resp.Body).Decode(&set); err != nil {
+		return err
+	}
+	t, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil {
+		return err
+	}
+	keys := set.Key(t.Headers[0].KeyID)
+	if len(keys) != 1 {
+		return fmt.Errorf("%d keys of that name", len(keys))
+	}
+	return t.Claims(keys[0], claims)
+}
+
+// RevokeTokens lets no token that was handed out be good any more.
+func (p *Platform) RevokeTokens() { p.with(func() { clear(p.tokens) }) }
+
+func (p *Platform) allowed(rw http.ResponseWriter, r *http.Request, scope string) bool {
+	t := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Contains(p.tokens[t], "https://purl.imsglobal.org/spec/lti/scope/"+scope) {
+		answer(rw, http.StatusUnauthorized, map[string]string{"error": "token"})
+		return false
+	}
+	return true
+}
+
+// Put keeps a file and returns the asset that a notice names.
+func (p *Platform) Put(id, name string, content []byte) map[string]any {
+	p.with(func() { p.files[id] = content })
+	sum := sha256.Sum256(content)
+	return map[string]any{"asset_id": id, "url": p.URL + "/assets/" + id, "title": name, "filename": name, "size": len(content),
+		"content_type": "text/plain", "sha256_checksum": base64.StdEncoding.EncodeToString(sum[:])}
+}
+
+func (p *Platform) asset(rw http.ResponseWriter, r *http.Request) {
+	if !p.allowed(rw, r, "asset.readonly") {
+		return
+	}
+	id := r.PathValue("id")
+	p.mu.Lock()
+	content, ok := p.files[id]
+	to := p.moved[id]
+	p.mu.Unlock()
+	switch {
+	case to != "":
+		http.Redirect(rw, r, to, http.StatusFound)
+	case !ok:
+		http.NotFound(rw, r)
+	default:
+		rw.Header().Set("Content-Type", "text/plain")
+		_, _ = rw.Write(content) // a caller that went away fails its own test
+	}
+}
+
+func (p *Platform) report(rw http.ResponseWriter, r *http.Request) {
+	if !p.allowed(rw, r, "report") {
+		return
+	}
+	var one Report
+	if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
+		answer(rw, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		return
+	}
+	if why := one.wrong(); why != "" {
+		p.t.Errorf("report %v: %s", one, why)
+		answer(rw, http.StatusBadRequest, map[string]string{"error": why})
+		return
+	}
+	one["processor"] = r.PathValue("processor")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, before := range p.reports {
+		if before["assetId"] == one["assetId"] && before["processor"] == one["processor"] && before["timestamp"].(string) > one["timestamp"].(string) {
+			answer(rw, http.StatusConflict, map[string]string{"error": "older"})
+			return
+		}
+	}
+	p.reports = append(p.reports, one)
+	close(p.changed)
+	p.changed = make(chan struct{})
+	answer(rw, http.StatusCreated, one)
+}
+
+// wrong returns what a platform would find wrong with a report.
+func (r Report) wrong() string {
+	text := func(k string) string { s, _ := r[k].(string); return s }
+	if text("assetId") == "" || text("type") == "" {
+		return "no asset or type"
+	}
+	if _, err := time.Parse(time.RFC3339Nano, text("timestamp")); err != nil {
+		return err.Error()
+	}
+	if n, ok := r["priority"].(float64); !ok || n < 0 || n > 5 {
+		return "priority"
+	}
+	if !slices.Contains([]string{"Processed", "Processing", "Pending", "Failed"}, text("processingProgress")) {
+		return "progress"
+	}
+	if len(text("result")) > 16 || (text("result") != "") != (text("processingProgress") == "Processed") {
+		return "result"
+	}
+	return ""
+}
+
+// Reports returns the reports of an asset as they came.
+func (p *Platform) Reports(asset string) []Report {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []Report
+	for _, r := range p.reports {
+		if r["assetId"] == asset {
+			out = append(out, maps.Clone(r))
+		}
+	}
+	return out
+}
+
+// Await returns the first report of an asset with that progress, after skip of them, when it comes.
+func (p *Platform) Await(ctx context.Context, asset, progress string, skip int) Report {
+	p.t.Helper()
+	for {
+		p.mu.Lock()
+		changed, n := p.changed, skip
+		for _, r := range p.reports {
+			if r["assetId"] == asset && r["processingProgress"] == progress {
+				if n--; n < 0 {
+					p.mu.Unlock()
+					return r
+				}
+			}
+		}
+		p.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			p.t.Fatalf("no report %s of %s, only %v", progress, asset, p.Reports(asset))
+		}
+	}
+}
+
+func (p *Platform) subscribe(rw http.ResponseWriter, r *http.Request) {
+	if !p.allowed(rw, r, "noticehandlers") {
+		return
+	}
+	var one struct {
+		Type    string `json:"notice_type"`
+		Handler string `json:"handler"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
+		answer(rw, http.StatusBadRequest, err.Error())
+		return
+	}
+	p.with(func() { p.handler[one.Type] = one.Handler })
+	answer(rw, http.StatusOK, one)
+}
+
+// Handler returns where notices of a type go.
+func (p *Platform) Handler(notice string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.handler[notice]
+}
+
+// Submission returns the claims of a notice that files were handed in by a learner.
+func (p *Platform) Submission(learner string, more map[string]any, assets ...map[string]any) map[string]any {
+	c := p.Claims(map[string]any{
+		"/notice":       map[string]any{"id": rand.Text(), "type": "LtiAssetProcessorSubmissionNotice", "timestamp": time.Now().Format(time.RFC3339)},
+		"/for_user":     map[string]any{"user_id": learner},
+		"/activity":     map[string]any{"id": "activity-1", "title": "Essay"},
+		"/submission":   map[string]any{"id": "submission-1"},
+		"/assetreport":  map[string]any{"scope": []string{"https://purl.imsglobal.org/spec/lti/scope/report"}, "report_url": p.URL + "/reports/p1"},
+		"/assetservice": map[string]any{"scope": []string{"https://purl.imsglobal.org/spec/lti/scope/asset.readonly"}, "assets": assets},
+	})
+	for k, v := range more {
+		if strings.HasPrefix(k, "/") {
+			k = prefix + k[1:]
+		}
+		c[k] = v
+	}
+	return c
+}
+
+// Send posts notices to the tool and returns the status of its answer.
+func (p *Platform) Send(to string, tokens ...string) int {
+	p.t.Helper()
+	var all []map[string]string
+	for _, t := range tokens {
+		all = append(all, map[string]string{"jwt": t})
+	}
+	b, err := json.Marshal(map[string]any{"notices": all})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	resp, err := http.Post(to, "application/json", bytes.NewReader(b))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body) // nothing is wanted of it
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// Launch lets the browser sign in to the tool with the claims over those of a launch, and returns the
+// answer to its last step; change, if not nil, may change the form that is sent there.
+func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[string]any, change func(url.Values)) *http.Response {
+	p.t.Helper()
+	at, form := p.Leave(browser, loginURL, claims)
+	if change != nil {
+		change(form)
+	}
+	resp, err := browser.PostForm(at, form)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp
+}
+
+// Leave is the part of Launch before the last step: where its form goes and what is in it.
+func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[string]any) (at string, form url.Values) {
+	p.t.Helper()
+	p.with(func() { p.pending = claims })
+	q := url.Values{"iss": {p.URL}, "login_hint": {"user-7"}, "lti_message_hint": {"m"}, "target_link_uri": {strings.TrimSuffix(loginURL, "/login") + "/launch"}, "client_id": {Client}, "lti_deployment_id": {Deployment}}
+	resp, err := browser.Get(loginURL + "?" + q.Encode())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read
+	var out struct{ At, State, Token string }
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+		p.t.Fatalf("the tool did not send the browser to the platform: %s, %v", resp.Status, err)
+	}
+	return out.At, url.Values{"id_token": {out.Token}, "state": {out.State}}
+}
+
+// auth signs a browser in. A real platform answers with a form that sends itself.
+func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	for name, want := range map[string]string{"scope": "openid", "response_type": "id_token", "response_mode": "form_post", "prompt": "none", "client_id": Client, "login_hint": "user-7", "lti_message_hint": "m"} {
+		if q.Get(name) != want {
+			p.t.Errorf("sign in with %s %q, want %q", name, q.Get(name), want)
+		}
+	}
+	p.mu.Lock()
+	c := p.pending
+	p.mu.Unlock()
+	all := p.Claims(c)
+	if _, ok := c["nonce"]; !ok {
+		all["nonce"] = q.Get("nonce")
+	}
+	answer(rw, http.StatusOK, map[string]string{"At": q.Get("redirect_uri"), "State": q.Get("state"), "Token": p.Sign(all)})
+}
+
+func (p *Platform) offer(rw http.ResponseWriter, _ *http.Request) {
+	answer(rw, http.StatusOK, map[string]any{"issuer": p.URL, "authorization_endpoint": p.AuthURL(), "token_endpoint": p.TokenURL(), "jwks_uri": p.KeysURL(),
+		"registration_endpoint": p.URL + "/register", "https://purl.imsglobal.org/spec/lti-platform-configuration": map[string]any{"product_family_code": "fake", "version": "1"}})
+}
+
+func (p *Platform) register(rw http.ResponseWriter, r *http.Request) {
+	var got struct {
+		Keys   string `json:"jwks_uri"`
+		Method string `json:"token_endpoint_auth_method"`
+		Login  string `json:"initiate_login_uri"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&got); err != nil || got.Keys == "" || got.Login == "" || got.Method != "private_key_jwt" || r.Header.Get("Authorization") != "Bearer register-me" {
+		answer(rw, http.StatusBadRequest, map[string]string{"error": "invalid_client_metadata"})
+		return
+	}
+	p.Tool(got.Keys)
+	answer(rw, http.StatusOK, map[string]any{"client_id": Client, "https://purl.imsglobal.org/spec/lti-tool-configuration": map[string]any{"deployment_id": Deployment}})
+}

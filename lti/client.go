@@ -1,0 +1,411 @@
+package lti
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"concordat"
+)
+
+// Options of a Client; Keys are required.
+type Options struct {
+	Keys *Keys
+	// Private lets platforms be at private and loopback addresses, and at http.
+	Private bool
+	Now     func() time.Time // nil: time.Now
+	Timeout time.Duration    // of a call without a file; 0: 20 s
+}
+
+// Client checks messages of platforms and asks their services. It is safe for concurrent use.
+type Client struct {
+	o    Options
+	http *http.Client
+
+	mu     sync.Mutex // guards the rest
+	keys   map[string]*keySet
+	tokens map[tokenKey]token
+}
+
+type tokenKey struct{ issuer, client, scopes string }
+
+type token struct {
+	value   string
+	expires time.Time
+}
+
+const (
+	callTime   = 20 * time.Second
+	mostAnswer = 1 << 20 // bytes of an answer that is no file
+	mostHops   = 5
+	// leastToken is how long an access token must still be good to be used.
+	leastToken = 30 * time.Second
+	mostTokens = 10_000
+)
+
+// NewClient returns a client.
+func NewClient(o Options) *Client {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Timeout == 0 {
+		o.Timeout = callTime
+	}
+	d := &net.Dialer{Timeout: o.Timeout, Control: o.dial}
+	t := &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4, ForceAttemptHTTP2: true}
+	return &Client{o: o, keys: map[string]*keySet{}, tokens: map[tokenKey]token{},
+		// Redirections are followed by hand, each after a check.
+		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// inner are the networks that a platform outside has no business to send us to.
+var inner = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
+}
+
+// dial refuses addresses inside, after names were resolved, so that no name leads there.
+func (o Options) dial(_, address string, _ syscall.RawConn) error {
+	if o.Private {
+		return nil
+	}
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	ip := at.Addr().Unmap()
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(inner, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		return fmt.Errorf("%w: %s is an address inside", concordat.ErrRefused, ip)
+	}
+	return nil
+}
+
+// place reads an address that must be at a host of the platform.
+func (c *Client) place(p *Platform, address string) (*url.URL, error) {
+	u, err := service(address, c.o.Private)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", concordat.ErrRefused, err)
+	}
+	if !p.Serves(u) {
+		return nil, fmt.Errorf("%w: %s is no host of %s", concordat.ErrRefused, u.Host, p.Issuer)
+	}
+	return u, nil
+}
+
+// send sends a request once and follows no redirection. What fails on the way is concordat.ErrUnavailable.
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	resp, err := c.http.Do(req)
+	switch {
+	case errors.Is(err, concordat.ErrRefused):
+		return nil, fmt.Errorf("%s: %w", req.URL.Host, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w: %w", req.URL.Host, concordat.ErrUnavailable, err)
+	}
+	return resp, nil
+}
+
+// statusError says what an answer means.
+func statusError(resp *http.Response) error {
+	code := resp.StatusCode
+	kind := concordat.ErrRefused
+	switch {
+	case code/100 == 2:
+		return nil
+	case code == http.StatusNotFound || code == http.StatusGone:
+		kind = concordat.ErrNotFound
+	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusUnauthorized:
+		kind = concordat.ErrUnavailable
+	}
+	return &answered{resp.Request.URL.Host, code, kind}
+}
+
+// answered is an answer that is no success.
+type answered struct {
+	host string
+	code int
+	kind error
+}
+
+// Error implements error.
+func (a *answered) Error() string {
+	return fmt.Sprintf("%s: %v: it answers %d", a.host, a.kind, a.code)
+}
+
+// Unwrap returns what kind of error it is.
+func (a *answered) Unwrap() error { return a.kind }
+
+// get reads a short answer.
+func (c *Client) get(ctx context.Context, p *Platform, address, bearer string) ([]byte, error) {
+	u, err := c.place(p, address)
+	if err != nil {
+		return nil, err
+	}
+	return c.call(ctx, http.MethodGet, u, bearer, "", nil)
+}
+
+// call sends a request and reads its short answer.
+func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, media string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", concordat.ErrRefused, err)
+	}
+	if bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	if media != "" {
+		req.Header.Set("Content-Type", media)
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := c.send(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read or given up
+	b, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w: %w", u.Host, concordat.ErrUnavailable, err)
+	case len(b) > mostAnswer:
+		return nil, fmt.Errorf("%s: %w: an answer of more than %d bytes", u.Host, concordat.ErrRefused, mostAnswer)
+	}
+	if err := statusError(resp); err != nil {
+		return b, err
+	}
+	return b, nil
+}
+
+// token returns an access token, one that was had before while it is good (RFC 6749, section 4.4, with
+// RFC 7523). used, if not empty, is one that the platform did not take.
+func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used string) (string, error) {
+	key := tokenKey{p.Issuer, p.ClientID, strings.Join(slices.Sorted(slices.Values(scopes)), " ")}
+	c.mu.Lock()
+	have := c.tokens[key]
+	c.mu.Unlock()
+	if have.value != "" && have.value != used && have.expires.After(c.o.Now().Add(leastToken)) {
+		return have.value, nil
+	}
+	u, err := c.place(p, p.TokenURL)
+	if err != nil {
+		return "", err
+	}
+	proof, err := c.o.Keys.assertion(p, c.o.Now())
+	if err != nil {
+		return "", err
+	}
+	form := url.Values{"grant_type": {"client_credentials"}, "client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"},
+		"client_assertion": {proof}, "scope": {key.scopes}}
+	b, err := c.call(ctx, http.MethodPost, u, "", "application/x-www-form-urlencoded", []byte(form.Encode()))
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	var got struct {
+		Token   string  `json:"access_token"`
+		Type    string  `json:"token_type"`
+		Expires seconds `json:"expires_in"`
+	}
+	if err := json.Unmarshal(b, &got); err != nil || got.Token == "" || !strings.EqualFold(got.Type, "bearer") {
+		return "", fmt.Errorf("token: %w: an answer without a bearer token", concordat.ErrUnavailable)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.tokens) > mostTokens {
+		clear(c.tokens)
+	}
+	c.tokens[key] = token{got.Token, c.o.Now().Add(time.Duration(min(float64(got.Expires), 86400)) * time.Second)}
+	return got.Token, nil
+}
+
+// withToken runs do with an access token, and once more with a new one where the first is not taken.
+func (c *Client) withToken(ctx context.Context, p *Platform, scopes []string, do func(token string) (again bool, err error)) error {
+	used := ""
+	for range 2 {
+		t, err := c.token(ctx, p, scopes, used)
+		if err != nil {
+			return err
+		}
+		again, err := do(t)
+		if !again || err == nil {
+			return err
+		}
+		used = t
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w: it does not take its own tokens", p.Issuer, concordat.ErrUnavailable)
+}
+
+// Download is a file on its way. Close it.
+type Download struct {
+	io.ReadCloser
+	Media    string // content type
+	Filename string // as the server says; may be empty
+}
+
+// Asset begins to fetch a file. Redirections lead to hosts of the platform only. It fails with
+// concordat.ErrRefused for another host, concordat.ErrNotFound where it is gone, and with
+// concordat.ErrUnavailable where a later try may do. ctx bounds the whole transfer; bounding its length
+// is the reader's part.
+func (c *Client) Asset(ctx context.Context, p *Platform, address string, scopes []string) (*Download, error) {
+	if len(scopes) == 0 {
+		scopes = []string{ScopeAssets}
+	}
+	var d *Download
+	err := c.withToken(ctx, p, scopes, func(token string) (bool, error) {
+		var again bool
+		var err error
+		d, again, err = c.fetch(ctx, p, address, token)
+		return again, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("file: %w", err)
+	}
+	return d, nil
+}
+
+func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) (d *Download, again bool, err error) {
+	u, err := c.place(p, address)
+	if err != nil {
+		return nil, false, err
+	}
+	first := u.Host
+	for range mostHops {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+		if err != nil {
+			return nil, false, fmt.Errorf("%w: %w", concordat.ErrRefused, err)
+		}
+		if u.Host == first { // a token is for the host that gave it out
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := c.send(req)
+		if err != nil {
+			return nil, false, err
+		}
+		to, err := resp.Location()
+		if resp.StatusCode/100 == 3 && err == nil {
+			_ = resp.Body.Close() // nothing in it is wanted
+			if u, err = c.place(p, to.String()); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		if err := statusError(resp); err != nil || resp.StatusCode != http.StatusOK {
+			_ = resp.Body.Close()
+			if err == nil {
+				err = fmt.Errorf("%s: %w: it answers %d", u.Host, concordat.ErrUnavailable, resp.StatusCode)
+			}
+			return nil, resp.StatusCode == http.StatusUnauthorized, err
+		}
+		d := &Download{ReadCloser: resp.Body}
+		d.Media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		if _, params, err := mime.ParseMediaType(resp.Header.Get("Content-Disposition")); err == nil {
+			d.Filename = params["filename"]
+		}
+		return d, false, nil
+	}
+	return nil, false, fmt.Errorf("%s: %w: more than %d redirections", first, concordat.ErrRefused, mostHops)
+}
+
+// ReportType is the type of the reports that the site sends.
+const ReportType = "originality"
+
+// Progress of a report (Asset Report Service 1.0).
+const (
+	Pending    = "Pending"
+	Processing = "Processing"
+	Processed  = "Processed"
+	Failed     = "Failed"
+)
+
+// Codes of failures.
+const (
+	CodeUnsupported = "UNSUPPORTED_ASSET_TYPE"
+	CodeTooLarge    = "ASSET_TOO_LARGE"
+	CodeTooSmall    = "ASSET_TOO_SMALL"
+	CodeDownload    = "DOWNLOAD_FAILED"
+	CodeFailed      = "PROCESSING_FAILED" // of our own
+)
+
+// Report is what a platform shows of a file.
+type Report struct {
+	Asset     string `json:"assetId"`
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"` // RFC 3339 with microseconds; a later one replaces those before
+	Title     string `json:"title,omitempty"`
+	Comment   string `json:"comment,omitempty"`
+	Result    string `json:"result,omitempty"`          // at most 16 characters
+	Color     string `json:"indicationColor,omitempty"` // #RRGGBB
+	Alt       string `json:"indicationAlt,omitempty"`
+	Priority  int    `json:"priority"` // 0 (nothing) to 5 (urgent)
+	Progress  string `json:"processingProgress"`
+	Code      string `json:"errorCode,omitempty"`
+	Visible   bool   `json:"visibleToOwner"`
+}
+
+// Report sends a report. One that is older than what the platform has is no error: the platform knows
+// better already.
+func (c *Client) Report(ctx context.Context, p *Platform, address string, scopes []string, r Report) error {
+	if len(scopes) == 0 {
+		scopes = []string{ScopeReports}
+	}
+	if r.Timestamp == "" {
+		r.Timestamp = c.o.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
+	}
+	r.Type = ReportType
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, p, http.MethodPost, address, scopes, body)
+}
+
+// Subscribe asks a platform to send notices of a type to the handler.
+func (c *Client) Subscribe(ctx context.Context, p *Platform, s *NoticeService, notice, handler string) error {
+	scopes := s.Scopes
+	if len(scopes) == 0 {
+		scopes = []string{ScopeNotices}
+	}
+	body, err := json.Marshal(map[string]any{"notice_type": notice, "handler": handler})
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, p, http.MethodPut, s.URL, scopes, body)
+}
+
+func (c *Client) post(ctx context.Context, p *Platform, method, address string, scopes []string, body []byte) error {
+	u, err := c.place(p, address)
+	if err != nil {
+		return err
+	}
+	return c.withToken(ctx, p, scopes, func(token string) (bool, error) {
+		said, err := c.call(ctx, method, u, token, "application/json", body)
+		var status *answered
+		switch {
+		case err == nil:
+			return false, nil
+		case errors.As(err, &status) && status.code == http.StatusConflict:
+			return false, nil
+		case errors.As(err, &status):
+			return status.code == http.StatusUnauthorized, fmt.Errorf("%w: %.200q", err, said)
+		}
+		return false, err
+	})
+}

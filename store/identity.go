@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// Identity is who somebody is at a provider to whom people sign in. Issuer and subject together name
+// a person for ever (OpenID Connect Core 1.0, section 5.7); an e-mail address does not.
+type Identity struct {
+	Issuer, Subject string
+	Account         string
+	Made, Used      time.Time
+}
+
+const identityColumns = `issuer, subject, account, made, used`
+
+func scanIdentity(s scanner) (Identity, error) {
+	var i Identity
+	var made, used int64
+	err := s.Scan(&i.Issuer, &i.Subject, &i.Account, &made, &used)
+	i.Made, i.Used = instant(made), instant(used)
+	return i, err
+}
+
+// LinkIdentity links a person at a provider to an account. It fails with concordat.ErrExists where
+// the person is linked already, and with concordat.ErrNotFound where there is no such account.
+func (db *DB) LinkIdentity(ctx context.Context, i Identity) error {
+	err := i.validate()
+	if err == nil {
+		err = db.write(ctx, func(c conn) error { return linkIdentity(ctx, c, i) })
+	}
+	return db.fail(err, "link %s", i.Account)
+}
+
+func (i Identity) validate() error {
+	if i.Issuer == "" || i.Subject == "" || len(i.Issuer) > 1000 || len(i.Subject) > 1000 {
+		return fmt.Errorf("%w: want an issuer and a subject of at most 1000 bytes", concordat.ErrInvalid)
+	}
+	return checkName("account", i.Account)
+}
+
+func linkIdentity(ctx context.Context, c conn, i Identity) error {
+	var name string
+	if err := c.row(ctx, `SELECT name FROM account WHERE name = ?`, i.Account).Scan(&name); err != nil {
+		return err
+	}
+	_, err := c.exec(ctx, `INSERT INTO identity (`+identityColumns+`) VALUES (?, ?, ?, ?, ?)`,
+		i.Issuer, i.Subject, i.Account, stamp(i.Made), stamp(i.Used))
+	return err
+}
+
+// CreateLinked makes an account and links a person to it, both or neither. It fails as CreateAccount
+// and LinkIdentity do.
+func (db *DB) CreateLinked(ctx context.Context, a Account, i Identity) error {
+	i.Account = a.Name
+	err := a.validate()
+	if err == nil {
+		err = i.validate()
+	}
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			if err := insertAccount(ctx, c, a); err != nil {
+				return err
+			}
+			return linkIdentity(ctx, c, i)
+		})
+	}
+	return db.fail(err, "create account %s", a.Name)
+}
+
+// Identity returns who is linked to a person at a provider, or concordat.ErrNotFound.
+func (db *DB) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
+	i, err := scanIdentity(db.read().row(ctx, `SELECT `+identityColumns+` FROM identity WHERE issuer = ? AND subject = ?`, issuer, subject))
+	return i, db.fail(err, "identity")
+}
+
+// UseIdentity notes that somebody has signed in.
+func (db *DB) UseIdentity(ctx context.Context, issuer, subject string) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE identity SET used = ? WHERE issuer = ? AND subject = ?`, stamp(db.now()), issuer, subject)
+		return err
+	})
+	return db.fail(err, "identity")
+}
+
+// Identities returns the links of an account, or all where it is empty, in order of account, issuer and subject.
+func (db *DB) Identities(ctx context.Context, account string) ([]Identity, error) {
+	const from = `SELECT ` + identityColumns + ` FROM identity `
+	const order = ` ORDER BY account, issuer, subject`
+	var is []Identity
+	var err error
+	if account == "" {
+		is, err = collect(ctx, db.read(), scanIdentity, from+order)
+	} else {
+		is, err = collect(ctx, db.read(), scanIdentity, from+`WHERE account = ?`+order, account)
+	}
+	return is, db.fail(err, "identities of %s", account)
+}
+
+// UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Who signed in by it is signed out.
+func (db *DB) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
+	err := db.write(ctx, func(c conn) error {
+		var account string
+		if err := c.row(ctx, `DELETE FROM identity WHERE issuer = ? AND subject = ? RETURNING account`, issuer, subject).Scan(&account); err != nil {
+			return err
+		}
+		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ?`, account, PurposeSession)
+		return err
+	})
+	return db.fail(err, "unlink")
+}
+
+// maxFlows bounds what waits at one time of one kind: strangers can begin.
+const maxFlows = 100_000
+
+// PutFlow keeps data under a secret of at least 128 random bits until it expires. It fails with
+// concordat.ErrUnavailable where too much waits, and with concordat.ErrExists where the secret was
+// put before.
+func (db *DB) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
+	err := db.write(ctx, func(c conn) error {
+		if _, err := c.exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {
+			return err
+		}
+		var n int
+		if err := c.row(ctx, `SELECT COUNT(*) FROM flow WHERE kind = ?`, kind).Scan(&n); err != nil {
+			return err
+		}
+		if n >= maxFlows {
+			return fmt.Errorf("%w: %d wait already", concordat.ErrUnavailable, n)
+		}
+		_, err := c.exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, ?, ?)`, kind, tokenHash(secret), data, stamp(expires))
+		return err
+	})
+	return db.fail(err, "keep %s", kind)
+}
+
+// TakeFlow returns the data under a secret and forgets it: of two callers one gets it. It fails with
+// concordat.ErrNotFound where it is unknown, taken or expired.
+func (db *DB) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
+	var data string
+	err := db.write(ctx, func(c conn) error {
+		return c.row(ctx, `DELETE FROM flow WHERE kind = ? AND hash = ? AND expires > ? RETURNING data`, kind, tokenHash(secret), stamp(db.now())).Scan(&data)
+	})
+	return data, db.fail(err, "take %s", kind)
+}
+
+// Flow is TakeFlow and forgets nothing.
+func (db *DB) Flow(ctx context.Context, kind, secret string) (string, error) {
+	var data string
+	err := db.read().row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret), stamp(db.now())).Scan(&data)
+	return data, db.fail(err, "%s", kind)
+}

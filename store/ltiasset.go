@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// The states of an LTIAsset.
+const (
+	LTIFetch  = "fetch"  // its file is to be fetched
+	LTIChecks = "check"  // its check is to come to an end, and the platform is to be told
+	LTIDone   = "done"   // the platform was told the result
+	LTIFailed = "failed" // given up; Code and Cause say why
+)
+
+// LTIAsset is a file that a platform asked to have checked.
+type LTIAsset struct {
+	ID                            string
+	Platform, Deployment, Context string
+	Activity, Submission          string
+	Asset                         string // as the platform names it
+	Learner                       string // as the platform names who handed it in
+	Processor                     string // whose choices count; may be empty
+	URL, ReportURL                string
+	Title, Filename, Media        string
+	Digest                        string // SHA-256 that the platform told, hexadecimal; may be empty
+
+	// What follows is how far it is.
+
+	State    string
+	Told     string // the progress that the platform was told last
+	Code     string // of a failure
+	Cause    string // for the administrator
+	Task     concordat.TaskID
+	Attempts int // in vain in this state
+	Due      time.Time
+	Made     time.Time
+}
+
+const assetColumns = `id, platform, deployment, context, activity, submission, asset, learner, processor, url, report_url, title, filename, media, digest,
+	state, told, code, cause, task, attempts, due, made`
+
+func scanAsset(s scanner) (LTIAsset, error) {
+	var a LTIAsset
+	var due, made int64
+	err := s.Scan(&a.ID, &a.Platform, &a.Deployment, &a.Context, &a.Activity, &a.Submission, &a.Asset, &a.Learner, &a.Processor, &a.URL, &a.ReportURL,
+		&a.Title, &a.Filename, &a.Media, &a.Digest, &a.State, &a.Told, &a.Code, &a.Cause, &a.Task, &a.Attempts, &due, &made)
+	a.Due, a.Made = instant(due), instant(made)
+	return a, err
+}
+
+const flowNotice = "lti-notice"
+
+// TakeLTINotice takes the assets of a notice, all or none, and remembers the notice until forget. It
+// reports whether the notice is new: one that was taken before changes nothing. An asset that is
+// known already keeps its ID; it is fetched anew where it had failed, and the platform is told its
+// result again where it was done.
+func (db *DB) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
+	fresh := true
+	err := db.write(ctx, func(c conn) error {
+		now := db.now()
+		if _, err := c.exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(now)); err != nil {
+			return err
+		}
+		n, err := c.exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, '', ?) ON CONFLICT (kind, hash) DO NOTHING`,
+			flowNotice, tokenHash(notice), stamp(forget))
+		if err != nil || n == 0 {
+			fresh = false
+			return err
+		}
+		for _, a := range assets {
+			if err := takeAsset(ctx, c, a, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fresh && err == nil, db.fail(err, "take a notice")
+}
+
+func takeAsset(ctx context.Context, c conn, a LTIAsset, now time.Time) error {
+	if err := checkName("asset", a.ID); err != nil {
+		return err
+	}
+	_, err := c.exec(ctx, `INSERT INTO lti_asset (`+assetColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', 0, ?, ?)
+		ON CONFLICT (platform, deployment, report_url, asset) DO UPDATE SET
+			url = excluded.url, digest = excluded.digest, told = '', attempts = 0, due = excluded.due,
+			state = CASE WHEN lti_asset.state = ? THEN ? WHEN lti_asset.state = ? THEN ? ELSE lti_asset.state END,
+			task = CASE WHEN lti_asset.state = ? THEN '' ELSE lti_asset.task END, code = '', cause = ''`,
+		a.ID, a.Platform, prose(a.Deployment), prose(a.Context), prose(a.Activity), prose(a.Submission), prose(a.Asset), prose(a.Learner), prose(a.Processor),
+		prose(a.URL), prose(a.ReportURL), prose(a.Title), prose(a.Filename), prose(a.Media), prose(a.Digest), LTIFetch, stamp(now), stamp(a.Made),
+		LTIFailed, LTIFetch, LTIDone, LTIChecks, LTIFailed)
+	return err
+}
+
+// ClaimLTIAsset returns one asset for which something is to be done, which nobody else gets before
+// the lease ends, or fails with concordat.ErrNotFound: one to be fetched, or one whose check has ended
+// or is gone, or of which the platform does not know yet that it has begun.
+func (db *DB) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset, error) {
+	now := db.now()
+	var a LTIAsset
+	none := false
+	err := db.write(ctx, func(c conn) error {
+		var err error
+		a, err = scanAsset(c.row(ctx, `UPDATE lti_asset SET due = ? WHERE id = (
+			SELECT a.id FROM lti_asset a LEFT JOIN task t ON t.id = a.task
+			WHERE a.due <= ? AND (a.state = ? OR a.state = ? AND (t.id IS NULL OR a.told = '' OR t.state NOT IN (?, ?)))
+			ORDER BY a.due, a.id LIMIT 1) RETURNING `+assetColumns,
+			stamp(now.Add(lease)), stamp(now), LTIFetch, LTIChecks, concordat.TaskQueued, concordat.TaskRunning))
+		if errors.Is(err, sql.ErrNoRows) {
+			none = true
+			return nil
+		}
+		return err
+	})
+	if err == nil && none {
+		err = concordat.ErrNotFound
+	}
+	return a, db.fail(err, "claim an asset")
+}
+
+// SetLTIAsset keeps how far an asset is; with a Task also whose its check is. It fails with
+// concordat.ErrNotFound where the asset is gone.
+func (db *DB) SetLTIAsset(ctx context.Context, a LTIAsset) error {
+	var err error
+	switch a.State {
+	case LTIFetch, LTIChecks, LTIDone, LTIFailed:
+	default:
+		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, a.State)
+	}
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			n, err := c.exec(ctx, `UPDATE lti_asset SET state = ?, told = ?, code = ?, cause = ?, task = ?, attempts = ?, due = ? WHERE id = ?`,
+				a.State, a.Told, prose(a.Code), prose(a.Cause), a.Task, a.Attempts, stamp(a.Due), a.ID)
+			if err == nil && n == 0 {
+				err = sql.ErrNoRows
+			}
+			if err != nil || a.Task == "" {
+				return err
+			}
+			return putLTICheck(ctx, c, LTICheck{a.Task, a.Platform, a.Deployment, a.Context, a.Learner, a.Made})
+		})
+	}
+	return db.fail(err, "keep asset %s", a.ID)
+}
+
+// FindLTIAsset returns what the site knows of an asset, the latest where several processors have it,
+// or concordat.ErrNotFound. Processor may be empty for any.
+func (db *DB) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
+	a, err := scanAsset(db.read().row(ctx, `SELECT `+assetColumns+` FROM lti_asset
+		WHERE platform = ? AND deployment = ? AND asset = ? AND (processor = ? OR ? = '') ORDER BY made DESC, id LIMIT 1`,
+		platform, deployment, asset, processor, processor))
+	return a, db.fail(err, "asset %s", asset)
+}
+
+// LTIAssets returns what platforms asked to have checked, newest first, at most limit or MaxPage.
+func (db *DB) LTIAssets(ctx context.Context, limit int) ([]LTIAsset, error) {
+	as, err := collect(ctx, db.read(), scanAsset, `SELECT `+assetColumns+` FROM lti_asset ORDER BY made DESC, id LIMIT ?`, page(limit))
+	return as, db.fail(err, "list assets")
+}

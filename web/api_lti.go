@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/store"
+)
+
+// scopePlatforms registers and removes learning platforms.
+const scopePlatforms = "platforms"
+
+// apiOfLTI adds the learning platforms, where the site has them.
+func (w *Web) apiOfLTI(a huma.API) {
+	if w.lti == nil {
+		return
+	}
+	do := func(id, method, path, summary string, status int) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: apiPrefix + path, Summary: summary, Security: scope(scopePlatforms), DefaultStatus: status,
+			Description: "Scope: " + scopePlatforms + ". Roles: administrator.", Metadata: map[string]any{"roles": administrators},
+			Extensions: map[string]any{"x-concordat-scope": scopePlatforms, "x-concordat-roles": []string{string(store.RoleAdministrator)}}}
+	}
+	huma.Register(a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK), w.apiPlatforms)
+	huma.Register(a, do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated), w.apiAddPlatform)
+	huma.Register(a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}", "Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
+	huma.Register(a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay", http.StatusNoContent), w.apiRemovePlatform)
+}
+
+// apiAdministrator returns for whom a program acts, if that is an administrator.
+func apiAdministrator(ctx context.Context) (*visitor, error) {
+	v := visitorOf(ctx)
+	if v.Role != store.RoleAdministrator {
+		return nil, fmt.Errorf("%w: this is for administrators", concordat.ErrRefused)
+	}
+	return v, nil
+}
+
+// apiPlatform is a learning platform as programs see it.
+type apiPlatform struct {
+	ID            string    `json:"id" doc:"Short name: lower-case letters, digits and hyphens" maxLength:"32"`
+	Name          string    `json:"name,omitempty" maxLength:"1000"`
+	Issuer        string    `json:"issuer" maxLength:"1000"`
+	Client        string    `json:"client" maxLength:"1000" doc:"Client id of this site there"`
+	AuthURL       string    `json:"auth_url" maxLength:"4000" doc:"Authentication request address"`
+	TokenURL      string    `json:"token_url" maxLength:"4000" doc:"Access token address"`
+	TokenAudience string    `json:"token_audience,omitempty" maxLength:"4000" doc:"Of requests for tokens; none: token_url"`
+	KeysURL       string    `json:"keys_url" maxLength:"4000" doc:"Public keyset address"`
+	Deployments   []string  `json:"deployments,omitempty" maxItems:"1000" doc:"Deployment ids that are accepted; *: any"`
+	Hosts         []string  `json:"hosts,omitempty" maxItems:"100" doc:"Other hosts of its services; a leading dot: and all below"`
+	Disabled      bool      `json:"disabled,omitempty"`
+	Made          time.Time `json:"made,omitzero" readOnly:"true"`
+}
+
+func apiPlatformOf(p store.LTIPlatform) apiPlatform {
+	return apiPlatform{p.ID, p.Name, p.Issuer, p.Client, p.AuthURL, p.TokenURL, p.TokenAudience, p.KeysURL, p.Deployments, p.Hosts, p.Disabled, p.Made}
+}
+
+type apiPlatformsInput struct {
+	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"500"`
+	Cursor string `query:"cursor" maxLength:"100" doc:"next of the page before"`
+}
+
+type apiPlatformsOutput struct {
+	Body struct {
+		Platforms []apiPlatform `json:"platforms" nullable:"false"`
+		Next      string        `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiPlatforms(ctx context.Context, in *apiPlatformsInput) (*apiPlatformsOutput, error) {
+	if _, err := apiAdministrator(ctx); err != nil {
+		return nil, w.told(err)
+	}
+	all, err := w.o.Store.LTIPlatforms(ctx)
+	out := &apiPlatformsOutput{}
+	out.Body.Platforms = []apiPlatform{}
+	for _, p := range all {
+		if p.ID <= in.Cursor {
+			continue
+		}
+		if n := len(out.Body.Platforms); n == in.Limit {
+			out.Body.Next = out.Body.Platforms[n-1].ID
+			break
+		}
+		out.Body.Platforms = append(out.Body.Platforms, apiPlatformOf(p))
+	}
+	return out, w.told(err)
+}
+
+type apiPlatformBody struct{ Body apiPlatform }
+
+func (w *Web) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*apiPlatformBody, error) {
+	v, err := apiAdministrator(ctx)
+	b := in.Body
+	p := store.LTIPlatform{ID: b.ID, Name: b.Name, Issuer: b.Issuer, Client: b.Client, AuthURL: b.AuthURL, TokenURL: b.TokenURL, TokenAudience: b.TokenAudience,
+		KeysURL: b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
+	if err == nil {
+		err = w.addPlatform(ctx, v.Name, p)
+	}
+	if errors.Is(err, concordat.ErrExists) {
+		err = fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
+	}
+	if err == nil {
+		p, err = w.o.Store.LTIPlatform(ctx, p.ID)
+	}
+	return &apiPlatformBody{apiPlatformOf(p)}, w.told(err)
+}
+
+type apiChangePlatformInput struct {
+	ID   string `path:"id" maxLength:"32"`
+	Body struct {
+		Deployments *[]string `json:"deployments,omitempty" maxItems:"1000"`
+		Disabled    *bool     `json:"disabled,omitempty"`
+	}
+}
+
+func (w *Web) apiChangePlatform(ctx context.Context, in *apiChangePlatformInput) (*apiPlatformBody, error) {
+	v, err := apiAdministrator(ctx)
+	if err == nil && in.Body.Deployments != nil {
+		err = w.changePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
+	}
+	if err == nil && in.Body.Disabled != nil {
+		action := map[bool]string{true: "disable", false: "enable"}[*in.Body.Disabled]
+		err = w.changePlatform(ctx, v.Name, in.ID, action, nil)
+	}
+	var p store.LTIPlatform
+	if err == nil {
+		p, err = w.o.Store.LTIPlatform(ctx, in.ID)
+	}
+	return &apiPlatformBody{apiPlatformOf(p)}, w.told(err)
+}
+
+type apiRemovePlatformInput struct {
+	ID string `path:"id" maxLength:"32"`
+}
+
+func (w *Web) apiRemovePlatform(ctx context.Context, in *apiRemovePlatformInput) (*struct{}, error) {
+	v, err := apiAdministrator(ctx)
+	if err == nil {
+		err = w.removePlatform(ctx, v.Name, in.ID)
+	}
+	return nil, w.told(err)
+}

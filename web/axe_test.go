@@ -1,0 +1,117 @@
+package web_test
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"concordat/internal/axe"
+	"concordat/store"
+)
+
+// shownPages are addresses by the pattern of their page, the check C standing for one with a report. A page that
+// is not here, nor in unshownPages, fails TestAccessible.
+var shownPages = map[string][]string{
+	"GET /checks":                        {"/checks"},
+	"GET /checks/new":                    {"/checks/new"},
+	"GET /checks/{id}":                   {"/checks/C", "/checks/BAD", "/checks/no-such-check"},
+	"GET /checks/{id}/report":            {"/checks/C/report"},
+	"GET /checks/{id}/sources":           {"/checks/C/sources"},
+	"GET /checks/{id}/passages/{number}": {"/checks/C/passages/1"},
+	"GET /checks/{id}/compare":           {"/checks/C/compare?site=here&library=theses&document=folios.txt"},
+	"GET /libraries":                     {"/libraries"},
+	"GET /requests":                      {"/requests"},
+	"GET /requests/{id}":                 {"/requests/one"},
+	"GET /account":                       {"/account"},
+	"GET /people":                        {"/people"},
+	"GET /deletions":                     {"/deletions"},
+}
+
+// unshownPages are GET patterns that are no pages to look at.
+var unshownPages = map[string]string{
+	"GET /{$}":                     "goes on to the checks",
+	"GET /checks/{id}/events":      "a stream",
+	"GET /checks/{id}/text/{page}": "a part of the page of a check",
+	"GET /deletions/{id}":          "a receipt, to be kept",
+}
+
+// openPages are shown to whoever has not signed in.
+var openPages = []string{"/login", "/join?key=none", "/first?key=none"}
+
+// TestAccessible finds no fault of axe-core on any page, wide in English and narrow in Chinese.
+func TestAccessible(t *testing.T) {
+	d := newDesk(t, false)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x")
+	ids := d.await(t)
+	d.incoming(t, "one", time.Now().Add(24*time.Hour))
+	ada.post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
+	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
+	fill := strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BAD", "/"+string(ids["broken"]))
+	known := map[string]bool{}
+	for _, a := range d.web.Access() {
+		if strings.HasPrefix(a.Pattern, "GET ") && slices.Contains(a.Roles, store.RoleAdministrator) {
+			known[a.Pattern] = true
+			if shownPages[a.Pattern] == nil && unshownPages[a.Pattern] == "" {
+				t.Errorf("%s is looked at by nobody: add it to shownPages, or to unshownPages with the reason", a.Pattern)
+			}
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(shownPages)) {
+		if !known[p] {
+			t.Errorf("shownPages has %s, which is no page", p)
+		}
+	}
+	for _, look := range []struct {
+		language string
+		width    int
+	}{{"en", 1200}, {"zh-Hans", 390}} {
+		ctx, complaints := browser(t, d.URL, look.width)
+		ctx, cancel := chromedp.NewContext(ctx)
+		t.Cleanup(cancel)
+		visit := func(paths []string) {
+			for _, path := range paths {
+				var wide bool
+				if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+fill.Replace(path)), chromedp.WaitReady("main", chromedp.ByQuery),
+					chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &wide),
+					shot(t, "axe-"+strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(path), look.width)); err != nil {
+					t.Fatalf("%s: %v", path, err)
+				}
+				faults, err := axe.Violations(ctx)
+				if err != nil {
+					t.Fatalf("%s: %v", path, err)
+				}
+				for _, f := range faults {
+					t.Errorf("%s in %s, %d pixels: %s", path, look.language, look.width, f)
+				}
+				if wide {
+					t.Errorf("%s in %s is wider than %d pixels", path, look.language, look.width)
+				}
+			}
+		}
+		cookie := func(name, value string) chromedp.Action {
+			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
+		}
+		if err := chromedp.Run(ctx, network.Enable(), cookie("language", look.language)); err != nil {
+			t.Fatal(err)
+		}
+		visit(openPages)
+		if err := chromedp.Run(ctx, cookie("session", "secret-of-ada")); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range slices.Sorted(maps.Keys(shownPages)) {
+			visit(shownPages[p])
+		}
+		for _, c := range complaints() {
+			t.Errorf("%s: %s", filepath.Base(look.language), c)
+		}
+	}
+}

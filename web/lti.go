@@ -1,0 +1,298 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/lti"
+	"concordat/store"
+)
+
+// LTI says how learning platforms use the site. Keys are required.
+type LTI struct {
+	Keys *lti.Keys
+	// Private lets platforms be at private addresses and at http.
+	Private bool
+	// Learners may open the reports of their own work and hand in by themselves.
+	Learners bool
+	// Threshold is the share from which a result is urgent; 0: 0.3.
+	Threshold float64
+	// Retry is how long the first retry of what failed waits; each further one twice as long. 0: 10 s.
+	Retry time.Duration
+	// Poll is how often checks are looked at; 0: 2 s.
+	Poll time.Duration
+}
+
+// ltiOwner begins the owner of checks that came from a learning platform; no account is named so.
+const ltiOwner = "lti:"
+
+// ltiForeign are the pages to which platforms send people by forms of their own.
+var ltiForeign = []string{"POST /lti/login", "POST /lti/launch"}
+
+const (
+	flowLTI          = "lti-state"
+	flowLTIAgain     = "lti-again"
+	flowLTISession   = "lti-session"
+	flowLTIConfigure = "lti-configure"
+
+	ltiStateCookie   = "lti-state"
+	ltiSessionCookie = "lti"
+	// ltiSessionTime is how long a launch is good.
+	ltiSessionTime = 4 * time.Hour
+)
+
+// ltiDesk is what the site does for learning platforms.
+type ltiDesk struct {
+	w      *Web
+	o      LTI
+	client *lti.Client
+	wake   chan struct{} // holds a token when a notice came
+}
+
+func newLTIDesk(w *Web) *ltiDesk {
+	if w.o.LTI == nil {
+		return nil
+	}
+	o := *w.o.LTI
+	if o.Threshold == 0 {
+		o.Threshold = 0.3
+	}
+	if o.Retry == 0 {
+		o.Retry = 10 * time.Second
+	}
+	if o.Poll == 0 {
+		o.Poll = 2 * time.Second
+	}
+	return &ltiDesk{w: w, o: o, client: lti.NewClient(lti.Options{Keys: o.Keys, Private: o.Private, Now: w.o.Now}), wake: make(chan struct{}, 1)}
+}
+
+func (w *Web) ltiRoutes() {
+	d := w.lti
+	if d == nil {
+		return
+	}
+	m := w.mux
+	m.HandleFunc("GET /lti/login", d.login)
+	m.HandleFunc("POST /lti/login", d.login)
+	m.HandleFunc("GET /lti/again", d.again)
+	m.HandleFunc("POST /lti/launch", d.launch)
+	m.HandleFunc("POST /lti/notice", d.notice)
+	m.HandleFunc("GET /lti/jwks", d.jwks)
+	m.HandleFunc("GET /lti/configure", d.as(d.configurePage))
+	m.HandleFunc("POST /lti/configure", d.as(d.configure))
+	m.HandleFunc("GET /lti/checks", d.as(d.checksPage))
+	m.HandleFunc("POST /lti/checks", d.as(d.submit))
+	m.HandleFunc("GET /lti/checks/{id}", d.as(d.checkPage))
+	m.HandleFunc("GET /lti/checks/{id}/report", d.as(d.reportPage))
+	m.HandleFunc("GET /lti/register", d.registerPage)
+	m.HandleFunc("POST /lti/register", d.register)
+	w.page("GET /platforms", administrators, d.platformsPage)
+	w.page("POST /platforms", administrators, d.changePlatforms)
+}
+
+func (d *ltiDesk) tool() lti.Tool { return lti.Tool{Name: d.w.o.Title, Base: d.w.o.Base} }
+
+func platformOf(p store.LTIPlatform) *lti.Platform {
+	return &lti.Platform{Issuer: p.Issuer, ClientID: p.Client, AuthURL: p.AuthURL, TokenURL: p.TokenURL, TokenAudience: p.TokenAudience, KeysURL: p.KeysURL,
+		Deployments: p.Deployments, Hosts: p.Hosts}
+}
+
+// enabled returns a platform that may use the site now.
+func (d *ltiDesk) enabled(ctx context.Context, id string) (store.LTIPlatform, error) {
+	p, err := d.w.o.Store.LTIPlatform(ctx, id)
+	if err == nil && p.Disabled {
+		err = fmt.Errorf("platform %s is disabled: %w", id, concordat.ErrRefused)
+	}
+	return p, err
+}
+
+// jwks shows the public keys of the site.
+func (d *ltiDesk) jwks(rw http.ResponseWriter, r *http.Request) {
+	b, err := d.o.Keys.Public()
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	_, _ = rw.Write(b) // a reader that went away misses nothing
+}
+
+// cookie sets a cookie that also holds within a frame of the platform, kept apart for each platform
+// where the browser can (CHIPS).
+func (d *ltiDesk) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
+	c := &http.Cookie{Name: d.w.hostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if d.w.o.Secure {
+		c.Secure, c.SameSite, c.Partitioned = true, http.SameSiteNoneMode, true
+	}
+	http.SetCookie(rw, c)
+}
+
+// frame lets the pages of the platform show this answer in a frame, and its form lead to where, if
+// that is not empty.
+func (d *ltiDesk) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
+	ancestors := "'none'"
+	if all := platformOf(p).Origins(); len(all) > 0 {
+		ancestors = "'self' " + strings.Join(all, " ")
+	}
+	rw.Header().Set("Content-Security-Policy", strings.Replace(base, "frame-ancestors 'none'", "frame-ancestors "+ancestors, 1))
+}
+
+// ltiState is what a launch waits with.
+type ltiState struct {
+	Platform, Nonce, Browser, Deployment string
+	Login, Hint                          string // of the platform, to begin anew
+}
+
+// login begins a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
+func (d *ltiDesk) login(rw http.ResponseWriter, r *http.Request) {
+	if err := form(rw, r); err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	f := r.Form
+	p, err := d.issuer(r.Context(), f.Get("iss"), f.Get("client_id"))
+	if err == nil && (f.Get("login_hint") == "" || len(f.Get("login_hint"))+len(f.Get("lti_message_hint")) > 32<<10) {
+		err = fmt.Errorf("login_hint: %w", concordat.ErrInvalid)
+	}
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.leave(rw, r, p, ltiState{Platform: p.ID, Deployment: f.Get("lti_deployment_id"), Login: f.Get("login_hint"), Hint: f.Get("lti_message_hint")})
+}
+
+// issuer returns the one enabled platform of an issuer and client.
+func (d *ltiDesk) issuer(ctx context.Context, issuer, client string) (store.LTIPlatform, error) {
+	all, err := d.w.o.Store.LTIIssuer(ctx, issuer, client)
+	all = slices.DeleteFunc(all, func(p store.LTIPlatform) bool { return p.Disabled })
+	switch {
+	case err != nil:
+		return store.LTIPlatform{}, err
+	case len(all) != 1:
+		return store.LTIPlatform{}, fmt.Errorf("%d platforms of issuer %q and client %q: %w", len(all), issuer, client, concordat.ErrRefused)
+	}
+	return all[0], nil
+}
+
+// leave sends the browser to the platform, to come back with a message (section 5.1.1.2).
+func (d *ltiDesk) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s ltiState) {
+	secret := rand.Text()
+	if c, err := r.Cookie(d.w.hostCookie(ltiStateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
+		secret = c.Value // another tab is on its way too
+	}
+	state := rand.Text()
+	s.Nonce, s.Browser = rand.Text(), hashText(secret)
+	if err := d.put(r.Context(), flowLTI, state, s, flowTime); err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.cookie(rw, ltiStateCookie, secret, flowTime)
+	to, err := lti.SignInURL(platformOf(p), d.tool(), lti.SignIn{State: state, Nonce: s.Nonce, Login: s.Login, Hint: s.Hint})
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+}
+
+func (d *ltiDesk) put(ctx context.Context, kind, secret string, v any, age time.Duration) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return d.w.o.Store.PutFlow(ctx, kind, secret, string(b), d.w.o.Now().Add(age))
+}
+
+func (d *ltiDesk) take(ctx context.Context, kind, secret string, v any) error {
+	data, err := d.w.o.Store.TakeFlow(ctx, kind, secret)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(data), v)
+}
+
+// again begins a launch anew in a window of its own, where the browser keeps cookies.
+func (d *ltiDesk) again(rw http.ResponseWriter, r *http.Request) {
+	var s ltiState
+	err := d.take(r.Context(), flowLTIAgain, r.URL.Query().Get("key"), &s)
+	var p store.LTIPlatform
+	if err == nil {
+		p, err = d.enabled(r.Context(), s.Platform)
+	}
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.leave(rw, r, p, s)
+}
+
+// ltiSession is somebody who came from a platform. They have no account at the site and see what
+// belongs to their course only.
+type ltiSession struct {
+	Platform, Deployment, Context, Course string
+	Subject, Name                         string
+	Teacher                               bool
+
+	platform store.LTIPlatform
+}
+
+// visitor is the session for what notes who did something.
+func (s *ltiSession) visitor() *visitor {
+	role := store.RoleSubmitter
+	if s.Teacher {
+		role = store.RoleOfficer
+	}
+	return &visitor{Account: store.Account{Name: ltiOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
+}
+
+// mayUse reports whether the visitor may see anything here at all.
+func (d *ltiDesk) mayUse(s *ltiSession) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
+
+// as wraps a page that wants somebody who came from a platform.
+func (d *ltiDesk) as(page func(http.ResponseWriter, *http.Request, *ltiSession)) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		s, err := d.session(r)
+		if err == nil && !d.mayUse(s) {
+			err = fmt.Errorf("%s at %s: %w", s.Subject, s.Platform, concordat.ErrRefused)
+		}
+		if errors.Is(err, concordat.ErrNotFound) {
+			d.w.show(rw, r, nil, http.StatusForbidden, "lti_lost", "title.lti", nil)
+			return
+		}
+		if err != nil {
+			d.w.fail(rw, r, nil, err)
+			return
+		}
+		d.frame(rw, s.platform, policy)
+		page(rw, r, s)
+	}
+}
+
+// session returns who came from a platform, or concordat.ErrNotFound.
+func (d *ltiDesk) session(r *http.Request) (*ltiSession, error) {
+	c, err := r.Cookie(d.w.hostCookie(ltiSessionCookie))
+	if err != nil {
+		return nil, fmt.Errorf("launch: %w", concordat.ErrNotFound)
+	}
+	data, err := d.w.o.Store.Flow(r.Context(), flowLTISession, c.Value)
+	if err != nil {
+		return nil, err
+	}
+	var s ltiSession
+	if err := json.Unmarshal([]byte(data), &s); err != nil {
+		return nil, err
+	}
+	s.platform, err = d.enabled(r.Context(), s.Platform)
+	if err == nil && !platformOf(s.platform).Deployed(s.Deployment) {
+		err = fmt.Errorf("deployment %q: %w", s.Deployment, concordat.ErrRefused)
+	}
+	return &s, err
+}

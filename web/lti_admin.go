@@ -1,0 +1,236 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/lti"
+	"concordat/store"
+)
+
+const (
+	// purposeLTI is a link by which a platform registers itself, once.
+	purposeLTI   store.Purpose = "lti"
+	registerTime               = 24 * time.Hour
+	// recentAssets is how many files of platforms the page shows.
+	recentAssets = 50
+)
+
+type platformsPage struct {
+	Platforms []store.LTIPlatform
+	Assets    []store.LTIAsset
+	Tool      lti.Tool
+	Link      string // by which a platform registers itself; shown once
+	Problem   string
+	Form      url.Values
+}
+
+// Field returns what was typed into a field, to be shown again.
+func (p platformsPage) Field(name string) string { return p.Form.Get(name) }
+
+func (d *ltiDesk) platformsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{})
+}
+
+func (d *ltiDesk) showPlatforms(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p platformsPage) {
+	var err error
+	p.Tool = d.tool()
+	if p.Platforms, err = d.w.o.Store.LTIPlatforms(r.Context()); err == nil {
+		p.Assets, err = d.w.o.Store.LTIAssets(r.Context(), recentAssets)
+	}
+	if err != nil {
+		d.w.fail(rw, r, v, err)
+		return
+	}
+	d.w.show(rw, r, v, code, "platforms", "title.platforms", p)
+}
+
+// changePlatforms adds, changes and removes platforms, and makes links by which they register.
+func (d *ltiDesk) changePlatforms(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	if err := form(rw, r); err != nil {
+		d.w.fail(rw, r, v, err)
+		return
+	}
+	f, ctx := r.PostForm, r.Context()
+	action := f.Get("action")
+	var err error
+	switch action {
+	case "add":
+		if err = d.w.addPlatform(ctx, v.Name, platformForm(f)); errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrExists) {
+			d.showPlatforms(rw, r, v, http.StatusBadRequest, platformsPage{Problem: err.Error(), Form: f})
+			return
+		}
+	case "deployments", "enable", "disable":
+		err = d.w.changePlatform(ctx, v.Name, f.Get("id"), action, lines(f.Get("deployments")))
+	case "remove":
+		err = d.w.removePlatform(ctx, v.Name, f.Get("id"))
+	case "link":
+		secret, now := rand.Text(), d.w.o.Now()
+		err = d.w.o.Store.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now, Expires: now.Add(registerTime)})
+		if err == nil {
+			d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{Link: d.w.o.Base + "/lti/register?key=" + secret})
+			return
+		}
+	default:
+		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+	if err != nil {
+		d.w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/platforms", http.StatusSeeOther)
+}
+
+// lines returns the words of a field, which stand in lines or between commas.
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' })
+}
+
+func platformForm(f url.Values) store.LTIPlatform {
+	field := func(name string) string { return strings.TrimSpace(f.Get(name)) }
+	return store.LTIPlatform{ID: field("id"), Name: field("name"), Issuer: field("issuer"), Client: field("client"), AuthURL: field("auth_url"),
+		TokenURL: field("token_url"), TokenAudience: field("token_aud"), KeysURL: field("keys_url"), Deployments: lines(f.Get("deployments")), Hosts: lines(f.Get("hosts"))}
+}
+
+var platformID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// CheckLTIPlatform reports what is wrong with a registration; private as in LTI.
+func CheckLTIPlatform(p store.LTIPlatform, private bool) error {
+	if !platformID.MatchString(p.ID) {
+		return fmt.Errorf("%w: id %q: want lower-case letters, digits and hyphens, at most 32", concordat.ErrInvalid, p.ID)
+	}
+	return platformOf(p).Validate(private)
+}
+
+// addPlatform registers a platform; an id that is taken is concordat.ErrExists.
+func (w *Web) addPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
+	if err := CheckLTIPlatform(p, w.lti.o.Private); err != nil {
+		return err
+	}
+	if _, err := w.o.Store.LTIPlatform(ctx, p.ID); err == nil {
+		return fmt.Errorf("platform %s: %w", p.ID, concordat.ErrExists)
+	}
+	p.Made = w.o.Now()
+	if err := w.o.Store.PutLTIPlatform(ctx, p); err != nil {
+		return err
+	}
+	w.audit(ctx, who, "lti_platform_added", map[string]any{"platform": p.ID, "issuer": p.Issuer, "client": p.Client})
+	return nil
+}
+
+func (w *Web) changePlatform(ctx context.Context, who, id, action string, deployments []string) error {
+	p, err := w.o.Store.LTIPlatform(ctx, id)
+	if err != nil {
+		return err
+	}
+	switch action {
+	case "deployments":
+		p.Deployments = deployments
+	default:
+		p.Disabled = action == "disable"
+	}
+	if err := w.o.Store.PutLTIPlatform(ctx, p); err != nil {
+		return err
+	}
+	w.audit(ctx, who, "lti_platform_"+action, map[string]any{"platform": id, "deployments": p.Deployments})
+	return nil
+}
+
+func (w *Web) removePlatform(ctx context.Context, who, id string) error {
+	if err := w.o.Store.DeleteLTIPlatform(ctx, id); err != nil {
+		return err
+	}
+	w.audit(ctx, who, "lti_platform_removed", map[string]any{"platform": id})
+	return nil
+}
+
+type ltiRegisterPage struct{ Key, Offer, Token, Issuer, Family string }
+
+// registerPage asks whoever administers a platform whether it is to be registered (Dynamic Registration
+// 1.0, section 3.3). The link is a secret that an administrator of the site made.
+func (d *ltiDesk) registerPage(rw http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	p := ltiRegisterPage{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
+	if _, err := d.w.o.Store.Token(r.Context(), p.Key, purposeLTI); err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	o, err := d.client.ReadOffer(r.Context(), p.Offer)
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	p.Issuer, p.Family = o.Issuer, o.Platform.Family
+	d.frame(rw, store.LTIPlatform{Issuer: o.Issuer, AuthURL: o.AuthURL}, policy)
+	d.w.show(rw, r, nil, http.StatusOK, "lti_register", "title.lti.register", p)
+}
+
+func (d *ltiDesk) register(rw http.ResponseWriter, r *http.Request) {
+	if err := form(rw, r); err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	f, ctx := r.PostForm, r.Context()
+	t, err := d.w.o.Store.Token(ctx, f.Get("key"), purposeLTI)
+	var o *lti.Offer
+	if err == nil {
+		o, err = d.client.ReadOffer(ctx, f.Get("openid_configuration"))
+	}
+	var p *lti.Platform
+	if err == nil {
+		p, err = d.client.Register(ctx, o, f.Get("registration_token"), d.tool())
+	}
+	if err == nil {
+		var id string
+		if id, err = d.freeID(ctx, o); err == nil {
+			err = d.w.addPlatform(ctx, t.Account, store.LTIPlatform{ID: id, Name: o.Platform.Family, Issuer: p.Issuer, Client: p.ClientID, AuthURL: p.AuthURL,
+				TokenURL: p.TokenURL, TokenAudience: p.TokenAudience, KeysURL: p.KeysURL, Deployments: p.Deployments})
+		}
+	}
+	if err == nil {
+		err = d.w.o.Store.DeleteToken(ctx, f.Get("key"))
+	}
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.frame(rw, store.LTIPlatform{Issuer: o.Issuer, AuthURL: o.AuthURL}, policy)
+	d.w.show(rw, r, nil, http.StatusOK, "lti_registered", "title.lti.register", len(p.Deployments) == 0)
+}
+
+// freeID makes an id of the host of a platform.
+func (d *ltiDesk) freeID(ctx context.Context, o *lti.Offer) (string, error) {
+	u, err := url.Parse(o.Issuer)
+	if err != nil {
+		return "", err
+	}
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(u.Hostname())), "-")
+	name = strings.Trim(name[:min(len(name), 28)], "-")
+	all, err := d.w.o.Store.LTIPlatforms(ctx)
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		id := name
+		if n > 1 {
+			id = fmt.Sprintf("%s-%d", name, n)
+		}
+		if !slices.ContainsFunc(all, func(p store.LTIPlatform) bool { return p.ID == id }) {
+			return id, nil
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/lti"
+	"concordat/store"
+)
+
+type windowPage struct{ Key string }
+
+// launch takes somebody who comes from a platform with a message (1EdTech Security Framework 1.0,
+// section 5.1.1.3).
+func (d *ltiDesk) launch(rw http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(rw, r.Body, lti.MaxMessage+64<<10)
+	if err := r.ParseForm(); err != nil {
+		d.w.fail(rw, r, nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err))
+		return
+	}
+	var s ltiState
+	err := d.take(r.Context(), flowLTI, r.PostForm.Get("state"), &s)
+	var p store.LTIPlatform
+	if err == nil {
+		p, err = d.enabled(r.Context(), s.Platform)
+	}
+	if errors.Is(err, concordat.ErrNotFound) {
+		d.w.show(rw, r, nil, http.StatusBadRequest, "lti_lost", "title.lti", nil)
+		return
+	}
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.frame(rw, p, policy)
+	c, err := r.Cookie(d.w.hostCookie(ltiStateCookie))
+	if err != nil { // the browser keeps no cookies here: nothing that came is used
+		d.ownWindow(rw, r, s)
+		return
+	}
+	m, err := d.message(r.Context(), p, s, c.Value, r.PostForm)
+	if err == nil {
+		err = d.open(rw, r, p, m)
+	}
+	if err != nil {
+		d.w.audit(r.Context(), ltiOwner+p.ID, "lti_launch", map[string]any{"ok": false, "error": err.Error()})
+		d.w.fail(rw, r, nil, err)
+	}
+}
+
+// ownWindow shows a link that begins the launch anew where cookies are kept.
+func (d *ltiDesk) ownWindow(rw http.ResponseWriter, r *http.Request, s ltiState) {
+	key := rand.Text()
+	if err := d.put(r.Context(), flowLTIAgain, key, s, flowTime); err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.w.show(rw, r, nil, http.StatusOK, "lti_window", "title.lti", windowPage{key})
+}
+
+// message returns what the platform says, after every check.
+func (d *ltiDesk) message(ctx context.Context, p store.LTIPlatform, s ltiState, browser string, f url.Values) (*lti.Message, error) {
+	if !equalText(hashText(browser), s.Browser) {
+		return nil, fmt.Errorf("launch: %w: another browser", concordat.ErrRefused)
+	}
+	if e := f.Get("error"); e != "" {
+		return nil, fmt.Errorf("launch: %w: the platform says %.100q", concordat.ErrRefused, e)
+	}
+	m, err := d.client.Verify(ctx, platformOf(p), f.Get("id_token"))
+	switch {
+	case err != nil:
+		return nil, err
+	case !equalText(m.Nonce, s.Nonce):
+		return nil, fmt.Errorf("launch: %w: another nonce", concordat.ErrRefused)
+	case s.Deployment != "" && s.Deployment != m.Deployment:
+		return nil, fmt.Errorf("launch: %w: begun for deployment %q, came for %q", concordat.ErrRefused, s.Deployment, m.Deployment)
+	}
+	return m, nil
+}
+
+// open signs somebody in to the course of a message and goes to what it is about.
+func (d *ltiDesk) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, m *lti.Message) error {
+	s := &ltiSession{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject, Name: m.Name, Teacher: m.Teaches(), platform: p}
+	if !d.mayUse(s) {
+		return fmt.Errorf("launch: %w: %s has none of the roles that may", concordat.ErrRefused, m.Subject)
+	}
+	to := "/lti/checks"
+	switch m.Type {
+	case lti.TypeResourceLink:
+	case lti.TypeReview:
+		a, err := d.w.o.Store.FindLTIAsset(r.Context(), p.ID, m.Deployment, m.Asset.ID, m.Custom[customProcessor])
+		if err != nil {
+			return err
+		}
+		if a.Context != contextOf(m) {
+			return fmt.Errorf("launch: %w: the file belongs to another course", concordat.ErrRefused)
+		}
+		if a.Task != "" {
+			to += "/" + url.PathEscape(string(a.Task))
+		}
+	case lti.TypeDeepLinking, lti.TypeSettings:
+		key, err := d.beginConfigure(r.Context(), s, m)
+		if err != nil {
+			return err
+		}
+		to = "/lti/configure?key=" + key
+	default:
+		return fmt.Errorf("launch: %w: message type %q", concordat.ErrInvalid, m.Type)
+	}
+	secret := rand.Text()
+	if err := d.put(r.Context(), flowLTISession, secret, s, ltiSessionTime); err != nil {
+		return err
+	}
+	d.cookie(rw, ltiSessionCookie, secret, ltiSessionTime)
+	d.w.audit(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment, "context": s.Context, "teacher": s.Teacher})
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+	return nil
+}
+
+// customProcessor is the parameter by which a platform names the choices of an activity.
+const customProcessor = "concordat_processor"
+
+// choices are what a teacher chooses for an activity.
+type choices struct {
+	Libraries []concordat.LibraryID `json:"libraries,omitempty"` // none: all
+	Template  string                `json:"template,omitempty"`
+}
+
+// pendingChoice is a request of a platform that waits for a teacher's choices.
+type pendingChoice struct {
+	Platform, Context, Processor string
+	Message                      *lti.Message // of deep linking; nil: the choices are changed
+}
+
+func (d *ltiDesk) beginConfigure(ctx context.Context, s *ltiSession, m *lti.Message) (string, error) {
+	if !s.Teacher {
+		return "", fmt.Errorf("configure: %w: not a teacher", concordat.ErrRefused)
+	}
+	one := pendingChoice{Platform: s.Platform, Context: s.Context, Processor: m.Custom[customProcessor]}
+	if m.Type == lti.TypeDeepLinking {
+		if m.DeepLinking == nil || !slices.Contains(m.DeepLinking.Accept, lti.ItemProcessor) {
+			return "", fmt.Errorf("configure: %w: the platform takes no %s here", concordat.ErrInvalid, lti.ItemProcessor)
+		}
+		if u, err := url.Parse(m.DeepLinking.ReturnURL); err != nil || !platformOf(s.platform).Serves(u) {
+			return "", fmt.Errorf("configure: %w: answer to %q", concordat.ErrRefused, m.DeepLinking.ReturnURL)
+		}
+		if err := d.subscribe(ctx, s, m); err != nil {
+			return "", err
+		}
+		one.Processor, one.Message = strings.ToLower(rand.Text()), m
+	}
+	key := rand.Text()
+	return key, d.put(ctx, flowLTIConfigure, key, one, ltiSessionTime)
+}
+
+// subscribe asks the platform to tell of submissions, without which nothing would ever be checked.
+func (d *ltiDesk) subscribe(ctx context.Context, s *ltiSession, m *lti.Message) error {
+	if m.Notices == nil || !slices.Contains(m.Notices.Types, lti.NoticeSubmission) {
+		return fmt.Errorf("configure: %w: the platform sends no %s", concordat.ErrInvalid, lti.NoticeSubmission)
+	}
+	ctx, cancel := context.WithTimeout(ctx, signTime)
+	defer cancel()
+	return d.client.Subscribe(ctx, platformOf(s.platform), m.Notices, lti.NoticeSubmission, d.tool().NoticeURL())
+}
+
+type configurePage struct {
+	Key       string
+	Libraries []store.Library
+	Templates []string
+	Choices   choices
+	New       bool
+}
+
+// Chosen reports whether a library is among the choices.
+func (p configurePage) Chosen(id concordat.LibraryID) bool {
+	return slices.Contains(p.Choices.Libraries, id)
+}
+
+func (d *ltiDesk) pending(ctx context.Context, s *ltiSession, key string) (one pendingChoice, err error) {
+	data, err := d.w.o.Store.Flow(ctx, flowLTIConfigure, key)
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &one)
+	}
+	if err == nil && (!s.Teacher || one.Platform != s.Platform || one.Context != s.Context) {
+		err = fmt.Errorf("configure: %w: of another launch", concordat.ErrRefused)
+	}
+	return one, err
+}
+
+func (d *ltiDesk) configurePage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+	ctx, key := r.Context(), r.URL.Query().Get("key")
+	one, err := d.pending(ctx, s, key)
+	p := configurePage{Key: key, Templates: d.w.o.Templates(), New: one.Message != nil}
+	if err == nil {
+		p.Choices, err = d.choices(ctx, s.Platform, one.Processor, s.Context)
+	}
+	if err == nil {
+		p.Libraries, err = d.w.o.Store.Libraries(ctx)
+	}
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.w.show(rw, r, nil, http.StatusOK, "lti_configure", "title.lti.configure", p)
+}
+
+// choices returns what was chosen; nothing was is no error.
+func (d *ltiDesk) choices(ctx context.Context, platform, processor, context string) (c choices, err error) {
+	if processor == "" {
+		return c, nil
+	}
+	b, err := d.w.o.Store.LTIChoices(ctx, platform, processor, context)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return c, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	return c, err
+}
+
+type answerPage struct{ URL, Token string }
+
+// configure keeps a teacher's choices and, for a new activity, answers the platform.
+func (d *ltiDesk) configure(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+	err := form(rw, r)
+	var one pendingChoice
+	if err == nil {
+		one, err = d.pending(r.Context(), s, r.PostForm.Get("key"))
+	}
+	if err == nil {
+		err = d.keepChoices(r.Context(), s, one, r.PostForm)
+	}
+	if err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	d.w.audit(r.Context(), s.visitor().Name, "lti_configured", map[string]any{"processor": one.Processor, "context": s.Context})
+	if one.Message == nil {
+		d.w.show(rw, r, nil, http.StatusOK, "lti_kept", "title.lti.configure", nil)
+		return
+	}
+	raw, err := d.o.Keys.DeepLinkingResponse(platformOf(s.platform), one.Message, &lti.Item{Title: d.w.o.Title, Text: languageOf(r).say("lti.item"),
+		Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.o.Now())
+	to, bad := url.Parse(one.Message.DeepLinking.ReturnURL)
+	if err = errors.Join(err, bad); err != nil {
+		d.w.fail(rw, r, nil, err)
+		return
+	}
+	// This one form leads to the platform.
+	d.frame(rw, s.platform, strings.Replace(policy, "form-action 'self'", "form-action "+to.Scheme+"://"+to.Host, 1))
+	d.w.show(rw, r, nil, http.StatusOK, "lti_answer", "title.lti.configure", answerPage{to.String(), raw})
+}
+
+func (d *ltiDesk) keepChoices(ctx context.Context, s *ltiSession, one pendingChoice, f url.Values) error {
+	var c choices
+	for _, name := range f["library"] {
+		l, err := d.w.o.Store.Library(ctx, concordat.LibraryID(name))
+		if err != nil {
+			return fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
+		}
+		c.Libraries = append(c.Libraries, l.ID)
+	}
+	if c.Template = f.Get("template"); c.Template != "" && !slices.Contains(d.w.o.Templates(), c.Template) {
+		return fmt.Errorf("template %q: %w", c.Template, concordat.ErrInvalid)
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if one.Processor == "" {
+		return fmt.Errorf("configure: %w: the platform does not say which activity", concordat.ErrInvalid)
+	}
+	context := s.Context
+	if one.Message != nil {
+		context = "" // also those of copies of the course
+	}
+	return d.w.o.Store.PutLTIChoices(ctx, s.Platform, one.Processor, context, b)
+}

@@ -1,0 +1,146 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/lti"
+	"concordat/store"
+)
+
+const (
+	// mostNotices bounds the notices of one call, each of at most lti.MaxMessage bytes.
+	mostNotices    = 100
+	mostNoticeBody = 4 << 20
+	// noticeTime is how long a notice is remembered, far longer than its signature is good.
+	noticeTime = 30 * 24 * time.Hour
+)
+
+// contextOf names the course of a message, or what stands for it where the platform tells none.
+func contextOf(m *lti.Message) string {
+	switch {
+	case m.Context.ID != "":
+		return m.Context.ID
+	case m.Activity.ID != "":
+		return "activity " + m.Activity.ID
+	case m.Link.ID != "":
+		return "link " + m.Link.ID
+	}
+	return ""
+}
+
+// notice takes what a platform tells by itself (Platform Notification Service 1.0, section 4). It
+// answers 200 when all of it is on the disk, 503 where a platform should send again, and 400 where
+// something was none of its notices; what was good is kept all the same.
+func (d *ltiDesk) notice(rw http.ResponseWriter, r *http.Request) {
+	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, mostNoticeBody))
+	var body struct {
+		Notices []struct {
+			JWT string `json:"jwt"`
+		} `json:"notices"`
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &body)
+	}
+	if err != nil || len(body.Notices) == 0 || len(body.Notices) > mostNotices {
+		d.w.o.Logger.Info("notice refused", "error", err, "notices", len(body.Notices))
+		http.Error(rw, "want notices", http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+	defer cancel()
+	code := http.StatusOK
+	for _, n := range body.Notices {
+		switch err := d.takeNotice(ctx, n.JWT); {
+		case err == nil:
+		case errors.Is(err, concordat.ErrRefused), errors.Is(err, concordat.ErrInvalid):
+			d.w.o.Logger.Warn("notice refused", "error", err)
+			if code == http.StatusOK {
+				code = http.StatusBadRequest
+			}
+		default:
+			d.w.o.Logger.Error("notice", "error", err)
+			code = http.StatusServiceUnavailable
+		}
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default: // somebody is about to look anyway
+	}
+	rw.WriteHeader(code)
+}
+
+// takeNotice checks one notice and keeps its files as work to be done.
+func (d *ltiDesk) takeNotice(ctx context.Context, raw string) error {
+	p, err := d.sender(ctx, raw)
+	if err != nil {
+		return err
+	}
+	m, err := d.client.Verify(ctx, platformOf(p), raw)
+	if err != nil {
+		return err
+	}
+	if m.Notice == nil || m.Notice.Type == "" {
+		return fmt.Errorf("notice: %w: not one", concordat.ErrInvalid)
+	}
+	if m.Notice.Type != lti.NoticeSubmission {
+		d.w.o.Logger.Info("notice", "platform", p.ID, "type", m.Notice.Type)
+		return nil
+	}
+	var assets []store.LTIAsset
+	for _, a := range m.Assets {
+		if a.ID == "" || a.URL == "" || m.ReportURL == "" {
+			return fmt.Errorf("notice: %w: a file without a name, or no place for its report", concordat.ErrInvalid)
+		}
+		assets = append(assets, store.LTIAsset{ID: strings.ToLower(rand.Text()), Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m),
+			Activity: m.Activity.ID, Submission: m.Submission.ID, Asset: a.ID, Learner: m.ForUser, Processor: m.Custom[customProcessor],
+			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media, Digest: digestOf(a.Digest), Made: d.w.o.Now()})
+	}
+	// The name of a notice is the platform's; where it has none, its nonce serves.
+	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
+	fresh, err := d.w.o.Store.TakeLTINotice(ctx, name, d.w.o.Now().Add(noticeTime), assets)
+	if err == nil && fresh {
+		d.w.audit(ctx, ltiOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m), "submission": m.Submission.ID, "files": len(assets)})
+	}
+	return err
+}
+
+// sender returns the platform of which a notice says that it is.
+func (d *ltiDesk) sender(ctx context.Context, raw string) (store.LTIPlatform, error) {
+	issuer, audience, err := lti.Peek(raw)
+	if err != nil {
+		return store.LTIPlatform{}, err
+	}
+	all, err := d.w.o.Store.LTIIssuer(ctx, issuer, "")
+	if err != nil {
+		return store.LTIPlatform{}, err
+	}
+	for _, p := range all {
+		if !p.Disabled && slices.Contains(audience, p.Client) {
+			return p, nil
+		}
+	}
+	return store.LTIPlatform{}, fmt.Errorf("notice: %w: of issuer %.200q for %.200q", concordat.ErrRefused, issuer, audience)
+}
+
+// digestOf returns a SHA-256 in base64 as hexadecimal; empty: it is none.
+func digestOf(text string) string {
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if b, err := e.DecodeString(text); err == nil && len(b) == 32 {
+			return hex.EncodeToString(b)
+		}
+	}
+	return ""
+}

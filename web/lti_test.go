@@ -1,0 +1,751 @@
+package web_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/index"
+	"concordat/internal/ltitest"
+	"concordat/lti"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+	"concordat/web"
+)
+
+// course is a site that serves a platform.
+type course struct {
+	*ltitest.Platform
+	t       *testing.T
+	dir     string
+	keys    *lti.Keys
+	options web.LTI
+	server  *httptest.Server
+	pages   *web.Web
+	db      *store.DB
+	stop    func()
+}
+
+// newCourse makes a site with one library, a platform that is registered there, and starts both.
+func newCourse(t *testing.T, o web.LTI) *course {
+	t.Helper()
+	keys, err := lti.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Keys, o.Private = keys, true
+	if o.Retry == 0 {
+		o.Retry = 5 * time.Millisecond
+	}
+	o.Poll = 5 * time.Millisecond
+	c := &course{Platform: ltitest.New(t), t: t, dir: t.TempDir(), keys: keys, options: o}
+	c.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { c.pages.ServeHTTP(rw, r) }))
+	c.start(true)
+	t.Cleanup(func() { c.server.Close(); c.stop() })
+	c.Tool(c.server.URL + "/lti/jwks")
+	if err := c.db.PutLTIPlatform(t.Context(), store.LTIPlatform{ID: "moodle", Name: "Moodle", Issuer: c.URL, Client: ltitest.Client, AuthURL: c.AuthURL(), TokenURL: c.TokenURL(), KeysURL: c.KeysURL(),
+		Deployments: []string{ltitest.Deployment}, Made: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// start starts the site, with what its folder holds. Without working nobody fetches or checks.
+func (c *course) start(working bool) {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
+	must := func(err error) {
+		c.t.Helper()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	db, err := store.Open(ctx, filepath.Join(c.dir, "site.db"))
+	must(err)
+	p, err := profile.New(profile.Options{})
+	must(err)
+	shard, err := index.Open(filepath.Join(c.dir, "index"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
+	must(err)
+	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p})
+	if err := db.CreateLibrary(ctx, store.Library{ID: "theses", Created: time.Now()}); err == nil {
+		must(db.CreateLibrary(ctx, store.Library{ID: "empty", Created: time.Now()}))
+		must(s.Ingest(ctx, "theses", func(yield func(site.Incoming, error) bool) {
+			yield(site.Incoming{ID: "folios.txt", Title: "On folios", Text: folios}, nil)
+		}, func(site.Ingested) error { return nil }))
+	} else if !errors.Is(err, concordat.ErrExists) {
+		must(err)
+	}
+	files := store.OpenFiles(filepath.Join(c.dir, "originals"))
+	q := s.NewQueue(site.QueueOptions{Store: db,
+		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
+			path, err := files.Path(j.File)
+			if err != nil {
+				return nil, err
+			}
+			b, err := os.ReadFile(path)
+			if strings.HasSuffix(j.Name, ".exe") {
+				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)}, Err: errors.New("binary: not text, and no known format")}}, nil
+			}
+			if strings.HasSuffix(j.Name, ".zip") {
+				return []site.Item{{Submission: site.Submission{ID: "a.txt", Title: "a", Text: string(b)}}, {Submission: site.Submission{ID: "b.txt", Title: "b", Text: "Something that nobody has ever written in this place before, I am quite sure of it."}}}, nil
+			}
+			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}}}, err
+		},
+		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+		}})
+	c.pages, err = web.New(web.Options{Site: s, Title: "Site", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Base: c.server.URL, LTI: &c.options,
+		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
+	must(err)
+	c.db = db
+	ran := make(chan error, 2)
+	if working {
+		run := func(f func(context.Context) error) {
+			err := f(ctx)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) { // stopped before it had begun
+				err = nil
+			}
+			ran <- err
+		}
+		go run(q.Run)
+		go run(c.pages.RunLTI)
+	} else {
+		ran <- nil
+		ran <- nil
+	}
+	c.stop = func() {
+		cancel()
+		if err := errors.Join(<-ran, <-ran, shard.Close(), db.Close()); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+func (c *course) restart(working bool) {
+	c.t.Helper()
+	c.stop()
+	c.start(working)
+}
+
+func (c *course) noticeURL() string { return c.server.URL + "/lti/notice" }
+func (c *course) loginURL() string  { return c.server.URL + "/lti/login" }
+
+// send sends the notice of claims and wants a status.
+func (c *course) send(want int, claims map[string]any) {
+	c.t.Helper()
+	if got := c.Send(c.noticeURL(), c.Sign(claims)); got != want {
+		c.t.Errorf("notice: %d, want %d", got, want)
+	}
+}
+
+func (c *course) tasks() []store.Task {
+	c.t.Helper()
+	all, err := c.db.Tasks(c.t.Context(), 0, 0)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return all
+}
+
+func fresh(t *testing.T) *http.Client {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+const membership = "http://purl.imsglobal.org/vocab/lis/v2/membership#"
+
+func review(asset, user, role string) map[string]any {
+	return map[string]any{"sub": user, "name": "Person " + user, "/message_type": lti.TypeReview, "/roles": []string{membership + role}, "/asset": map[string]any{"id": asset},
+		"/assetreport_type": "originality", "/for_user": map[string]any{"user_id": user}, "/activity": map[string]any{"id": "activity-1"}}
+}
+
+// open launches and returns the page where it ends.
+func (c *course) open(b *http.Client, claims map[string]any, want int) (page string, at *url.URL) {
+	c.t.Helper()
+	resp := c.Launch(b, c.loginURL(), claims, nil)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if resp.StatusCode != want {
+		c.t.Errorf("launch of %v ends with %d, want %d\n%s", claims["/message_type"], resp.StatusCode, want, text)
+	}
+	return string(text), resp.Request.URL
+}
+
+func (c *course) get(b *http.Client, path string, want int) (string, http.Header) {
+	c.t.Helper()
+	resp, err := b.Get(c.server.URL + path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if resp.StatusCode != want {
+		c.t.Errorf("GET %s: %d, want %d\n%s", path, resp.StatusCode, want, text)
+	}
+	return string(text), resp.Header
+}
+
+// TestSubmission goes the whole way: a notice, the file, a real check, reports of progress, and the
+// report opened by the teacher and by nobody else.
+func TestSubmission(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	ctx := t.Context()
+	essay := c.Put("a1", "essay.txt", []byte(folios+" And here is a sentence of my own, which nobody has written before in this place."))
+	clean := c.Put("a2", "own.txt", []byte("Nothing of this has been written anywhere before; I made it up this very morning, over a cup of coffee."))
+	odd := c.Put("a3", "odd.exe", []byte("MZ"))
+	pack := c.Put("a4", "pack.zip", []byte(folios))
+	claims := c.Submission("u1", nil, essay, clean, odd, pack)
+	notice := c.Sign(claims)
+	if got := c.Send(c.noticeURL(), notice); got != http.StatusOK {
+		t.Fatalf("notice: %d", got)
+	}
+	done := c.Await(ctx, "a1", lti.Processed, 0)
+	if s := done["result"].(string); !strings.HasSuffix(s, " %") || s == "0 %" || done["priority"].(float64) < 3 || done["visibleToOwner"] != false {
+		t.Errorf("report %v", done)
+	}
+	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "0 %" || r["priority"].(float64) != 0 {
+		t.Errorf("report %v", r)
+	}
+	if r := c.Await(ctx, "a3", lti.Failed, 0); r["errorCode"] != lti.CodeUnsupported {
+		t.Errorf("report %v", r)
+	}
+	if r := c.Await(ctx, "a4", lti.Processed, 0); r["result"] != "100 %" {
+		t.Errorf("report %v", r)
+	}
+	var order []string
+	for _, r := range c.Reports("a1") {
+		order = append(order, r["processingProgress"].(string))
+	}
+	if got := strings.Join(order, " "); got != "Pending Processing Processed" && got != "Pending Processed" {
+		t.Errorf("the platform was told %s", got)
+	}
+
+	// The same notice again changes nothing, whatever number of times it comes.
+	n := len(c.tasks())
+	for range 3 {
+		if got := c.Send(c.noticeURL(), notice, notice); got != http.StatusOK {
+			t.Errorf("replay: %d", got)
+		}
+	}
+	if got := len(c.tasks()); got != n {
+		t.Errorf("a replay made %d checks of %d", got, n)
+	}
+
+	teacher := fresh(t)
+	page, at := c.open(teacher, review("a1", "t1", "Instructor"), http.StatusOK)
+	if !strings.Contains(page, "% of the compared text") || !strings.HasPrefix(at.Path, "/lti/checks/") {
+		t.Errorf("teacher at %s:\n%s", at, page)
+	}
+	rep, header := c.get(teacher, at.Path+"/report", http.StatusOK)
+	if !strings.Contains(rep, "On folios") || !strings.Contains(header.Get("Content-Security-Policy"), "frame-ancestors 'self' "+c.URL) {
+		t.Errorf("report with policy %q", header.Get("Content-Security-Policy"))
+	}
+	c.get(teacher, at.Path+"/report?format=json", http.StatusOK)
+	c.get(teacher, at.Path+"/report?format=csv", http.StatusOK)
+	if list, _ := c.get(teacher, "/lti/checks", http.StatusOK); !strings.Contains(list, "pack.zip") || !strings.Contains(list, "Course &lt;1&gt;") {
+		t.Errorf("list:\n%s", list)
+	}
+	if archive, _ := c.open(fresh(t), review("a4", "t1", "Instructor"), http.StatusOK); !strings.Contains(archive, "-1\">a</a>") {
+		t.Errorf("archive:\n%s", archive)
+	}
+	c.open(fresh(t), review("a1", "u1", "Learner"), http.StatusForbidden) // by policy
+	c.open(fresh(t), review("none", "t1", "Instructor"), http.StatusNotFound)
+
+	// A teacher of another course sees nothing of this one, not even by its address.
+	other := fresh(t)
+	elsewhere := review("a1", "t2", "Instructor")
+	elsewhere["/context"] = map[string]any{"id": "course-2"}
+	c.open(other, elsewhere, http.StatusForbidden)
+	elsewhere["/message_type"] = lti.TypeResourceLink
+	c.open(other, elsewhere, http.StatusOK)
+	c.get(other, at.Path, http.StatusNotFound)
+	c.get(other, at.Path+"/report", http.StatusNotFound)
+	c.get(fresh(t), at.Path, http.StatusForbidden)
+	// What is read is in the audit.
+	audit, err := c.db.Audit(ctx, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, a := range audit {
+		if a.Action == "report_read" && a.Actor == "lti:moodle:t1" {
+			read++
+		}
+	}
+	if read < 3 {
+		t.Errorf("%d readings in the audit", read)
+	}
+	// A platform that is disabled is out at once.
+	p, err := c.db.LTIPlatform(ctx, "moodle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Disabled = true
+	if err := c.db.PutLTIPlatform(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	c.get(teacher, at.Path, http.StatusForbidden)
+	c.send(http.StatusBadRequest, c.Submission("u1", nil, essay))
+}
+
+// TestLearners: where the site allows it, learners see their own work and no other.
+func TestLearners(t *testing.T) {
+	c := newCourse(t, web.LTI{Learners: true})
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	if r := c.Await(t.Context(), "a1", lti.Processed, 0); r["visibleToOwner"] != true {
+		t.Errorf("report %v", r)
+	}
+	_, at := c.open(fresh(t), review("a1", "u1", "Learner"), http.StatusOK)
+	other := fresh(t)
+	c.open(other, review("a1", "u2", "Learner"), http.StatusNotFound)
+	if list, _ := c.get(other, "/lti/checks", http.StatusOK); strings.Contains(list, "essay.txt") {
+		t.Errorf("somebody else's list:\n%s", list)
+	}
+	c.get(other, at.Path+"/report", http.StatusNotFound)
+}
+
+// TestForgedNotices: nothing is checked that the platform has not signed for this site, and no address
+// of another host is asked.
+func TestForgedNotices(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.Put("a1", "essay.txt", []byte(folios))
+	with := func(more map[string]any) map[string]any { return c.Submission("u1", more, a) }
+	if got := c.Send(c.noticeURL(), ltitest.SignWith(t, key, "key-1", with(nil))); got != http.StatusBadRequest {
+		t.Errorf("forged: %d", got)
+	}
+	stranger := ltitest.New(t)
+	if got := c.Send(c.noticeURL(), stranger.Sign(with(nil))); got != http.StatusBadRequest {
+		t.Errorf("of another platform: %d", got)
+	}
+	for name, more := range map[string]map[string]any{
+		"another deployment": {"/deployment_id": "2"}, "expired": {"exp": time.Now().Add(-time.Hour).Unix()}, "another issuer": {"iss": stranger.URL},
+		"another tool": {"aud": "other"}, "no notice": {"/notice": nil}, "no place for reports": {"/assetreport": nil},
+	} {
+		if got := c.Send(c.noticeURL(), c.Sign(with(more))); got != http.StatusBadRequest {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	for _, body := range []string{"", "{}", `{"notices":[]}`, `{"notices":[{"jwt":"x"}]}`, `{"notices":[` + strings.Repeat(`{"jwt":"x"},`, 200) + `{}]}`, strings.Repeat("x", 5<<20)} {
+		resp, err := http.Post(c.noticeURL(), "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("body of %d bytes: %d", len(body), resp.StatusCode)
+		}
+	}
+	if got := len(c.tasks()); got > 0 {
+		t.Errorf("%d checks were made", got)
+	}
+	all, err := c.db.LTIAssets(t.Context(), 0)
+	if err != nil || len(all) > 0 {
+		t.Errorf("assets %v, %v", all, err)
+	}
+
+	// A notice that is good may still point elsewhere, or to something too large or not as it says.
+	asked := make(chan string, 10)
+	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	defer inside.Close()
+	evil := map[string]any{"asset_id": "evil", "url": inside.URL + "/secret", "title": "x"}
+	moved := c.Put("moved", "x.txt", []byte("x"))
+	c.Move("moved", inside.URL+"/secret")
+	huge := c.Put("huge", "x.txt", []byte(strings.Repeat("x", 2<<20)))
+	empty := c.Put("empty", "x.txt", nil)
+	gone := map[string]any{"asset_id": "gone", "url": c.URL + "/assets/gone", "title": "x"}
+	c.send(http.StatusOK, c.Submission("u1", nil, evil, moved, huge, empty, gone))
+	for asset, code := range map[string]string{"evil": lti.CodeDownload, "moved": lti.CodeDownload, "huge": lti.CodeTooLarge, "empty": lti.CodeTooSmall, "gone": lti.CodeDownload} {
+		if r := c.Await(t.Context(), asset, lti.Failed, 0); r["errorCode"] != code {
+			t.Errorf("%s: %v", asset, r)
+		}
+	}
+	// Reports go to no other host either.
+	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/assetreport": map[string]any{"report_url": inside.URL + "/reports"}}, c.Put("a9", "x.txt", []byte(folios))))
+	c.awaitState("a9", store.LTIFailed)
+	select {
+	case path := <-asked:
+		t.Errorf("another host was asked for %s", path)
+	default:
+	}
+}
+
+// awaitState waits until an asset is in a state.
+func (c *course) awaitState(asset, state string) store.LTIAsset {
+	c.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		a, err := c.db.FindLTIAsset(c.t.Context(), "moodle", ltitest.Deployment, asset, "")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if a.State == state {
+			return a
+		}
+		select {
+		case <-tick.C:
+		case <-c.t.Context().Done():
+			c.t.Fatalf("asset %v", a)
+		}
+	}
+}
+
+// TestPlatformFails: what fails for a while is tried again, tokens that are not taken are renewed, and a
+// stop of the site in the middle loses nothing.
+func TestPlatformFails(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	ctx := t.Context()
+	c.restart(false)
+	c.Fail("/jwks", 1)
+	claims := c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios)))
+	c.send(http.StatusServiceUnavailable, claims) // it is to send again
+	c.send(http.StatusOK, claims)
+	c.restart(true) // taken, and only then anything is done
+	for _, path := range []string{"/token", "/assets/a1", "/reports/p1"} {
+		c.Fail(path, 2)
+	}
+	c.Await(ctx, "a1", lti.Processed, 0)
+	c.awaitState("a1", store.LTIDone)
+	if got := len(c.tasks()); got != 1 {
+		t.Errorf("%d checks", got)
+	}
+	c.RevokeTokens()
+	c.Rotate("key-2")
+	// A teacher asks again: a new notice of the same file tells the result again, and checks nothing anew.
+	c.restart(true) // or the new key would be unknown for a while
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	c.Await(ctx, "a1", lti.Processed, 1)
+	if got := len(c.tasks()); got != 1 {
+		t.Errorf("%d checks", got)
+	}
+	// A file that is not the one that the platform named is not checked; it is fetched again until it is.
+	named := c.Put("swap", "swap.txt", []byte(folios))
+	c.Put("swap", "swap.txt", []byte("something else"))
+	before := len(c.tasks())
+	c.send(http.StatusOK, c.Submission("u1", nil, named))
+	for c.Requests("/assets/swap") < 3 {
+		c.awaitState("swap", store.LTIFetch)
+	}
+	if got := len(c.tasks()); got != before {
+		t.Errorf("%d checks of %d", got, before)
+	}
+	c.Put("swap", "swap.txt", []byte(folios))
+	c.Await(ctx, "swap", lti.Processed, 0)
+	// What failed is fetched anew when it is asked for again.
+	gone := map[string]any{"asset_id": "late", "url": c.URL + "/assets/late", "title": "late.txt"}
+	c.send(http.StatusOK, c.Submission("u1", nil, gone))
+	c.Await(ctx, "late", lti.Failed, 0)
+	c.awaitState("late", store.LTIFailed)
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("late", "late.txt", []byte(folios))))
+	c.Await(ctx, "late", lti.Processed, 0)
+}
+
+// TestLaunchAttacks: state and nonce are of this browser and used once, and roles are the platform's.
+func TestLaunchAttacks(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	link := map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}
+	status := func(b *http.Client, claims map[string]any, change func(url.Values)) int {
+		t.Helper()
+		resp := c.Launch(b, c.loginURL(), claims, change)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	with := func(name string, v any) map[string]any {
+		out := map[string]any{name: v}
+		for k, v := range link {
+			if k != name {
+				out[k] = v
+			}
+		}
+		return out
+	}
+	for name, claims := range map[string]map[string]any{
+		"nonce": with("nonce", "another"), "deployment": with("/deployment_id", "2"), "learner": with("/roles", []string{membership + "Learner"}), "no role": with("/roles", nil),
+		"audience": with("aud", "x"), "expired": with("exp", time.Now().Add(-time.Hour).Unix()),
+	} {
+		b := fresh(t)
+		if got := status(b, claims, nil); got != http.StatusForbidden {
+			t.Errorf("%s: %d", name, got)
+		}
+		c.get(b, "/lti/checks", http.StatusForbidden)
+	}
+	b := fresh(t)
+	if got := status(b, link, func(f url.Values) { f.Set("state", "guess") }); got != http.StatusBadRequest {
+		t.Errorf("guessed state: %d", got)
+	}
+	if got := status(b, link, func(f url.Values) { f.Set("id_token", "x.y.z") }); got != http.StatusBadRequest {
+		t.Errorf("nonsense: %d", got)
+	}
+	if got := status(b, with("/message_type", "LtiStartProctoring"), nil); got != http.StatusBadRequest {
+		t.Errorf("another message: %d", got)
+	}
+	// One answer, once, in the browser that asked for it.
+	at, form := c.Leave(b, c.loginURL(), link)
+	send := func(b *http.Client) (int, string) {
+		t.Helper()
+		resp, err := b.PostForm(at, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	if code, _ := send(b); code != http.StatusOK {
+		t.Errorf("launch: %d", code)
+	}
+	if code, _ := send(b); code != http.StatusBadRequest {
+		t.Errorf("replay: %d", code)
+	}
+	victim := fresh(t)
+	status(victim, link, nil) // has a cookie of its own
+	_, form = c.Leave(b, c.loginURL(), link)
+	if code, _ := send(victim); code != http.StatusForbidden {
+		t.Errorf("in another browser: %d", code)
+	}
+	// A browser without cookies is shown a way that works, and is signed in to nothing.
+	_, form = c.Leave(b, c.loginURL(), link)
+	bare := fresh(t)
+	code, page := send(bare)
+	again := regexp.MustCompile(`href="(/lti/again\?key=[A-Z0-9]+)" target="_blank"`).FindStringSubmatch(page)
+	if code != http.StatusOK || again == nil {
+		t.Fatalf("without cookies: %d\n%s", code, page)
+	}
+	c.get(bare, "/lti/checks", http.StatusForbidden)
+	bare.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if _, header := c.get(bare, again[1], http.StatusSeeOther); !strings.HasPrefix(header.Get("Location"), c.AuthURL()+"?") {
+		t.Errorf("again leads to %s", header.Get("Location"))
+	}
+	c.get(bare, again[1], http.StatusNotFound)
+	// Only platforms that are known can begin.
+	for _, q := range []string{"", "?iss=https://evil.example&login_hint=x", "?iss=" + url.QueryEscape(c.URL) + "&client_id=other&login_hint=x", "?iss=" + url.QueryEscape(c.URL)} {
+		resp, err := bare.Get(c.loginURL() + q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("login%s: %d to %s", q, resp.StatusCode, resp.Header.Get("Location"))
+		}
+	}
+}
+
+// TestConfigure makes the site a processor of an activity; what the teacher chose counts for what is
+// handed in there.
+func TestConfigure(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	ctx := t.Context()
+	ask := map[string]any{"sub": "t1", "/message_type": lti.TypeDeepLinking, "/roles": []string{membership + "Instructor"},
+		"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL + "/return", "accept_types": []string{lti.ItemProcessor}, "data": "d"},
+		"/platformnotificationservice":                                       map[string]any{"platform_notification_service_url": c.URL + "/notices", "notice_types_supported": []string{lti.NoticeSubmission}, "scope": []string{lti.ScopeNotices}}}
+	teacher := fresh(t)
+	page, at := c.open(teacher, ask, http.StatusOK)
+	if !strings.Contains(page, `value="theses"`) || c.Handler(lti.NoticeSubmission) != c.noticeURL() {
+		t.Fatalf("at %s, notices to %q:\n%s", at, c.Handler(lti.NoticeSubmission), page)
+	}
+	post := func(b *http.Client, f url.Values, want int) string {
+		t.Helper()
+		resp, err := b.PostForm(c.server.URL+"/lti/configure", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != want {
+			t.Fatalf("%d, want %d, %v\n%s", resp.StatusCode, want, err, text)
+		}
+		if want == http.StatusOK && strings.Contains(string(text), `name="JWT"`) && !strings.Contains(resp.Header.Get("Content-Security-Policy"), "form-action "+c.URL) {
+			t.Errorf("policy %q", resp.Header.Get("Content-Security-Policy"))
+		}
+		return string(text)
+	}
+	f := url.Values{"key": {at.Query().Get("key")}, "library": {"none"}}
+	post(teacher, f, http.StatusBadRequest)
+	f["library"] = []string{"empty"}
+	post(fresh(t), f, http.StatusForbidden)
+	page = post(teacher, f, http.StatusOK)
+	raw := regexp.MustCompile(`name="JWT" value="([^"]+)"`).FindStringSubmatch(page)
+	var got map[string]any
+	if raw == nil || !strings.Contains(page, `action="`+c.URL+`/return"`) {
+		t.Fatalf("no answer:\n%s", page)
+	}
+	if err := c.FromTool(ctx, raw[1], &got); err != nil {
+		t.Fatal(err)
+	}
+	item := got["https://purl.imsglobal.org/spec/lti-dl/claim/content_items"].([]any)[0].(map[string]any)
+	custom := item["custom"].(map[string]any)
+	if item["type"] != lti.ItemProcessor || got["https://purl.imsglobal.org/spec/lti-dl/claim/data"] != "d" {
+		t.Errorf("answer %v", got)
+	}
+
+	// Compared with an empty library, nothing is found; then the choice is changed.
+	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a1", "essay.txt", []byte(folios))))
+	if r := c.Await(ctx, "a1", lti.Processed, 0); r["result"] == "100 %" {
+		t.Errorf("report %v", r)
+	}
+	_, at = c.open(teacher, map[string]any{"sub": "t1", "/message_type": lti.TypeSettings, "/roles": ask["/roles"], "/custom": custom}, http.StatusOK)
+	post(teacher, url.Values{"key": {at.Query().Get("key")}, "library": {"theses"}, "template": {"thesis"}}, http.StatusOK)
+	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a2", "essay.txt", []byte(folios))))
+	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "100 %" {
+		t.Errorf("report %v", r)
+	}
+
+	for name, change := range map[string]map[string]any{
+		"learner":        {"/roles": []string{membership + "Learner"}},
+		"other kinds":    {"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL, "accept_types": []string{"link"}}},
+		"another host":   {"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": "https://evil.example/", "accept_types": []string{lti.ItemProcessor}}},
+		"no notices":     {"/platformnotificationservice": nil},
+		"notices inside": {"/platformnotificationservice": map[string]any{"platform_notification_service_url": "http://127.0.0.1:1/", "notice_types_supported": []string{lti.NoticeSubmission}}},
+	} {
+		claims := map[string]any{}
+		for k, v := range ask {
+			claims[k] = v
+		}
+		for k, v := range change {
+			claims[k] = v
+		}
+		resp := c.Launch(fresh(t), c.loginURL(), claims, nil)
+		resp.Body.Close()
+		if resp.StatusCode/100 != 4 {
+			t.Errorf("%s: %d", name, resp.StatusCode)
+		}
+	}
+}
+
+// TestHandInWithinCourse: a platform without asset processors has a link at which teachers hand in.
+func TestHandInWithinCourse(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	b := fresh(t)
+	c.open(b, map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}, http.StatusOK)
+	teacher := &person{t, b, c.server.URL}
+	r := teacher.request(http.MethodPost, "/lti/checks", strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n"+folios+"\r\n--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nMine\r\n--b--\r\n"))
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+	if page := teacher.do(r, http.StatusOK); !strings.Contains(page, "Mine") {
+		t.Errorf("list:\n%s", page)
+	}
+	r = teacher.request(http.MethodPost, "/lti/checks", strings.NewReader("--b--\r\n"))
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+	teacher.do(r, http.StatusBadRequest)
+	r = teacher.request(http.MethodPost, "/lti/checks", nil)
+	r.Header.Set("Origin", "https://evil.example")
+	teacher.do(r, http.StatusForbidden)
+}
+
+// TestRegisterPlatform: by hand, and by a platform itself with a link that works once.
+func TestRegisterPlatform(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	p := ltitest.New(t)
+	admin := (&desk{Server: c.server, store: c.db}).signedIn(t, "adam", store.RoleAdministrator)
+	page := admin.post("/platforms", http.StatusOK, url.Values{"action": {"link"}})
+	link := regexp.MustCompile(`/lti/register\?key=([A-Z0-9]+)`).FindStringSubmatch(page)
+	if link == nil {
+		t.Fatalf("no link:\n%s", page)
+	}
+	offer := p.URL + "/.well-known/openid-configuration"
+	nobody := &person{t, fresh(t), c.server.URL}
+	nobody.get("/lti/register?key=guess&openid_configuration="+url.QueryEscape(offer), http.StatusNotFound)
+	if page := nobody.get(link[0]+"&registration_token=register-me&openid_configuration="+url.QueryEscape(offer), http.StatusOK); !strings.Contains(page, p.URL) {
+		t.Errorf("no question:\n%s", page)
+	}
+	f := url.Values{"key": {link[1]}, "openid_configuration": {offer}, "registration_token": {"register-me"}}
+	nobody.post("/lti/register", http.StatusOK, f)
+	nobody.post("/lti/register", http.StatusNotFound, f)
+	found, err := c.db.LTIIssuer(t.Context(), p.URL, ltitest.Client)
+	if err != nil || len(found) != 1 || found[0].Deployments[0] != ltitest.Deployment {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	id := found[0].ID
+	by := url.Values{"action": {"add"}, "id": {"canvas"}, "issuer": {"https://canvas.example.com"}, "client": {"100"}, "auth_url": {"https://sso.example.com/a"},
+		"token_url": {"https://sso.example.com/t"}, "keys_url": {"https://sso.example.com/k"}, "deployments": {"1:a, 2:b"}}
+	admin.post("/platforms", http.StatusOK, by)
+	admin.post("/platforms", http.StatusBadRequest, by)
+	by.Set("keys_url", "nonsense")
+	by.Set("id", "other")
+	if page := admin.post("/platforms", http.StatusBadRequest, by); !strings.Contains(page, "https://canvas.example.com") {
+		t.Errorf("what was typed is gone:\n%s", page)
+	}
+	admin.post("/platforms", http.StatusOK, url.Values{"action": {"disable"}, "id": {id}})
+	admin.post("/platforms", http.StatusOK, url.Values{"action": {"deployments"}, "id": {id}, "deployments": {"7"}})
+	if p, err := c.db.LTIPlatform(t.Context(), id); err != nil || !p.Disabled || p.Deployments[0] != "7" {
+		t.Errorf("platform %v, %v", p, err)
+	}
+	admin.post("/platforms", http.StatusOK, url.Values{"action": {"remove"}, "id": {id}})
+	// Programs do the same, with a token for it.
+	prog := admin.program("platforms")
+	body := `{"id":"brightspace","issuer":"https://d2l.example.edu","client":"7","auth_url":"https://d2l.example.edu/a","token_url":"https://d2l.example.edu/t","keys_url":"https://d2l.example.edu/k","deployments":["d"]}`
+	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)
+	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusBadRequest)
+	if got := prog.exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`, http.StatusOK); got["disabled"] != true || got["deployments"].([]any)[0] != "x" {
+		t.Errorf("changed to %v", got)
+	}
+	if got := prog.exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] != "brightspace" || len(got["platforms"].([]any)) != 1 {
+		t.Errorf("got %v", got)
+	}
+	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNoContent)
+	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNotFound)
+	officer := (&desk{Server: c.server, store: c.db}).signedIn(t, "olga", store.RoleOfficer)
+	officer.program("platforms").exchange(http.MethodGet, "/lti/platforms", "", http.StatusForbidden)
+	officer.get("/platforms", http.StatusForbidden)
+	officer.post("/platforms", http.StatusForbidden, by)
+}
+
+// exchange sends a request with a body and returns the answer, if it has one.
+func (p *program) exchange(method, path, body string, want int) map[string]any {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/api/v1"+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != want {
+		p.t.Errorf("%s %s: %d, want %d\n%s", method, path, resp.StatusCode, want, text)
+	}
+	var out map[string]any
+	if len(text) > 0 && strings.Contains(resp.Header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(text, &out); err != nil {
+			p.t.Error(err)
+		}
+	}
+	return out
+}

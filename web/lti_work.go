@@ -1,0 +1,358 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/lti"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+const (
+	ltiWorkers = 3
+	// ltiLease is how long one step with an asset may take; after a crash it is done again then.
+	ltiLease = 6 * time.Minute
+	// fetchTime bounds the transfer of one file.
+	fetchTime = 5 * time.Minute
+	// mostTries is how often a step is tried, over about a day, before it is given up.
+	mostTries = 30
+	mostWait  = time.Hour
+)
+
+// RunLTI fetches what platforms asked to have checked and tells them the results, until ctx ends. How far
+// it is stands in the store. It does nothing where there are no platforms.
+func (w *Web) RunLTI(ctx context.Context) error {
+	if w.lti == nil {
+		return nil
+	}
+	defer w.lti.client.Close()
+	g, ctx := errgroup.WithContext(ctx)
+	for range ltiWorkers {
+		g.Go(func() error { return w.lti.work(ctx) })
+	}
+	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// work takes one asset after the other.
+func (d *ltiDesk) work(ctx context.Context) error {
+	poll := time.NewTicker(d.o.Poll)
+	defer poll.Stop()
+	for {
+		a, err := d.w.o.Store.ClaimLTIAsset(ctx, ltiLease)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			d.step(ctx, a)
+			continue
+		case !errors.Is(err, concordat.ErrNotFound):
+			d.w.o.Logger.Error("claim an asset", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-d.wake:
+		case <-poll.C:
+		}
+	}
+}
+
+// step does what is to be done with an asset next and keeps how far it came.
+func (d *ltiDesk) step(ctx context.Context, a store.LTIAsset) {
+	before := a.State
+	p, err := d.enabled(ctx, a.Platform)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound), errors.Is(err, concordat.ErrRefused):
+		a.State, a.Code, a.Cause = store.LTIFailed, lti.CodeFailed, err.Error()
+		err = nil
+	case err != nil:
+	case a.Code != "":
+		err = d.tellFailure(ctx, p, &a)
+	case a.State == store.LTIFetch:
+		err = d.fetch(ctx, p, &a)
+	default:
+		err = d.follow(ctx, p, &a)
+	}
+	last := context.WithoutCancel(ctx)
+	switch {
+	case ctx.Err() != nil: // the process ends: the next one begins with it
+		a.Due = d.w.o.Now()
+	case err != nil:
+		d.later(&a, err)
+	case a.State != before:
+		a.Attempts = 0
+	}
+	if err := d.w.o.Store.SetLTIAsset(last, a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		d.w.o.Logger.Error("keep an asset", "asset", a.ID, "error", err)
+	}
+}
+
+// later puts a failed step off, or gives it up where no later try can do better.
+func (d *ltiDesk) later(a *store.LTIAsset, err error) {
+	a.Attempts++
+	a.Cause = err.Error()
+	wait := min(d.o.Retry<<min(a.Attempts-1, 20), mostWait)
+	a.Due = d.w.o.Now().Add(wait)
+	lasting := !errors.Is(err, concordat.ErrUnavailable) && !errors.Is(err, concordat.ErrDiskFull)
+	d.w.o.Logger.Warn("asset", "platform", a.Platform, "asset", a.ID, "state", a.State, "attempt", a.Attempts, "error", err)
+	switch {
+	case !lasting && a.Attempts < mostTries:
+	case a.State == store.LTIFetch && a.Code == "":
+		// The platform is told why, which has its own tries.
+		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.o.Now()
+	default:
+		a.State, a.Code = store.LTIFailed, cmp.Or(a.Code, lti.CodeFailed)
+	}
+}
+
+// fetch fetches a file and puts its check into the queue, both once: the task has its name before it
+// is there.
+func (d *ltiDesk) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
+	if a.Told == "" { // only a word that it came; the result is not held up by it
+		if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Pending}); err != nil && !errors.Is(err, concordat.ErrUnavailable) {
+			return err
+		}
+	}
+	if a.Task != "" {
+		if _, err := d.w.o.Store.Task(ctx, a.Task); err == nil {
+			a.State, a.Told = store.LTIChecks, ""
+			a.Due = d.w.o.Now()
+			return nil
+		} else if !errors.Is(err, concordat.ErrNotFound) {
+			return err
+		}
+	}
+	j, err := d.download(ctx, p, a)
+	if err != nil || a.Code != "" {
+		return err
+	}
+	c, err := d.choices(ctx, a.Platform, a.Processor, a.Context)
+	if err != nil {
+		return err
+	}
+	j.Libraries, j.Template = c.Libraries, c.Template
+	if a.Task == "" {
+		a.Task = concordat.TaskID(strings.ToLower(rand.Text()))
+		if err := d.w.o.Store.SetLTIAsset(ctx, *a); err != nil {
+			return err
+		}
+	}
+	if err := d.w.o.Queue.SubmitAs(ctx, a.Task, ltiOwner+a.Platform, "", j); err != nil {
+		return err
+	}
+	d.w.audit(ctx, ltiOwner+a.Platform, "check_submitted", map[string]any{"task": a.Task, "file": j.File, "context": a.Context})
+	a.State, a.Told, a.Due, a.Cause = store.LTIChecks, "", d.w.o.Now(), ""
+	return nil
+}
+
+// download keeps the file. What will never do is no error but sets a.Code.
+func (d *ltiDesk) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) (j site.Job, err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	refuse := func(code, cause string) (site.Job, error) {
+		a.Code, a.Cause, a.Attempts, a.Due = code, cause, 0, d.w.o.Now()
+		return j, nil
+	}
+	f, err := d.client.Asset(ctx, platformOf(p), a.URL, nil)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound), errors.Is(err, concordat.ErrRefused):
+		return refuse(lti.CodeDownload, err.Error())
+	case err != nil:
+		return j, err
+	}
+	hash, size, err := d.w.o.Files.Put(ctx, f, d.w.o.MaxUpload)
+	_ = f.Close() // read to its end or given up
+	switch {
+	case errors.Is(err, concordat.ErrInvalid):
+		return refuse(lti.CodeTooLarge, err.Error())
+	case errors.Is(err, concordat.ErrDiskFull):
+		return j, err
+	case err != nil: // the connection broke
+		return j, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
+	case size == 0:
+		return refuse(lti.CodeTooSmall, "the file is empty")
+	case a.Digest != "" && a.Digest != hash:
+		return j, fmt.Errorf("%w: the file is not the one that the platform named (SHA-256 differs)", concordat.ErrUnavailable)
+	}
+	name := cleanName(cmp.Or(a.Filename, f.Filename, a.Title, "submission"))
+	if path.Ext(name) == "" {
+		name += endings[cmp.Or(f.Media, a.Media)]
+	}
+	return site.Job{Name: name, File: hash, Title: a.Title}, nil
+}
+
+// endings of names that platforms give without one, such as what was typed into a form.
+var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "application/rtf": ".rtf", "text/markdown": ".md",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt", "application/zip": ".zip"}
+
+// follow tells the platform that the check goes on, or what came of it.
+func (d *ltiDesk) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
+	r, over, err := d.outcome(ctx, a)
+	switch {
+	case err != nil:
+		return err
+	case !over && a.Told == lti.Processing:
+		a.Due = d.w.o.Now().Add(d.o.Poll)
+		return nil
+	case !over:
+		r = lti.Report{Progress: lti.Processing}
+	}
+	if err := d.tell(ctx, p, a, r); err != nil {
+		return err
+	}
+	a.Due, a.Cause = d.w.o.Now(), ""
+	switch {
+	case over && r.Progress == lti.Failed: // a teacher may ask again, and it is fetched anew
+		a.State, a.Code = store.LTIFailed, r.Code
+	case over:
+		a.State = store.LTIDone
+	}
+	return nil
+}
+
+// tellFailure tells the platform why there is no result.
+func (d *ltiDesk) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
+	if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Failed, Code: a.Code, Comment: failureWords[a.Code]}); err != nil {
+		return err
+	}
+	a.State = store.LTIFailed
+	return nil
+}
+
+// failureWords are what people at the platform read; the cause is for the administrator of the site.
+var failureWords = map[string]string{
+	lti.CodeDownload:    "The file could not be fetched.",
+	lti.CodeTooLarge:    "The file is larger than is accepted.",
+	lti.CodeTooSmall:    "The file holds no text.",
+	lti.CodeUnsupported: "Files of this kind cannot be read.",
+	lti.CodeFailed:      "The file could not be checked.",
+}
+
+func (d *ltiDesk) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset, r lti.Report) error {
+	r.Asset, r.Title, r.Visible = a.Asset, d.w.o.Title, d.o.Learners
+	if err := d.client.Report(ctx, platformOf(p), a.ReportURL, nil, r); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	a.Told = r.Progress
+	return nil
+}
+
+// outcome is what came of a check; over is false while it goes on. Of an archive the highest share counts.
+func (d *ltiDesk) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, over bool, err error) {
+	tasks, over, err := d.parts(ctx, a.Task)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		return lti.Report{Progress: lti.Failed, Code: lti.CodeFailed, Comment: failureWords[lti.CodeFailed]}, true, nil
+	case err != nil || !over:
+		return r, false, err
+	}
+	failed := lti.Report{Progress: lti.Failed, Code: lti.CodeTooSmall, Comment: failureWords[lti.CodeTooSmall]}
+	best, any, measured := -1.0, false, false
+	for _, t := range tasks {
+		if !hasReport(t) {
+			failed.Code = failureCode(t.Cause)
+			failed.Comment = failureWords[failed.Code]
+			continue
+		}
+		f, err := d.w.o.Site.Findings(ctx, t.ID)
+		if err != nil {
+			return r, false, err
+		}
+		now, err := d.w.review(ctx, t.ID)
+		if err != nil {
+			return r, false, err
+		}
+		rep := report.Build(f, now.Rules)
+		any = true
+		if rep.Scores.Measured() {
+			measured = true
+		}
+		if rep.Scores.Measured() && rep.Scores.Covered > best {
+			best, r.Alt = rep.Scores.Covered, rep.Headline()
+		}
+	}
+	if !any {
+		return failed, true, nil
+	}
+	r.Progress = lti.Processed
+	if !measured { // a blank is not measured, never nothing found
+		r.Result, r.Comment = "–", "Nothing in this file could be compared."
+		return r, true, nil
+	}
+	r.Result = report.Percent(best)
+	r.Priority, r.Color = urgency(best, d.o.Threshold)
+	if len(tasks) > 1 {
+		r.Comment = fmt.Sprintf("The highest of %d files.", len(tasks))
+	}
+	return r, true, nil
+}
+
+// urgency returns a priority from 0 to 5 and a colour: a third of the threshold each step, 3 from the
+// threshold on.
+func urgency(share, threshold float64) (int, string) {
+	n := min(int(3*share/threshold+1e-9), 5)
+	switch {
+	case n >= 3:
+		return n, "#B3261E"
+	case n >= 1:
+		return n, "#8A5A00"
+	}
+	return n, "#2E6B34"
+}
+
+const splitCause = "split into "
+
+// mostParts bounds the texts of an archive that are looked at.
+const mostParts = 10_000
+
+// parts returns a check, or those into which it was split; over is false while one goes on.
+func (d *ltiDesk) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
+	t, err := d.w.o.Store.Task(ctx, id)
+	if err != nil || !ended(t.State) {
+		return nil, false, err
+	}
+	if t.State != concordat.TaskDone || !strings.HasPrefix(t.Cause, splitCause) {
+		return []store.Task{t}, true, nil
+	}
+	for i := 1; i <= mostParts; i++ {
+		one, err := d.w.o.Store.Task(ctx, concordat.TaskID(fmt.Sprintf("%s-%d", id, i)))
+		switch {
+		case errors.Is(err, concordat.ErrNotFound):
+			return out, len(out) > 0, nil
+		case err != nil || !ended(one.State):
+			return out, false, err
+		}
+		out = append(out, one)
+	}
+	return out, true, nil
+}
+
+// failureCode is the code of a platform for the cause of a check that gave nothing; causes begin with
+// the code of extraction.
+func failureCode(cause string) string {
+	code, _, _ := strings.Cut(cause, ":")
+	code, _, _ = strings.Cut(code, " ")
+	switch code {
+	case "unsupported", "binary", "encrypted", "no_text_layer", "encoding":
+		return lti.CodeUnsupported
+	case "limit":
+		return lti.CodeTooLarge
+	case "empty":
+		return lti.CodeTooSmall
+	}
+	return lti.CodeFailed
+}

@@ -1,0 +1,303 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Login says how people sign in; the zero value is by password only.
+type Login struct {
+	// AdministratorsOnly: a password signs in administrators only.
+	AdministratorsOnly bool
+	Providers          []Provider
+	// Client asks providers; nil: one with bounds of its own.
+	Client *http.Client
+}
+
+// Provider is an OpenID Connect provider at which people sign in. Issuer and ClientID are required.
+type Provider struct {
+	Name, Title            string // in addresses, and on the button
+	Issuer                 string
+	ClientID, ClientSecret string // ClientSecret may be empty
+	Scopes                 []string
+	RoleClaim              string // dots go into objects
+	Roles                  map[string]store.Role
+	DefaultRole            store.Role // of whom Roles does not name; empty: refused
+	AccountClaim           string     // names a new account
+	Create                 bool       // an account is made at the first visit
+	LinkVerified           bool       // by the verified e-mail address, once
+	UpdateRole             bool       // at every visit
+	ClockSkew, MaxAge      time.Duration
+}
+
+const (
+	flowOIDC   = "oidc"
+	flowLogout = "oidc-logout"
+	// flowTime is how long somebody may take to sign in at a provider.
+	flowTime = 15 * time.Minute
+	// signTime bounds all that is asked of a provider for one visit.
+	signTime = 20 * time.Second
+)
+
+// oidcFlow is what a visit waits with. Browser is a hash of the cookie: who comes back must be who
+// left, or somebody could be signed in as somebody else without knowing (RFC 6749, section 10.12).
+type oidcFlow struct {
+	Provider, Nonce, Verifier, Next, Browser string
+}
+
+type logoutFlow struct{ Provider, Token string }
+
+func (w *Web) oidcRoutes() {
+	w.mux.HandleFunc("GET /login/oidc/{provider}", w.oidcBegin)
+	w.mux.HandleFunc("GET /login/oidc/{provider}/back", w.oidcBack)
+}
+
+// hostCookie returns the name of a cookie that holds for this very host only.
+func (w *Web) hostCookie(name string) string {
+	if w.o.Secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func hashText(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:])
+}
+
+// browserCookie returns the secret by which a browser is known again, a new one if it has none.
+func (w *Web) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
+	secret := rand.Text()
+	if c, err := r.Cookie(w.hostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
+		secret = c.Value // another tab is on its way too
+	}
+	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie(name), Value: secret, Path: "/", MaxAge: int(flowTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	return secret
+}
+
+// oidcBegin sends somebody to a provider (OpenID Connect Core 1.0, section 3.1.2.1, with PKCE, RFC 7636).
+func (w *Web) oidcBegin(rw http.ResponseWriter, r *http.Request) {
+	p, err := w.provider(r.PathValue("provider"))
+	if err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), signTime)
+	defer cancel()
+	known, err := p.discover(ctx, w.o.Now())
+	if err != nil {
+		w.fail(rw, r, nil, fmt.Errorf("provider %s: %w: %w", p.Name, concordat.ErrUnavailable, err))
+		return
+	}
+	state := rand.Text()
+	f := oidcFlow{Provider: p.Name, Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: local(r.URL.Query().Get("next"))}
+	f.Browser = hashText(w.browserCookie(rw, r, "oidc"))
+	data, err := json.Marshal(f)
+	if err == nil {
+		err = w.o.Store.PutFlow(ctx, flowOIDC, state, string(data), w.o.Now().Add(flowTime))
+	}
+	if err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
+	if p.MaxAge > 0 {
+		options = append(options, oauth2.SetAuthURLParam("max_age", fmt.Sprint(int(p.MaxAge.Seconds()))))
+	}
+	http.Redirect(rw, r, p.oauth(known, w.o.Base).AuthCodeURL(state, options...), http.StatusSeeOther)
+}
+
+// oidcBack takes somebody who comes back from a provider.
+func (w *Web) oidcBack(rw http.ResponseWriter, r *http.Request) {
+	p, err := w.provider(r.PathValue("provider"))
+	if err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), signTime)
+	defer cancel()
+	f, err := w.takeFlow(ctx, r, p)
+	var who *identity
+	if err == nil {
+		who, err = p.identify(ctx, r.URL.Query(), f, w.o.Base, w.o.Now())
+	}
+	var a store.Account
+	if err == nil {
+		a, err = w.accountOf(ctx, p, who)
+	}
+	if err != nil {
+		w.refuseLogin(rw, r, p, who, err)
+		return
+	}
+	w.audit(ctx, a.Name, "login", map[string]any{"ok": true, "provider": p.Name})
+	if err := w.rememberLogout(ctx, rw, p, who); err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	if err := w.signIn(rw, r, a.Name); err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	http.Redirect(rw, r, f.Next, http.StatusSeeOther)
+}
+
+// refuseLogin shows the page to sign in again, with a word on what went wrong; the rest is in the log.
+func (w *Web) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, who *identity, err error) {
+	code, problem := http.StatusForbidden, "login.refused"
+	switch {
+	case errors.Is(err, concordat.ErrUnavailable):
+		code, problem = http.StatusServiceUnavailable, "login.unavailable"
+	case errors.Is(err, errStale):
+		code, problem = http.StatusBadRequest, "login.stale"
+	}
+	subject := ""
+	if who != nil {
+		subject = who.Subject
+	}
+	w.o.Logger.Info("sign in refused", "provider", p.Name, "error", err)
+	w.audit(r.Context(), "", "login", map[string]any{"ok": false, "provider": p.Name, "subject": subject})
+	w.show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Problem: problem}))
+}
+
+// errStale: what comes back does not belong to a visit that this browser began a while ago.
+var errStale = errors.New("no such visit")
+
+func (w *Web) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
+	data, err := w.o.Store.TakeFlow(ctx, flowOIDC, r.URL.Query().Get("state"))
+	if errors.Is(err, concordat.ErrNotFound) {
+		return f, fmt.Errorf("%w: state: %w", errStale, err)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &f)
+	}
+	if err != nil {
+		return f, err
+	}
+	c, err := r.Cookie(w.hostCookie("oidc"))
+	if err != nil || !equalText(hashText(c.Value), f.Browser) {
+		return f, fmt.Errorf("%w: another browser", errStale)
+	}
+	if f.Provider != p.Name { // RFC 9700, section 4.4: mix-up
+		return f, fmt.Errorf("%w: begun at %s", errStale, f.Provider)
+	}
+	return f, nil
+}
+
+func equalText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// rememberLogout keeps what it takes to sign out at the provider as well.
+func (w *Web) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
+	key := rand.Text()
+	data, err := json.Marshal(logoutFlow{p.Name, who.token})
+	if err == nil {
+		err = w.o.Store.PutFlow(ctx, flowLogout, key, string(data), w.o.Now().Add(sessionTime))
+	}
+	if err != nil {
+		return err
+	}
+	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Value: key, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	return nil
+}
+
+type signedOut struct{ Provider, URL string }
+
+// afterLogout goes to the page to sign in, or, for somebody who came by a provider, shows a page with
+// the way to sign out there too (OpenID Connect RP-Initiated Logout 1.0). It is a link and not a
+// redirection, since forms of this site lead nowhere else.
+func (w *Web) afterLogout(rw http.ResponseWriter, r *http.Request) {
+	c, err := r.Cookie(w.hostCookie("provider"))
+	if err != nil {
+		http.Redirect(rw, r, "/login", http.StatusSeeOther)
+		return
+	}
+	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	data, err := w.o.Store.TakeFlow(r.Context(), flowLogout, c.Value)
+	var f logoutFlow
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &f)
+	}
+	var p *provider
+	if err == nil {
+		p, err = w.provider(f.Provider)
+	}
+	var end string
+	if err == nil {
+		ctx, cancel := context.WithTimeout(r.Context(), signTime)
+		defer cancel()
+		end, err = p.endSession(ctx, f.Token, w.o.Base, w.o.Now())
+	}
+	if err != nil || end == "" { // signed out here all the same
+		http.Redirect(rw, r, "/login", http.StatusSeeOther)
+		return
+	}
+	w.show(rw, r, nil, http.StatusOK, "signedout", "title.signedout", signedOut{p.Title, end})
+}
+
+// providerLink is a button of the page to sign in.
+type providerLink struct{ Name, Title string }
+
+// signPage adds to the page to sign in what stands there beside the password.
+func (w *Web) signPage(p signPage) signPage {
+	for _, one := range w.providers {
+		p.Providers = append(p.Providers, providerLink{one.Name, one.Title})
+	}
+	p.Administrators, p.Public = w.o.Login.AdministratorsOnly, w.o.Policy.Public
+	return p
+}
+
+// mayUsePassword reports whether the account may sign in by its password.
+func (w *Web) mayUsePassword(ctx context.Context, name string) (bool, error) {
+	if !w.o.Login.AdministratorsOnly {
+		return true, nil
+	}
+	a, err := w.o.Store.Account(ctx, name)
+	return err == nil && a.Role == store.RoleAdministrator, err
+}
+
+func (w *Web) provider(name string) (*provider, error) {
+	for _, p := range w.providers {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("provider %q: %w", name, concordat.ErrNotFound)
+}
+
+// backURL is where a provider sends people back. Each has its own, so that an answer of one cannot
+// pass for that of another.
+func (p *provider) backURL(base string) string {
+	return base + "/login/oidc/" + url.PathEscape(p.Name) + "/back"
+}
+
+// accountName makes a name for a new account of what a provider says.
+func accountName(claim string, who *identity) string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '/' || r == '\ufffd' {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(strings.ToValidUTF8(claim, "\ufffd")))
+	if runes := []rune(name); len(runes) > 80 {
+		name = string(runes[:80])
+	}
+	if name == "" || strings.HasPrefix(name, ltiOwner) {
+		name = "person-" + hashText(who.Issuer + "\n" + who.Subject)[:12]
+	}
+	return name
+}

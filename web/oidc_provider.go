@@ -1,0 +1,426 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"concordat"
+	"concordat/store"
+)
+
+const (
+	// discoverTime is how long a discovery document is used before it is read again.
+	discoverTime = time.Hour
+	// retryTime is how long a provider that failed is left alone.
+	retryTime = 5 * time.Second
+	// mostAnswer bounds what a provider may answer, in bytes.
+	mostAnswer = 1 << 20
+	// mostToken bounds an identity token, in bytes.
+	mostToken = 64 << 10
+)
+
+// provider is a Provider with what discovery told of it. A provider that is down is asked again when
+// somebody wants to sign in; nothing waits for it before.
+type provider struct {
+	Provider
+	client *http.Client
+
+	mu     sync.Mutex // guards the rest, and lets one discovery run at a time
+	known  *discovered
+	asked  time.Time
+	failed error
+}
+
+// discovered is what a provider's discovery document says (OpenID Connect Discovery 1.0, section 3).
+type discovered struct {
+	*oidc.Provider
+	verifier *oidc.IDTokenVerifier
+	said
+}
+
+// said is what the library does not tell.
+type said struct {
+	EndSession string   `json:"end_session_endpoint"`
+	IssParam   bool     `json:"authorization_response_iss_parameter_supported"`
+	Auth       []string `json:"token_endpoint_auth_methods_supported"`
+	Keys       string   `json:"jwks_uri"`
+}
+
+func newProviders(l Login) []*provider {
+	client := l.Client
+	if client == nil {
+		client = &http.Client{Timeout: signTime, Transport: bounded{http.DefaultTransport}}
+	}
+	var out []*provider
+	for _, p := range l.Providers {
+		out = append(out, &provider{Provider: p, client: client})
+	}
+	return out
+}
+
+// bounded cuts answers that are too long.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.next.RoundTrip(r)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, mostAnswer), resp.Body}
+	}
+	return resp, err
+}
+
+func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known != nil && now.Sub(p.asked) < discoverTime {
+		return p.known, nil
+	}
+	if p.failed != nil && now.Sub(p.asked) < retryTime {
+		return nil, p.failed
+	}
+	d, err := p.ask(ctx, now)
+	p.asked = now
+	switch {
+	case err == nil:
+		p.known, p.failed = d, nil
+	case p.known != nil: // it worked before: what it said then holds until it answers again
+	default:
+		p.failed = err
+		return nil, err
+	}
+	return p.known, nil
+}
+
+func (p *provider) ask(ctx context.Context, now time.Time) (*discovered, error) {
+	known, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	d := &discovered{Provider: known}
+	if err := known.Claims(&d.said); err != nil {
+		return nil, err
+	}
+	for _, one := range []string{known.Endpoint().AuthURL, known.Endpoint().TokenURL, d.Keys} {
+		if err := secureAs(one, p.Issuer); err != nil {
+			return nil, err
+		}
+	}
+	if d.EndSession != "" && secureAs(d.EndSession, p.Issuer) != nil {
+		d.EndSession = ""
+	}
+	d.verifier = known.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client), &oidc.Config{ClientID: p.ClientID, SkipExpiryCheck: true})
+	return d, nil
+}
+
+// secureAs refuses an endpoint without https, unless the issuer has none either, which the
+// configuration allows on this very machine only.
+func secureAs(endpoint, issuer string) error {
+	e, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	if e.Host == "" || e.Scheme != "https" && (e.Scheme != "http" || !strings.HasPrefix(issuer, "http:")) {
+		return fmt.Errorf("%w: endpoint %q", concordat.ErrInvalid, endpoint)
+	}
+	return nil
+}
+
+func (p *provider) oauth(d *discovered, base string) *oauth2.Config {
+	e := d.Endpoint()
+	switch {
+	case p.ClientSecret == "":
+		e.AuthStyle = oauth2.AuthStyleInParams
+	case len(d.Auth) == 0 || slices.Contains(d.Auth, "client_secret_basic"):
+		e.AuthStyle = oauth2.AuthStyleInHeader
+	default:
+		e.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: e, RedirectURL: p.backURL(base), Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
+}
+
+// identity is who somebody is, as a provider says.
+type identity struct {
+	Issuer, Subject string
+	claims          map[string]any
+	token           string
+}
+
+// identify exchanges the code of an answer and checks the identity token.
+func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base string, now time.Time) (*identity, error) {
+	d, err := p.discover(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
+	}
+	// RFC 9207: an answer says whose it is, where its provider can.
+	if iss := q.Get("iss"); iss != "" && iss != p.Issuer || iss == "" && d.IssParam {
+		return nil, fmt.Errorf("%w: the answer is of issuer %q", concordat.ErrRefused, iss)
+	}
+	if e := q.Get("error"); e != "" {
+		return nil, fmt.Errorf("%w: the provider says %q", concordat.ErrRefused, e)
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	t, err := p.oauth(d, base).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(f.Verifier))
+	if err != nil {
+		var said *oauth2.RetrieveError
+		if errors.As(err, &said) && said.Response != nil && said.Response.StatusCode < 500 {
+			return nil, fmt.Errorf("%w: code: %w", concordat.ErrRefused, err)
+		}
+		return nil, fmt.Errorf("%w: code: %w", concordat.ErrUnavailable, err)
+	}
+	raw, _ := t.Extra("id_token").(string)
+	if raw == "" || len(raw) > mostToken {
+		return nil, fmt.Errorf("%w: an identity token of %d bytes", concordat.ErrRefused, len(raw))
+	}
+	who, err := p.check(ctx, d, raw, f.Nonce, now)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", concordat.ErrRefused, err)
+	}
+	return who, p.more(ctx, d, t, who)
+}
+
+// check verifies an identity token (OpenID Connect Core 1.0, section 3.1.3.7): signature with an
+// asymmetric algorithm, issuer and audience by the library; times, authorised party and nonce here.
+func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, now time.Time) (*identity, error) {
+	t, err := d.verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	var more struct {
+		AZP      string `json:"azp"`
+		Before   int64  `json:"nbf"`
+		AuthTime int64  `json:"auth_time"`
+	}
+	who := &identity{Issuer: t.Issuer, Subject: t.Subject, token: raw}
+	if err := errors.Join(t.Claims(&more), t.Claims(&who.claims)); err != nil {
+		return nil, err
+	}
+	switch early, late := now.Add(-p.ClockSkew), now.Add(p.ClockSkew); {
+	case !t.Expiry.After(early):
+		return nil, fmt.Errorf("expired at %s", t.Expiry)
+	case t.IssuedAt.After(late):
+		return nil, fmt.Errorf("issued at %s, which is to come", t.IssuedAt)
+	case time.Unix(more.Before, 0).After(late):
+		return nil, fmt.Errorf("not valid before %s", time.Unix(more.Before, 0))
+	case p.MaxAge > 0 && time.Unix(more.AuthTime, 0).Add(p.MaxAge).Before(early):
+		return nil, fmt.Errorf("signed in at %s, longer ago than max_age", time.Unix(more.AuthTime, 0))
+	case t.Subject == "":
+		return nil, errors.New("no subject")
+	case more.AZP != "" && more.AZP != p.ClientID, more.AZP == "" && len(t.Audience) > 1:
+		return nil, fmt.Errorf("issued to %q", more.AZP)
+	case !equalText(t.Nonce, nonce):
+		return nil, errors.New("another nonce")
+	}
+	return who, nil
+}
+
+// more asks the provider for claims that the identity token does not have.
+func (p *provider) more(ctx context.Context, d *discovered, t *oauth2.Token, who *identity) error {
+	wanted := []string{p.RoleClaim}
+	if p.Create {
+		wanted = append(wanted, p.AccountClaim)
+	}
+	missing := slices.ContainsFunc(wanted, func(name string) bool { return name != "" && len(who.texts(name)) == 0 })
+	if !missing || d.UserInfoEndpoint() == "" || secureAs(d.UserInfoEndpoint(), p.Issuer) != nil {
+		return nil
+	}
+	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(t))
+	if err != nil {
+		return fmt.Errorf("%w: user info: %w", concordat.ErrUnavailable, err)
+	}
+	if info.Subject != who.Subject { // section 5.3.2
+		return fmt.Errorf("%w: user info of somebody else", concordat.ErrRefused)
+	}
+	var claims map[string]any
+	if err := info.Claims(&claims); err != nil {
+		return fmt.Errorf("%w: user info: %w", concordat.ErrRefused, err)
+	}
+	for name, v := range claims {
+		if _, ok := who.claims[name]; !ok {
+			who.claims[name] = v
+		}
+	}
+	return nil
+}
+
+// texts returns the values of a claim; dots in its name go into objects.
+func (who *identity) texts(name string) []string {
+	v, ok := who.claims[name]
+	if !ok {
+		v = who.claims
+		for part := range strings.SplitSeq(name, ".") {
+			m, isMap := v.(map[string]any)
+			if !isMap {
+				return nil
+			}
+			v = m[part]
+		}
+	}
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, one := range v {
+			if s, ok := one.(string); ok {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+func (who *identity) text(name string) string {
+	if all := who.texts(name); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// strongest is the order in which roles count of somebody who has several.
+var strongest = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor, store.RoleSubmitter}
+
+// role returns the role of somebody, or that there is none.
+func (p *provider) role(who *identity) (store.Role, bool) {
+	if p.RoleClaim != "" {
+		values := who.texts(p.RoleClaim)
+		for _, r := range strongest {
+			if slices.ContainsFunc(values, func(v string) bool { return p.Roles[v] == r }) {
+				return r, true
+			}
+		}
+	}
+	return p.DefaultRole, p.DefaultRole != ""
+}
+
+// accountOf returns the account of somebody, which it makes or links if that is configured.
+func (w *Web) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+	i, err := w.o.Store.Identity(ctx, who.Issuer, who.Subject)
+	switch {
+	case err == nil:
+		return w.knownAccount(ctx, p, who, i)
+	case !errors.Is(err, concordat.ErrNotFound):
+		return store.Account{}, err
+	}
+	if p.LinkVerified {
+		a, err := w.linkVerified(ctx, p, who)
+		if err == nil || !errors.Is(err, concordat.ErrNotFound) {
+			return a, err
+		}
+	}
+	if !p.Create {
+		return store.Account{}, fmt.Errorf("%w: subject %q of %s is linked to no account", concordat.ErrRefused, who.Subject, who.Issuer)
+	}
+	return w.newAccount(ctx, p, who)
+}
+
+func (w *Web) knownAccount(ctx context.Context, p *provider, who *identity, i store.Identity) (store.Account, error) {
+	a, err := w.o.Store.Account(ctx, i.Account)
+	if err != nil {
+		return a, err
+	}
+	if a.Disabled {
+		return a, fmt.Errorf("%w: account %s is disabled", concordat.ErrRefused, a.Name)
+	}
+	if p.UpdateRole {
+		r, ok := p.role(who)
+		if !ok {
+			return a, fmt.Errorf("%w: no role for %s", concordat.ErrRefused, a.Name)
+		}
+		if r != a.Role {
+			w.audit(ctx, a.Name, "account_role", map[string]any{"account": a.Name, "role": r, "provider": p.Name})
+			a.Role = r
+			if err := w.o.Store.UpdateAccount(ctx, a); err != nil {
+				return a, err
+			}
+		}
+	}
+	return a, w.o.Store.UseIdentity(ctx, who.Issuer, who.Subject)
+}
+
+// linkVerified links somebody to the account that bears the verified e-mail address as its name, or
+// fails with concordat.ErrNotFound. An administrator is linked by hand only, and nobody takes over an
+// account that another subject of the issuer has: addresses are given to new people.
+func (w *Web) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+	email, verified := who.text("email"), who.claims["email_verified"]
+	if email == "" || verified != true {
+		return store.Account{}, fmt.Errorf("no verified address: %w", concordat.ErrNotFound)
+	}
+	a, err := w.o.Store.Account(ctx, email)
+	if err != nil {
+		return a, err
+	}
+	others, err := w.o.Store.Identities(ctx, a.Name)
+	if err != nil {
+		return a, err
+	}
+	if a.Disabled || a.Role == store.RoleAdministrator || slices.ContainsFunc(others, func(o store.Identity) bool { return o.Issuer == who.Issuer }) {
+		return a, fmt.Errorf("%w: account %s is not linked by its address", concordat.ErrRefused, a.Name)
+	}
+	now := w.o.Now()
+	if err := w.o.Store.LinkIdentity(ctx, store.Identity{Issuer: who.Issuer, Subject: who.Subject, Account: a.Name, Made: now, Used: now}); err != nil {
+		return a, err
+	}
+	w.audit(ctx, a.Name, "account_linked", map[string]any{"account": a.Name, "provider": p.Name, "subject": who.Subject})
+	return a, nil
+}
+
+func (w *Web) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+	r, ok := p.role(who)
+	if !ok {
+		return store.Account{}, fmt.Errorf("%w: no role for subject %q of %s", concordat.ErrRefused, who.Subject, who.Issuer)
+	}
+	name, now := accountName(who.text(p.AccountClaim), who), w.o.Now()
+	const tries = 100 // people of one name
+	for n := 1; n <= tries; n++ {
+		a := store.Account{Name: name, Title: who.text("name"), Role: r, Created: now}
+		if n > 1 {
+			a.Name = fmt.Sprintf("%s-%d", name, n)
+		}
+		err := w.o.Store.CreateLinked(ctx, a, store.Identity{Issuer: who.Issuer, Subject: who.Subject, Made: now, Used: now})
+		if errors.Is(err, concordat.ErrExists) {
+			if i, found := w.o.Store.Identity(ctx, who.Issuer, who.Subject); found == nil { // another tab was faster
+				return w.knownAccount(ctx, p, who, i)
+			}
+			continue
+		}
+		if err == nil {
+			w.audit(ctx, a.Name, "account_made", map[string]any{"account": a.Name, "role": r, "provider": p.Name, "subject": who.Subject})
+		}
+		return a, err
+	}
+	return store.Account{}, fmt.Errorf("%w: account %s and %d like it are taken", concordat.ErrRefused, name, tries)
+}
+
+// endSession returns where somebody signs out at the provider; empty: it has no such place.
+func (p *provider) endSession(ctx context.Context, token, base string, now time.Time) (string, error) {
+	d, err := p.discover(ctx, now)
+	if err != nil || d.EndSession == "" {
+		return "", err
+	}
+	u, err := url.Parse(d.EndSession)
+	if err != nil {
+		return "", err
+	}
+	q := u.Query()
+	q.Set("id_token_hint", token)
+	q.Set("client_id", p.ClientID)
+	q.Set("post_logout_redirect_uri", base+"/login")
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}

@@ -1,0 +1,526 @@
+package web_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"concordat/report"
+	"concordat/store"
+	"concordat/web"
+)
+
+// idp is an OpenID Connect provider: real HTTP, real signatures, and whatever lies a test wants.
+type idp struct {
+	*httptest.Server
+	t *testing.T
+
+	mu     sync.Mutex // guards the rest
+	key    *rsa.PrivateKey
+	kid    string
+	claims map[string]any // of the next person who signs in
+	info   map[string]any // at the user info endpoint; nil: there is none
+	asked  url.Values     // the latest request to sign in
+	codes  map[string]url.Values
+	// lie changes the claims or makes the whole token by itself.
+	lie      func(claims map[string]any) string
+	issParam bool
+	down     bool
+}
+
+func newIDP(t *testing.T) *idp {
+	t.Helper()
+	p := &idp{t: t, codes: map[string]url.Values{}}
+	p.rotate("k1")
+	m := http.NewServeMux()
+	m.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
+	m.HandleFunc("GET /keys", p.keys)
+	m.HandleFunc("GET /auth", p.auth)
+	m.HandleFunc("POST /token", p.token)
+	m.HandleFunc("GET /info", func(rw http.ResponseWriter, _ *http.Request) { writeTestJSON(rw, p.info) })
+	p.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.down {
+			http.Error(rw, "down", http.StatusBadGateway)
+			return
+		}
+		m.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func writeTestJSON(rw http.ResponseWriter, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(v)
+}
+
+func (p *idp) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+func (p *idp) rotate(kid string) {
+	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.key, p.kid = k, kid
+}
+
+func (p *idp) discovery(rw http.ResponseWriter, _ *http.Request) {
+	d := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+		"end_session_endpoint": p.URL + "/end", "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+		"id_token_signing_alg_values_supported": []string{"RS256", "none", "HS256"}, "authorization_response_iss_parameter_supported": p.issParam}
+	if p.info != nil {
+		d["userinfo_endpoint"] = p.URL + "/info"
+	}
+	writeTestJSON(rw, d)
+}
+
+func (p *idp) keys(rw http.ResponseWriter, _ *http.Request) {
+	writeTestJSON(rw, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: p.kid, Algorithm: "RS256", Use: "sig"}}})
+}
+
+func (p *idp) auth(rw http.ResponseWriter, r *http.Request) {
+	p.asked = r.URL.Query()
+	code := rand.Text()
+	p.codes[code] = p.asked
+	back, _ := url.Parse(p.asked.Get("redirect_uri"))
+	q := url.Values{"code": {code}, "state": {p.asked.Get("state")}}
+	if p.issParam {
+		q.Set("iss", p.URL)
+	}
+	back.RawQuery = q.Encode()
+	http.Redirect(rw, r, back.String(), http.StatusSeeOther)
+}
+
+func (p *idp) token(rw http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	id, secret, basic := r.BasicAuth()
+	asked, ok := p.codes[r.PostForm.Get("code")]
+	delete(p.codes, r.PostForm.Get("code"))
+	challenge := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
+	if !basic || id != "site" || secret != "secret" || !ok || asked.Get("code_challenge_method") != "S256" ||
+		base64.RawURLEncoding.EncodeToString(challenge[:]) != asked.Get("code_challenge") || r.PostForm.Get("redirect_uri") != asked.Get("redirect_uri") {
+		rw.WriteHeader(http.StatusBadRequest)
+		writeTestJSON(rw, map[string]string{"error": "invalid_grant"})
+		return
+	}
+	claims := map[string]any{"iss": p.URL, "aud": "site", "sub": "s-1", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix()}
+	for k, v := range p.claims {
+		claims[k] = v
+	}
+	var raw string
+	if p.lie != nil {
+		raw = p.lie(claims)
+	}
+	if raw == "" {
+		raw = p.sign(claims)
+	}
+	writeTestJSON(rw, map[string]any{"access_token": "at", "token_type": "Bearer", "id_token": raw})
+}
+
+func (p *idp) sign(claims any) string {
+	return signWith(p.t, jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: p.kid}}, claims)
+}
+
+func signWith(t *testing.T, k jose.SigningKey, claims any) string {
+	s, err := jose.NewSigner(k, nil)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	raw, err := jwt.Signed(s).Claims(claims).Serialize()
+	if err != nil {
+		t.Error(err)
+	}
+	return raw
+}
+
+// loginDesk is pages at which people sign in at providers. Nothing is checked there.
+type loginDesk struct {
+	*desk
+}
+
+func newLoginDesk(t *testing.T, administratorsOnly bool, providers ...web.Provider) *loginDesk {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages *web.Web
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { pages.ServeHTTP(rw, r) }))
+	pages, err = web.New(web.Options{Title: "Site", Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
+		Login: web.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
+		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Close()
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &loginDesk{&desk{Server: server, web: pages, store: db}}
+}
+
+func uni(p *idp) web.Provider {
+	return web.Provider{Name: "uni", Title: "University <1>", Issuer: p.URL, ClientID: "site", ClientSecret: "secret", Scopes: []string{"profile"},
+		DefaultRole: store.RoleSubmitter, AccountClaim: "preferred_username", Create: true, ClockSkew: time.Minute}
+}
+
+// try signs in at the provider and returns the page where it ends.
+func (p *person) try(want int) string {
+	p.t.Helper()
+	return p.get("/login/oidc/uni?next=/account", want)
+}
+
+func (d *loginDesk) accounts(t *testing.T) map[string]store.Account {
+	t.Helper()
+	all, err := d.store.Accounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]store.Account{}
+	for _, a := range all {
+		out[a.Name] = a
+	}
+	return out
+}
+
+// TestProviderSignsIn: an account is made at the first visit and found at the second, by issuer and
+// subject and nothing else.
+func TestProviderSignsIn(t *testing.T) {
+	p := newIDP(t)
+	p.claims = map[string]any{"preferred_username": "ada", "name": "Ada L."}
+	d := newLoginDesk(t, false, uni(p))
+	ada := d.person(t)
+	if page := ada.get("/login?next=/account", http.StatusOK); !strings.Contains(page, "University &lt;1&gt;") || !strings.Contains(page, `/login/oidc/uni?next=%2faccount`) {
+		t.Errorf("no button:\n%s", page)
+	}
+	if page := ada.try(http.StatusOK); !strings.Contains(page, "ada (submitter)") {
+		t.Errorf("not signed in:\n%s", page)
+	}
+	// The name at the provider changes, the person does not.
+	p.set(func() { p.claims["preferred_username"] = "ada2" })
+	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "ada (submitter)") {
+		t.Errorf("not ada:\n%s", page)
+	}
+	// Somebody else of the same name gets an account of her own.
+	p.set(func() { p.claims = map[string]any{"preferred_username": "ada", "sub": "s-2"} })
+	if page := d.person(t).try(http.StatusOK); !strings.Contains(page, "ada-2 (submitter)") {
+		t.Errorf("not another:\n%s", page)
+	}
+	// Names that could harm become others.
+	p.set(func() { p.claims = map[string]any{"preferred_username": "lti:x", "sub": "s-3"} })
+	d.person(t).try(http.StatusOK)
+	for name := range d.accounts(t) {
+		if strings.HasPrefix(name, "lti:") {
+			t.Errorf("account %s", name)
+		}
+	}
+	// A disabled account stays so.
+	a := d.accounts(t)["ada"]
+	a.Disabled = true
+	if err := d.store.UpdateAccount(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	p.set(func() { p.claims = nil })
+	d.person(t).try(http.StatusForbidden)
+	if !d.accounts(t)["ada"].Disabled {
+		t.Error("the account was enabled")
+	}
+}
+
+// TestProviderLies: no token passes that is not exactly ours.
+func TestProviderLies(t *testing.T) {
+	p, other := newIDP(t), newIDP(t)
+	d := newLoginDesk(t, false, uni(p), web.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site", ClientSecret: "secret", DefaultRole: store.RoleAdministrator, Create: true})
+	wrong, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := func(name string, v any) func(map[string]any) string {
+		return func(c map[string]any) string { c[name] = v; return "" }
+	}
+	for name, lie := range map[string]func(map[string]any) string{
+		"nonce":                     claim("nonce", "another"),
+		"no nonce":                  func(c map[string]any) string { delete(c, "nonce"); return "" },
+		"audience":                  claim("aud", "someone"),
+		"two audiences without azp": claim("aud", []string{"site", "someone"}),
+		"azp":                       claim("azp", "someone"),
+		"issuer":                    claim("iss", other.URL),
+		"expired":                   claim("exp", time.Now().Add(-2*time.Minute).Unix()),
+		"no expiry":                 func(c map[string]any) string { delete(c, "exp"); return "" },
+		"from the future":           claim("iat", time.Now().Add(10*time.Minute).Unix()),
+		"not yet":                   claim("nbf", time.Now().Add(10*time.Minute).Unix()),
+		"no subject":                claim("sub", ""),
+		"wrong key": func(c map[string]any) string {
+			return signWith(t, jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: wrong, KeyID: p.kid}}, c)
+		},
+		"symmetric": func(c map[string]any) string {
+			return signWith(t, jose.SigningKey{Algorithm: jose.HS256, Key: []byte("secretsecretsecretsecretsecretsecret")}, c)
+		},
+		"none": func(c map[string]any) string {
+			b, _ := json.Marshal(c)
+			return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + base64.RawURLEncoding.EncodeToString(b) + "."
+		},
+		"huge":     func(map[string]any) string { return strings.Repeat("a", 100<<10) },
+		"nonsense": func(map[string]any) string { return "a.b.c" },
+	} {
+		p.set(func() { p.lie = lie })
+		who := d.person(t)
+		who.try(http.StatusForbidden)
+		if page := who.get("/account", http.StatusOK); !strings.Contains(page, `name="password"`) {
+			t.Errorf("%s: signed in", name)
+		}
+	}
+	if all := d.accounts(t); len(all) > 0 {
+		t.Errorf("accounts were made: %v", all)
+	}
+	p.set(func() { p.lie = claim("exp", time.Now().Add(-30*time.Second).Unix()) }) // within the skew
+	d.person(t).try(http.StatusOK)
+}
+
+// TestProviderState: what comes back must be what this browser began, once, at this provider.
+func TestProviderState(t *testing.T) {
+	p, other := newIDP(t), newIDP(t)
+	otherProvider := uni(other)
+	otherProvider.Name = "other"
+	d := newLoginDesk(t, false, uni(p), otherProvider)
+	stop := func(who *person) *person {
+		who.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		return who
+	}
+	location := func(who *person, path string) *url.URL {
+		t.Helper()
+		resp, err := who.Do(who.request(http.MethodGet, path, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		u, err := resp.Location()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	// begin leaves to the provider and returns the path by which it comes back.
+	begin := func(who *person, at *idp, name string) string {
+		t.Helper()
+		to := location(who, "/login/oidc/"+name)
+		resp, err := stop(&person{t, &http.Client{}, at.URL}).Get(to.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		back, err := resp.Location()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return back.RequestURI()
+	}
+	ada, mallory := stop(d.person(t)), stop(d.person(t))
+	back := begin(mallory, p, "uni")
+	ada.get(back, http.StatusBadRequest) // Mallory's answer in Ada's browser
+	back = begin(ada, p, "uni")
+	ada.get("/login/oidc/uni/back?code=x&state=guess", http.StatusBadRequest)
+	ada.get(strings.Replace(back, "/uni/", "/other/", 1), http.StatusBadRequest) // mix-up
+	ada.get(back, http.StatusBadRequest)                                         // the state is used up
+	back = begin(ada, p, "uni")
+	if got := location(ada, back).Path; got != "/checks" {
+		t.Errorf("went to %s", got)
+	}
+	ada.get(back, http.StatusBadRequest) // replayed
+	replay := begin(ada, p, "uni")       // a new state with a code that was used before
+	q, _ := url.ParseQuery(strings.SplitN(replay, "?", 2)[1])
+	old, _ := url.ParseQuery(strings.SplitN(back, "?", 2)[1])
+	ada.get("/login/oidc/uni/back?"+url.Values{"state": q["state"], "code": old["code"]}.Encode(), http.StatusForbidden)
+
+	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "javascript:alert(1)"} {
+		who := stop(d.person(t))
+		to := location(who, "/login/oidc/uni?next="+url.QueryEscape(next))
+		resp, err := stop(&person{t, &http.Client{}, p.URL}).Get(to.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		back, _ := resp.Location()
+		if got := location(who, back.RequestURI()).String(); got != "/checks" && got != d.URL+"/checks" {
+			t.Errorf("next %q leads to %s", next, got)
+		}
+	}
+	ada.get("/login/oidc/none", http.StatusNotFound)
+
+	// RFC 9207: a provider that names itself must do so, and be the right one.
+	third := newIDP(t)
+	third.issParam = true
+	d2 := newLoginDesk(t, false, uni(third))
+	d = d2
+	eve := stop(d2.person(t))
+	back = begin(eve, third, "uni")
+	eve.get(strings.Replace(back, url.QueryEscape(third.URL), url.QueryEscape(p.URL), 1), http.StatusForbidden)
+	back = begin(eve, third, "uni")
+	u, _ := url.Parse(back)
+	q = u.Query()
+	q.Del("iss")
+	eve.get(u.Path+"?"+q.Encode(), http.StatusForbidden)
+	eve.get(begin(eve, third, "uni"), http.StatusSeeOther)
+}
+
+// TestProviderRoles maps claims to roles, and refuses whom they do not name.
+func TestProviderRoles(t *testing.T) {
+	p := newIDP(t)
+	one := uni(p)
+	one.RoleClaim, one.DefaultRole, one.UpdateRole = "realm.groups", "", true
+	one.Roles = map[string]store.Role{"office": store.RoleOfficer, "staff": store.RoleSubmitter}
+	d := newLoginDesk(t, false, one)
+	groups := func(sub string, names ...string) {
+		p.set(func() {
+			p.claims = map[string]any{"sub": sub, "preferred_username": sub, "realm": map[string]any{"groups": names}}
+		})
+	}
+	groups("ada", "staff", "office")
+	d.person(t).try(http.StatusOK)
+	groups("bo", "guests")
+	d.person(t).try(http.StatusForbidden)
+	all := d.accounts(t)
+	if len(all) != 1 || all["ada"].Role != store.RoleOfficer {
+		t.Fatalf("accounts %v", all)
+	}
+	groups("ada", "staff")
+	d.person(t).try(http.StatusOK)
+	if got := d.accounts(t)["ada"].Role; got != store.RoleSubmitter {
+		t.Errorf("role %s", got)
+	}
+	groups("ada")
+	d.person(t).try(http.StatusForbidden)
+
+	// The claim may stand at the user info endpoint, but not that of somebody else.
+	p.set(func() {
+		p.claims = map[string]any{"sub": "cy", "preferred_username": "cy"}
+		p.info = map[string]any{"sub": "cy", "realm.groups": "office"}
+	})
+	d = newLoginDesk(t, false, one)
+	d.person(t).try(http.StatusOK)
+	if got := d.accounts(t)["cy"].Role; got != store.RoleOfficer {
+		t.Errorf("role %s", got)
+	}
+	p.set(func() { p.info["sub"] = "ada" })
+	d.person(t).try(http.StatusForbidden)
+}
+
+// TestProviderLinks: without making accounts, people are linked by hand, or by a verified address once.
+func TestProviderLinks(t *testing.T) {
+	p := newIDP(t)
+	one := uni(p)
+	one.Create = false
+	d := newLoginDesk(t, false, one)
+	ctx := t.Context()
+	add := func(name string, r store.Role) {
+		t.Helper()
+		if err := d.store.CreateAccount(ctx, store.Account{Name: name, Role: r, Created: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("ada@example.edu", store.RoleOfficer)
+	add("root@example.edu", store.RoleAdministrator)
+	p.claims = map[string]any{"email": "ada@example.edu", "email_verified": true}
+	d.person(t).try(http.StatusForbidden) // an address alone links nobody
+	if err := d.store.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu", Made: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	p.set(func() { p.claims = map[string]any{"sub": "s-9"} })
+	d.person(t).try(http.StatusOK)
+	if err := d.store.UnlinkIdentity(ctx, p.URL, "s-9"); err != nil {
+		t.Fatal(err)
+	}
+
+	one.LinkVerified = true
+	linked := newLoginDesk(t, false, one)
+	d = linked
+	add("ada@example.edu", store.RoleOfficer)
+	add("root@example.edu", store.RoleAdministrator)
+	for _, c := range []struct {
+		sub, email string
+		verified   any
+		want       int
+	}{
+		{"s-1", "ada@example.edu", false, http.StatusForbidden},
+		{"s-1", "ada@example.edu", "true", http.StatusForbidden},
+		{"s-1", "root@example.edu", true, http.StatusForbidden}, // administrators by hand
+		{"s-1", "nobody@example.edu", true, http.StatusForbidden},
+		{"s-1", "ada@example.edu", true, http.StatusOK},
+		{"s-2", "ada@example.edu", true, http.StatusForbidden}, // the address went to somebody else
+		{"s-1", "new@example.edu", true, http.StatusOK},        // by the subject
+	} {
+		p.set(func() { p.claims = map[string]any{"sub": c.sub, "email": c.email, "email_verified": c.verified} })
+		linked.person(t).try(c.want)
+	}
+}
+
+// TestProviderDown: the pages are there while a provider is not, and its keys may change.
+func TestProviderDown(t *testing.T) {
+	p := newIDP(t)
+	p.down = true
+	d := newLoginDesk(t, false, uni(p))
+	who := d.person(t)
+	who.get("/login", http.StatusOK)
+	who.try(http.StatusServiceUnavailable)
+	p.set(func() { p.down = false })
+	d = newLoginDesk(t, false, uni(p))
+	d.person(t).try(http.StatusOK)
+	p.set(func() { p.rotate("k2") })
+	d.person(t).try(http.StatusOK)
+}
+
+// TestPasswordForAdministratorsOnly: the others use a provider; and who came by it may sign out there.
+func TestPasswordForAdministratorsOnly(t *testing.T) {
+	p := newIDP(t)
+	d := newLoginDesk(t, true, uni(p))
+	first, err := d.web.FirstLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := d.person(t)
+	const password = "correct horse battery"
+	root.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	root.post("/first", http.StatusSeeOther, url.Values{"key": {strings.TrimPrefix(first, "/first?key=")}, "name": {"root"}, "password": {password}, "again": {password}})
+	root.post("/login", http.StatusSeeOther, url.Values{"name": {"root"}, "password": {password}})
+	a := d.accounts(t)["root"]
+	a.Role = store.RoleOfficer
+	if err := d.store.UpdateAccount(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if page := root.post("/login", http.StatusForbidden, url.Values{"name": {"root"}, "password": {password}}); !strings.Contains(page, "only administrators") {
+		t.Errorf("no word why:\n%s", page)
+	}
+
+	ada := d.person(t)
+	ada.try(http.StatusOK)
+	page := ada.post("/logout", http.StatusOK, nil)
+	if !strings.Contains(page, p.URL+"/end?") || !strings.Contains(page, url.QueryEscape(d.URL+"/login")) {
+		t.Errorf("no way to sign out there:\n%s", page)
+	}
+	ada.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	ada.get("/account", http.StatusSeeOther)
+	ada.post("/logout", http.StatusSeeOther, nil)
+}

@@ -1,0 +1,45 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"concordat"
+	"concordat/store"
+)
+
+// TestShelf: whatever is put away in between, and however many read at the same time, each sees the report that
+// was asked for, and what is kept stays within its bound.
+func TestShelf(t *testing.T) {
+	d := newDesk(t, true)
+	const tasks, bound = 6, 300 << 10 // two or three of them
+	for i := range tasks {
+		f := thesis(t, 20_000, 10+i, 5)
+		f.Submission.Title = fmt.Sprintf("Thesis %d.", i)
+		d.finished(t, concordat.TaskID(fmt.Sprint("t", i)), "ada", f)
+	}
+	d.web.BoundShelf(bound)
+	readers := make([]*person, 4)
+	for i := range readers {
+		readers[i] = d.signedIn(t, fmt.Sprint("reader", i), store.RoleAuditor)
+	}
+	var wait sync.WaitGroup
+	for i, p := range readers {
+		wait.Go(func() {
+			for k := range 3 * tasks {
+				n := (i*5 + k*7) % tasks
+				page := p.get(fmt.Sprintf("/checks/%s/passages/%d", concordat.TaskID(fmt.Sprint("t", n)), 1+k%10), http.StatusOK)
+				if !strings.Contains(page, fmt.Sprintf("Thesis %d.", n)) || !strings.Contains(page, fmt.Sprintf("of %d</h1>", 10+n)) {
+					t.Errorf("another report than that of task %d", n)
+				}
+				if kept := d.web.Shelved(); kept < 0 || kept > bound {
+					t.Errorf("%d bytes are kept, at most %d", kept, bound)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
