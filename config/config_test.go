@@ -113,6 +113,7 @@ check:
   forward: none
   short: true
   short_threshold: 0.7
+  again_days: 30
 report:
   language: zh
   certificate: chain.pem
@@ -183,7 +184,7 @@ func TestFull(t *testing.T) {
 	want := map[string]string{
 		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
-		"check.short": "true", "check.short_threshold": "0.7", "report.language": "zh", "report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true",
+		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh", "report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true",
 		"report.exclude_quotes": "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",

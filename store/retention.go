@@ -129,14 +129,14 @@ func scanString(s scanner) (string, error) {
 // OriginalNeeded reports whether any task needs the file.
 func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT count(*) FROM original WHERE hash = ?`, hash).Scan(&n)
+	err := db.read().row(ctx, `SELECT (SELECT count(*) FROM original WHERE hash = ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash, hash).Scan(&n)
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
 // OriginalShared reports whether a task other than the given one needs the file.
 func (db *DB) OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT count(*) FROM original WHERE hash = ? AND task <> ?`, hash, id).Scan(&n)
+	err := db.read().row(ctx, `SELECT (SELECT count(*) FROM original WHERE hash = ? AND task <> ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash, id, hash).Scan(&n)
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
