@@ -18,6 +18,7 @@ if [ "${1:-build}" = test ]; then
 	want pdftotext poppler-utils
 	want qpdf qpdf
 	want openssl openssl
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || want initdb postgresql
 fi
 if ! command -v go >/dev/null 2>&1; then
 	need="$need golang-go"

@@ -54,17 +54,23 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		return usage(err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	absent := errors.Is(err, os.ErrNotExist)
+	if err != nil && !absent {
 		return err
 	}
 	if len(entries) > 0 {
 		return usagef("%s is not empty: a site needs a folder of its own", dir)
 	}
 	p, err := makeSite(ctx, dir, id, title, scheme, database, public)
-	if err != nil {
+	if _, made := os.Stat(filepath.Join(dir, storeName)); err != nil && errors.Is(made, os.ErrNotExist) {
 		for _, name := range []string{configName, indexKeyName} { // the folder was empty
 			_ = os.Remove(filepath.Join(dir, name))
 		}
+		if absent {
+			_ = os.Remove(dir)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if a.json {
