@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -28,31 +29,33 @@ const (
 	versionTable    = "schema_version"
 )
 
-// migrate refuses a newer schema, naming both versions, and brings an older one up to date.
+// migrate refuses a newer schema, naming both versions, and brings an older one up to date. Numbers are
+// given by feature, so one that is lower than the last applied may be new.
 func (db *DB) migrate(ctx context.Context) error {
 	files, err := fs.Sub(migrations, migrationFolder)
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(db.d.goose, db.writer, migrationFS{files, db.d},
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(db.d.goose, db.writer, migrationFS{files, db.d}, goose.WithTableName(versionTable),
+		goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return err
 	}
 	for {
-		before, want, err := p.GetVersions(ctx)
+		last, newest, err := p.GetVersions(ctx)
 		if err != nil {
 			return err
 		}
-		if before > want {
+		if last > newest {
 			return fmt.Errorf("%w: its schema is version %d, this program knows versions up to %d",
-				concordat.ErrInvalid, before, want)
+				concordat.ErrInvalid, last, newest)
 		}
-		if before == want {
-			return nil
+		before, err := db.pending(ctx, p)
+		if err != nil || before == 0 {
+			return err
 		}
 		_, failed := p.Up(ctx)
-		after, _, err := p.GetVersions(ctx)
+		after, err := db.pending(ctx, p)
 		if err != nil {
 			return errors.Join(failed, err)
 		}
@@ -62,6 +65,18 @@ func (db *DB) migrate(ctx context.Context) error {
 			return failed
 		}
 	}
+}
+
+// pending returns the number of migrations that are not applied.
+func (db *DB) pending(ctx context.Context, p *goose.Provider) (int, error) {
+	applied, err := collect(ctx, conn{db.d, db.writer}, scanOne[int64], `SELECT version_id FROM `+versionTable+` WHERE version_id > 0`)
+	n := 0
+	for _, m := range p.ListSources() {
+		if !slices.Contains(applied, m.Version) {
+			n++
+		}
+	}
+	return n, err
 }
 
 // migrationFS gives the migrations as a dialect reads them.

@@ -331,3 +331,13 @@ func emptyPostgres(t *testing.T) *store.DB {
 	t.Cleanup(func() { db.Close() })
 	return db
 }
+
+// A migration whose number is lower than the last one applied is applied too.
+func TestLateMigration(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		must(t, open(t, place, store.Options{}).Close())
+		raw(t, place, `DROP TABLE quota`, `DELETE FROM schema_version WHERE version_id = 66`, `ALTER TABLE account DROP COLUMN public`)
+		db := open(t, place, store.Options{})
+		must(t, db.Charge(t.Context(), store.Charge{Who: "ada", Kind: "words", Amount: 1, Most: 2, Within: time.Hour}))
+	})
+}
