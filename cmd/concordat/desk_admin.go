@@ -32,7 +32,7 @@ func (o *opened) settings() []web.Setting {
 	return out
 }
 
-func (s *server) storage(context.Context) (web.Storage, error) {
+func (s *server) storage(ctx context.Context) (web.Storage, error) {
 	left, all, err := free(s.o.dir)
 	if err != nil {
 		return web.Storage{}, err
@@ -51,6 +51,11 @@ func (s *server) storage(context.Context) (web.Storage, error) {
 		}
 		return nil
 	})
+	if err == nil && s.o.config.Store.URL != "" { // the originals are in it
+		var e store.Engine
+		e, err = s.o.store.Engine(ctx)
+		sizes["store"] += e.Bytes
+	}
 	for _, name := range []string{"index", "store", "originals", "other"} {
 		out.Parts = append(out.Parts, web.StoragePart{Name: name, Bytes: sizes[name]})
 	}

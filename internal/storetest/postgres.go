@@ -18,9 +18,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
+
+// driver is that of package store, which registers it.
+const driver = "pgx"
 
 // A Server is a private PostgreSQL of the test process, in a folder of its own, which it reaches by a
 // socket there. It is not durable: without waiting for the disk tests take a fraction of the time.
@@ -76,7 +77,7 @@ func (s *Server) URL(schema string) string {
 // Exec runs statements as the superuser.
 func (s *Server) Exec(t testing.TB, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("pgx", s.URL("public"))
+	db, err := sql.Open(driver, s.URL("public"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func (s *Server) Start() error {
 	if err := <-started; err != nil {
 		return err
 	}
-	db, err := sql.Open("pgx", s.URL("public"))
+	db, err := sql.Open(driver, s.URL("public"))
 	if err != nil {
 		return err
 	}
