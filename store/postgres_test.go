@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -339,5 +340,20 @@ func TestLateMigration(t *testing.T) {
 		raw(t, place, `DROP TABLE quota`, `DELETE FROM schema_version WHERE version_id = 66`, `ALTER TABLE account DROP COLUMN public`)
 		db := open(t, place, store.Options{})
 		must(t, db.Charge(t.Context(), store.Charge{Who: "ada", Kind: "words", Amount: 1, Most: 2, Within: time.Hour}))
+	})
+}
+
+func TestEngine(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		db := open(t, place, store.Options{})
+		e, err := db.Engine(t.Context())
+		must(t, err)
+		if e.Version == "" || e.Bytes < 100_000 || (e.Name == "PostgreSQL") != store.IsURL(place) {
+			t.Errorf("got %+v", e)
+		}
+		// The server of the tests is not durable, and they are its superuser.
+		if all := strings.Join(e.Warnings, "; "); store.IsURL(place) != (strings.Contains(all, "fsync") && strings.Contains(all, "superuser")) || strings.Contains(all, "clock") {
+			t.Errorf("warnings: %s", all)
+		}
 	})
 }
