@@ -63,7 +63,7 @@ func (l *link) dial(network, address string, limit time.Duration) (net.Conn, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), max(limit, l.wanted/3))
 	defer cancel()
-	raw, err := new(net.Dialer).DialContext(ctx, network, address)
+	raw, err := l.open(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

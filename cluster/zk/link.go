@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,7 @@ type link struct {
 	begun  time.Time         // when the request was sent that first confirmed the session
 	wanted time.Duration
 	tls    *tls.Config
+	open   func(ctx context.Context, network, address string) (net.Conn, error)
 	log    *slog.Logger
 
 	granted  atomic.Int64  // session timeout, nanoseconds
@@ -63,7 +65,7 @@ type link struct {
 // newLink begins to connect.
 func newLink(o *Options) (*link, error) {
 	l := &link{
-		wanted: o.Timeout, tls: o.TLS, log: o.Log, slots: make(chan struct{}, mostCalls),
+		wanted: o.Timeout, tls: o.TLS, open: o.dial, log: o.Log, slots: make(chan struct{}, mostCalls),
 		dead: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1), dirty: map[string]struct{}{},
 	}
 	l.granted.Store(int64(o.Timeout))

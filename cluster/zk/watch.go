@@ -127,21 +127,35 @@ func (s *Session) beat(ctx context.Context, l *link) {
 			return
 		case <-t.C:
 		}
-		sent, err := l.confirm(ctx, s.t.root)
-		if err == nil {
+		limited, cancel := context.WithTimeout(ctx, l.timeout()/2)
+		err := s.confirm(limited, l)
+		cancel()
+		switch {
+		case err == nil:
 			missed = 0
-			s.mu.Lock()
-			if s.link == l && sent.After(s.confirmed) {
-				s.confirmed = sent
-			}
-			s.mu.Unlock()
 			continue
+		case errors.Is(err, context.DeadlineExceeded):
+			missed++ // another beat was slept through
 		}
 		if missed++; missed >= patience {
 			missed = 0
 			s.replace(ctx, l)
 		}
 	}
+}
+
+// confirm asks whether l's session lives and notes when it was asked.
+func (s *Session) confirm(ctx context.Context, l *link) error {
+	sent, err := l.confirm(ctx, s.t.root)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == l && sent.After(s.confirmed) {
+		s.confirmed = sent
+	}
+	return nil
 }
 
 // replace tries whether a new link comes about where l has been silent. If so, and l is silent still, l is
@@ -226,7 +240,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 	}
 	if all {
 		// A server may be behind what another showed; after this it is not.
-		if _, err := w.l.confirm(ctx, w.s.t.root); err != nil {
+		if err := w.s.confirm(ctx, w.l); err != nil {
 			return err
 		}
 		if err := w.checkSite(ctx); err != nil {

@@ -54,6 +54,8 @@ type Options struct {
 	Reread time.Duration
 	// Log is given events that an operator wants to know; nil: none.
 	Log *slog.Logger
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // instead of net.Dialer's, for tests
 }
 
 const mostServers = 16
@@ -73,6 +75,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Reread == 0 {
 		o.Reread = 30 * time.Second
+	}
+	if o.dial == nil {
+		o.dial = new(net.Dialer).DialContext
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -133,6 +133,7 @@ func state(epoch uint64, isr ...coord.NodeID) coord.State {
 
 // TestOne is all that one server is enough for. It is one test so that the server starts once.
 func TestOne(t *testing.T) {
+	t.Parallel()
 	e := zktest.Start(t, 1)
 	t.Run("contract", func(t *testing.T) {
 		var w *world
