@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	zkclient "github.com/go-zookeeper/zk"
 
@@ -198,73 +196,6 @@ func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord
 		return fmt.Errorf("shard %s: %w", ids[i], concordat.ErrExists)
 	}
 	return changeError("create shards", err)
-}
-
-// keptConfigs is how many versions of the configuration are kept.
-const keptConfigs = 100
-
-// Configure implements coord.Session. The version becomes a part of History in the same step.
-func (s *Session) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
-	if len(data) > coord.MaxConfig {
-		return 0, fmt.Errorf("%d bytes of configuration, at most %d: %w", len(data), coord.MaxConfig, concordat.ErrInvalid)
-	}
-	if version < 0 || version >= 1<<31-1 {
-		return 0, fmt.Errorf("configuration has no version %d: %w", version, coord.ErrStale)
-	}
-	l, err := s.use()
-	if err != nil {
-		return 0, err
-	}
-	answers, err := s.multi(ctx, l,
-		&zkclient.SetDataRequest{Path: s.t.config(), Data: data, Version: int32(version)},
-		&zkclient.CreateRequest{Path: s.t.past(version + 1), Data: data, Acl: s.t.acl})
-	if err != nil {
-		if i, why := refusedAt(answers); i >= 0 && (errors.Is(why, zkclient.ErrBadVersion) || errors.Is(why, zkclient.ErrNodeExists)) {
-			return 0, fmt.Errorf("configuration no longer has version %d: %w", version, coord.ErrStale)
-		}
-		return 0, changeError("configuration", err)
-	}
-	if old := version + 1 - keptConfigs; old > 0 {
-		// What stays is found by the next change; nothing depends on it.
-		_ = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(s.t.past(old), -1) })
-	}
-	return version + 1, nil
-}
-
-// Past is one version of the configuration.
-type Past struct {
-	coord.Config
-	Set time.Time // by the clock of ZooKeeper's leader
-}
-
-// History returns the versions of the configuration that are kept, at most the newest limit, the newest
-// first. Errors: concordat.ErrUnavailable, those of ctx.
-func (s *Session) History(ctx context.Context, limit int) ([]Past, error) {
-	l, err := s.use()
-	if err != nil {
-		return nil, err
-	}
-	names, err := call(ctx, l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(s.t.config()); return names, err })
-	if err != nil {
-		return nil, readError("configuration", err)
-	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) })
-	var all []Past
-	for _, name := range names {
-		v, ok := parsePast(name)
-		if !ok || len(all) >= limit {
-			continue
-		}
-		z, err := l.get(ctx, s.t.config()+"/"+name)
-		if errors.Is(err, zkclient.ErrNoNode) {
-			continue // it went meanwhile
-		}
-		if err != nil {
-			return nil, readError("configuration", err)
-		}
-		all = append(all, Past{coord.Config{Version: v, Data: z.data}, time.UnixMilli(z.stat.Ctime)})
-	}
-	return all, nil
 }
 
 // Nodes returns the names of all nodes that ever were in the cluster and were not forgotten, in order.

@@ -177,7 +177,7 @@ func (s *Session) belong(ctx context.Context, l *link) error {
 		if err := s.known(ctx, l, &next); err != nil {
 			return err
 		}
-		z, err := l.get(ctx, s.t.config())
+		z, err := l.get(ctx, s.t.document(Config))
 		if err != nil {
 			return readError("znode config", err)
 		}
@@ -248,7 +248,7 @@ func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	}
 	record := encode(siteRecord{treeFormat, s.o.Site, s.o.Scheme, draw()})
 	ops := []any{&zkclient.CreateRequest{Path: s.t.site(), Data: record, Acl: s.t.acl}}
-	for _, p := range []string{s.t.live(), s.t.shards(), s.t.nodes(), s.t.config()} {
+	for _, p := range []string{s.t.live(), s.t.shards(), s.t.nodes(), s.t.document(Config), s.t.document(Settings)} {
 		ops = append(ops, &zkclient.CreateRequest{Path: p, Acl: s.t.acl})
 	}
 	_, err := call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })

@@ -35,11 +35,9 @@ func (t tree) site() string                           { return t.root + "/site" 
 func (t tree) live() string                           { return t.root + "/live" }
 func (t tree) shards() string                         { return t.root + "/shards" }
 func (t tree) nodes() string                          { return t.root + "/nodes" }
-func (t tree) config() string                         { return t.root + "/config" }
 func (t tree) incarnation(i coord.Incarnation) string { return t.live() + "/" + escape(string(i)) }
 func (t tree) shard(id concordat.ShardID) string      { return t.shards() + "/" + escape(string(id)) }
 func (t tree) node(n coord.NodeID) string             { return t.nodes() + "/" + escape(string(n)) }
-func (t tree) past(version int64) string              { return fmt.Sprintf("%s/%010d", t.config(), version) }
 
 // mostName bounds a name within the tree, in bytes before it is escaped.
 const mostName = 255
@@ -144,7 +142,12 @@ func checkName(name string) error {
 	return nil
 }
 
-// parsePast returns the version in the name of a past configuration.
+func (t tree) document(d Document) string { return t.root + "/" + string(d) }
+
+// past returns the znode of one version of the document at p.
+func past(p string, version int64) string { return fmt.Sprintf("%s/%010d", p, version) }
+
+// parsePast returns the version in a name that past made.
 func parsePast(level string) (int64, bool) {
 	v, err := strconv.ParseInt(level, 10, 64)
 	return v, err == nil && v > 0 && len(level) == 10

@@ -17,6 +17,7 @@ import (
 func (s *Session) run(ctx context.Context) {
 	defer close(s.done)
 	defer close(s.views)
+	defer close(s.settings)
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -24,7 +25,7 @@ func (s *Session) run(ctx context.Context) {
 			s.next.close()
 		}
 	}()
-	w := &watcher{s: s, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}}
+	w := &watcher{s: s, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, settings: coord.Config{Version: -1}}
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		l := s.link
@@ -213,9 +214,11 @@ type watcher struct {
 	live   map[string]entry[coord.Node] // by the names of znodes
 	shards map[string]entry[coord.Shard]
 	config coord.Config
-	armed  map[string]bool // paths with a watch
-	plain  bool            // no watches wanted
-	news   bool            // something is known that no view had
+	// settings are those that were published; none yet: version -1.
+	settings coord.Config
+	armed    map[string]bool // paths with a watch
+	plain    bool            // no watches wanted
+	news     bool            // something is known that no view had
 }
 
 // begin takes another link.
@@ -247,7 +250,7 @@ func (w *watcher) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readLive, w.readShards, w.readConfig} {
+	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readLive, w.readShards, w.readConfig, w.readSettings} {
 		changed, err := part(ctx, dirty, all)
 		w.news = w.news || changed
 		if err != nil {
@@ -403,27 +406,48 @@ func (w *watcher) readShards(ctx context.Context, dirty map[string]struct{}, all
 	})
 }
 
-func (w *watcher) readConfig(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
-	p := w.s.t.config()
-	if _, d := dirty[p]; !d && !all {
-		return false, nil
+// document reads one of the two documents, if it is dirty. It returns old, or what came after it.
+func (w *watcher) document(ctx context.Context, d Document, dirty map[string]struct{}, all bool, old coord.Config) (coord.Config, error) {
+	p := w.s.t.document(d)
+	_, told := dirty[p]
+	if !told && !all {
+		return old, nil
 	}
 	z, err := w.read(ctx, p)
-	if err != nil {
-		return false, err
+	if err != nil || int64(z.stat.Version) <= old.Version {
+		return old, err
 	}
-	v := int64(z.stat.Version)
-	if v <= w.config.Version {
-		return false, nil
-	}
-	if _, d := dirty[p]; !d && w.config.Version > 0 {
+	if !told && old.Version > 0 {
 		w.missed(p)
 	}
-	w.config = coord.Config{Version: v, Data: z.data}
+	return coord.Config{Version: int64(z.stat.Version), Data: z.data}, nil
+}
+
+func (w *watcher) readConfig(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
+	c, err := w.document(ctx, Config, dirty, all, w.config)
+	if err != nil || c.Version == w.config.Version {
+		return false, err
+	}
+	w.config = c
 	if w.plain {
 		return true, nil
 	}
-	return true, w.s.sawConfig(v)
+	return true, w.s.sawConfig(c.Version)
+}
+
+// readSettings publishes settings by itself: views do not have them.
+func (w *watcher) readSettings(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
+	c, err := w.document(ctx, Settings, dirty, all, w.settings)
+	if err != nil || c.Version == w.settings.Version {
+		return false, err
+	}
+	w.settings = c
+	select {
+	case <-w.s.settings:
+	default:
+	}
+	w.s.settings <- c // nobody else sends
+	return false, nil
 }
 
 // sawConfig keeps the highest version of the configuration, by which a ZooKeeper that went back is known.

@@ -121,6 +121,8 @@ type Session struct {
 	t     tree
 	log   *slog.Logger
 	views chan coord.View // sent to, and closed, by run
+	// settings is treated as views is.
+	settings chan coord.Config
 
 	stop context.CancelFunc
 	done chan struct{} // closed when run ended
@@ -146,7 +148,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{o: o, t: newTree(o), log: o.Log, views: make(chan coord.View, 1), done: make(chan struct{})}
+	s := &Session{o: o, t: newTree(o), log: o.Log, views: make(chan coord.View, 1), settings: make(chan coord.Config, 1), done: make(chan struct{})}
 	if o.Node != "" {
 		if s.seen, err = readMemory(o.Identity, o.Node); err != nil {
 			return nil, err

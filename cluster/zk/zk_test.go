@@ -310,30 +310,46 @@ func forget(t *testing.T, w *world) {
 	}
 }
 
-// history keeps the newest versions, with what each said.
+// history keeps the newest versions of each document, with what each said.
 func history(t *testing.T, w *world) {
-	s := open(t, w.options("a"))
+	s, other := open(t, w.options("a")), open(t, w.options(""))
 	const versions = 103
-	for v := range int64(versions) {
-		if got, err := s.Configure(t.Context(), v, fmt.Appendf(nil, "config %d", v+1)); err != nil || got != v+1 {
-			t.Fatalf("got %d, %v", got, err)
+	for d, set := range map[zk.Document]func(context.Context, int64, []byte) (int64, error){zk.Config: s.Configure, zk.Settings: s.SetSettings} {
+		for v := range int64(versions) {
+			if got, err := set(t.Context(), v, fmt.Appendf(nil, "%s %d", d, v+1)); err != nil || got != v+1 {
+				t.Fatalf("got %d, %v", got, err)
+			}
+		}
+		if _, err := set(t.Context(), 7, nil); !errors.Is(err, coord.ErrStale) {
+			t.Errorf("got %v", err)
+		}
+		all, err := s.History(t.Context(), d, 1000)
+		must(t, err)
+		if len(all) != 100 {
+			t.Errorf("%d versions, want 100", len(all))
+		}
+		for i, p := range all {
+			if want := int64(versions - i); p.Version != want || string(p.Data) != fmt.Sprintf("%s %d", d, want) {
+				t.Errorf("got %d %q, want %d", p.Version, p.Data, want)
+			}
+			if p.Set.IsZero() || i > 0 && p.Set.After(all[i-1].Set) {
+				t.Errorf("version %d was set at %v", p.Version, p.Set)
+			}
+		}
+		if some, err := s.History(t.Context(), d, 2); err != nil || len(some) != 2 {
+			t.Errorf("got %v, %v", some, err)
 		}
 	}
-	all, err := s.History(t.Context(), 1000)
-	must(t, err)
-	if len(all) != 100 {
-		t.Errorf("%d versions, want 100", len(all))
-	}
-	for i, p := range all {
-		if want := int64(versions - i); p.Version != want || string(p.Data) != fmt.Sprintf("config %d", want) {
-			t.Errorf("got %d %q, want %d", p.Version, p.Data, want)
+	for last := int64(-1); last != versions; {
+		select {
+		case c := <-other.Settings():
+			if c.Version <= last || c.Version > 0 && string(c.Data) != fmt.Sprintf("settings %d", c.Version) {
+				t.Fatalf("version %d %q after %d", c.Version, c.Data, last)
+			}
+			last = c.Version
+		case <-time.After(patience):
+			t.Fatalf("settings stay at %d", last)
 		}
-		if p.Set.IsZero() || i > 0 && p.Set.After(all[i-1].Set) {
-			t.Errorf("version %d was set at %v", p.Version, p.Set)
-		}
-	}
-	if some, err := s.History(t.Context(), 2); err != nil || len(some) != 2 {
-		t.Errorf("got %v, %v", some, err)
 	}
 }
 
