@@ -240,8 +240,8 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 		return fmt.Errorf("node %s is live at %s: %w", node, n.Address, concordat.ErrRefused)
 	}
 	for id, sh := range v.Shards {
-		if slices.Contains(sh.ISR, node) || slices.Contains(sh.Replicas, node) {
-			return fmt.Errorf("node %s is to have a copy of shard %s: move it first: %w", node, id, concordat.ErrRefused)
+		if slices.Contains(sh.ISR, node) {
+			return fmt.Errorf("node %s is in sync for shard %s: give the shard another copy first, so that it leaves: %w", node, id, concordat.ErrRefused)
 		}
 	}
 	err = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(s.t.node(node), -1) })

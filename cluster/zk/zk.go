@@ -202,6 +202,9 @@ func (s *Session) Cluster() string {
 	return s.seen.Cluster
 }
 
+// Site returns the site of the cluster.
+func (s *Session) Site() concordat.SiteID { return s.o.Site }
+
 // Timeout returns the session timeout that ZooKeeper granted.
 func (s *Session) Timeout() time.Duration {
 	s.mu.Lock()
