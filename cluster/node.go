@@ -520,31 +520,43 @@ func (n *Node) Await(ctx context.Context) error {
 // handOverTime is how long Close waits for others to take the offices.
 const handOverTime = 2 * time.Second
 
-// Close hands the offices over, closes the copies and ends the session.
-func (n *Node) Close() error {
+// handOver gives the offices to other copies, as far as there are any.
+func (n *Node) handOver(ctx context.Context) {
 	n.mu.Lock()
 	hs := slices.Collect(maps.Values(n.copies))
 	n.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
-	defer cancel()
+	v, _ := n.fan.now()
+	heir := func(s replica.Status) bool {
+		return s.Role == replica.Master && slices.ContainsFunc(s.Shard.ISR, func(m coord.NodeID) bool {
+			_, live := v.Live[m]
+			return live && m != n.o.Node.ID
+		})
+	}
 	for _, h := range hs {
 		if h.copy == nil {
 			continue
 		}
-		if st, err := h.copy.Status(); err == nil && st.Role == replica.Master && len(st.Shard.ISR) > 1 {
+		if st, err := h.copy.Status(); err == nil && heir(st) {
 			h.copy.StepDown()
 		}
 	}
 	for _, h := range hs {
 		if h.copy != nil {
 			// An office that nobody takes is left by closing.
-			_ = h.copy.Await(ctx, func(s replica.Status) bool { return s.Role != replica.Master || len(s.Shard.ISR) == 1 })
+			_ = h.copy.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 		}
 	}
+}
+
+// Close hands the offices over, closes the copies and ends the session.
+func (n *Node) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
+	defer cancel()
+	n.handOver(ctx)
 	n.cancel()
 	n.wg.Wait()
 	n.mu.Lock()
-	hs = slices.Collect(maps.Values(n.copies))
+	hs := slices.Collect(maps.Values(n.copies))
 	clear(n.copies)
 	n.mu.Unlock()
 	for _, h := range hs {
