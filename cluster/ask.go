@@ -41,7 +41,7 @@ const (
 	hedgeShare = 20                    // at most every twentieth message is a second one
 )
 
-// question is what a node asks another; one of the last four is set.
+// question is what a node asks another; one of the last five is set.
 type question struct {
 	Shards []concordat.ShardID
 	MinSeq map[concordat.ShardID]uint64 // records that the answer has to know
@@ -49,6 +49,7 @@ type question struct {
 	Terms  []concordat.Term
 	Text   *concordat.TextQuery
 	Ref    *concordat.Ref
+	Count  bool // of documents
 }
 
 // shardAnswer is the answer of one shard.
@@ -63,6 +64,7 @@ type shardAnswer struct {
 	Stats   *concordat.TextStats
 	Text    *concordat.TextAnswer
 	Doc     *concordat.Document
+	Count   int
 }
 
 func (a *shardAnswer) err() error {
@@ -123,6 +125,8 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 		a.Text, err = ix.SearchText(ctx, q.Text)
 	case q.Ref != nil:
 		a.Doc, err = ix.Document(ctx, *q.Ref)
+	case q.Count:
+		a.Count = ix.Stats().Documents
 	default:
 		a.Stats, err = ix.TextStats(ctx, q.Terms)
 	}

@@ -237,3 +237,35 @@ func shardNumber(id concordat.ShardID) (int, bool) {
 	n, err := strconv.Atoi(string(id))
 	return n, err == nil && n >= 0 && n < MaxShards && ShardName(n) == id
 }
+
+// Viewer gives the newest view; a Node is one.
+type Viewer interface {
+	View() (*coord.View, <-chan struct{})
+	Configure(ctx context.Context, version int64, data []byte) (int64, error)
+}
+
+// ChangeLayout changes the layout by compare-and-swap, as often as others are quicker. change may be called several times.
+func ChangeLayout(ctx context.Context, n Viewer, change func(*Layout) error) error {
+	for {
+		v, news := n.View()
+		l, err := ParseLayout(v.Config)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(change(l), l.validate()); err != nil {
+			return err
+		}
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		if _, err = n.Configure(ctx, v.Config.Version, data); !errors.Is(err, coord.ErrStale) {
+			return err
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -494,6 +494,21 @@ func (n *Node) Layout() (*Layout, error) {
 // View returns what the node knows of the cluster, and a channel that closes when it knows more.
 func (n *Node) View() (*coord.View, <-chan struct{}) { return n.fan.now() }
 
+// Configure changes the layout; see ChangeLayout.
+func (n *Node) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
+	return n.o.Session.Configure(ctx, version, data)
+}
+
+// Member reports whether the node is one, as far as this one knows.
+func (n *Node) Member(id coord.NodeID) bool {
+	l, err := n.Layout()
+	if err != nil {
+		return false
+	}
+	_, ok := l.Members[id]
+	return ok
+}
+
 // Await waits until every shard has a master at work.
 func (n *Node) Await(ctx context.Context) error {
 	for {

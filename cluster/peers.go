@@ -175,8 +175,11 @@ type HTTPPeers struct {
 	Cluster string
 }
 
-// clusterHeader names the cluster that the caller means.
-const clusterHeader = "Concordat-Cluster"
+// The headers name the cluster and the node that the caller means.
+const (
+	clusterHeader = "Concordat-Cluster"
+	nodeHeader    = "Concordat-Node"
+)
 
 var _ Peers = (*HTTPPeers)(nil)
 
@@ -191,6 +194,7 @@ func (p *HTTPPeers) call(ctx context.Context, method string, to coord.Node, shar
 		return nil, err
 	}
 	req.Header.Set(clusterHeader, p.Cluster)
+	req.Header.Set(nodeHeader, string(to.ID))
 	resp, err := p.Client.Do(req)
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))

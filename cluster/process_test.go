@@ -15,10 +15,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"concordat"
 	"concordat/cluster"
@@ -286,29 +289,32 @@ func (p *processes) write(number int, stop <-chan struct{}, to func(*rand.Rand) 
 	}
 }
 
-// holdings returns what each copy of each shard has, and checks that they are the same.
+// check compares the copies of each shard with one another and with what was acknowledged.
 func (p *processes) check(ws []*writer) {
 	p.t.Helper()
 	p.settle()
 	got := map[string]string{}
 	for i := range p.layout.Shards {
 		form := url.Values{"shard": {string(cluster.ShardName(i))}}
-		first := ""
-		for _, n := range p.names {
-			all := ""
-			for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-				var err error
-				if all, err = p.ask(n, "/copy", form, 20*time.Second); err == nil && (first == "" || all == first) || time.Now().After(end) {
-					break // followers come to the last record a moment after the master
-				}
+		var all [3]string
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			var errs [3]error
+			for j, n := range p.names {
+				all[j], errs[j] = p.ask(n, "/copy", form, 20*time.Second)
 			}
-			if first != "" && all != first {
-				p.t.Errorf("shard %d: copies of %s and %s differ", i, p.names[0], n)
+			// Followers come to the last record a moment after the master.
+			if errors.Join(errs[:]...) == nil && all[0] == all[1] && all[0] == all[2] || time.Now().After(end) {
+				break
 			}
-			first = all
 		}
-		for line := range splitLines(first) {
-			id, text, _ := cut(line)
+		for j := range all {
+			if d := cmp.Diff(strings.Split(all[0], "\n"), strings.Split(all[j], "\n")); d != "" {
+				p.t.Errorf("shard %d: copies of %s and %s differ:\n%s", i, p.names[0], p.names[j], d)
+			}
+		}
+		first := all[0]
+		for _, line := range strings.Split(first, "\n") {
+			id, text, _ := strings.Cut(line, "=")
 			got[id] = text
 		}
 	}
@@ -319,27 +325,6 @@ func (p *processes) check(ws []*writer) {
 			}
 		}
 	}
-}
-
-func splitLines(s string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for len(s) > 0 {
-			i := slices.Index([]byte(s), '\n')
-			if i < 0 || !yield(s[:i]) {
-				return
-			}
-			s = s[i+1:]
-		}
-	}
-}
-
-func cut(line string) (id, text string, ok bool) {
-	for i := range len(line) {
-		if line[i] == '=' {
-			return line[:i], line[i+1:], true
-		}
-	}
-	return line, "", false
 }
 
 func percentile(ds []time.Duration, p int) time.Duration {

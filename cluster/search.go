@@ -173,10 +173,17 @@ func (n *Node) Document(ctx context.Context, r concordat.Ref) (*concordat.Docume
 func (n *Node) Handler() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST "+peerPrefix+"-/ask", n.serveAsk)
+	m.HandleFunc("POST "+peerPrefix+"{shard}/purge", n.serveOrder((*Copy).Purge))
+	m.HandleFunc("POST "+peerPrefix+"{shard}/force", n.serveOrder(func(c *Copy, _ context.Context) error { c.Force(); return nil }))
+	m.HandleFunc("POST "+peerPrefix+"{shard}/stepdown", n.serveOrder(func(c *Copy, _ context.Context) error { c.StepDown(); return nil }))
 	m.Handle("/", NodeHandler(n.Copy))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := r.Header.Get(clusterHeader); c != n.layout.Cluster {
 			fail(w, fmt.Errorf("this node belongs to cluster %s, the caller to %q: %w", n.layout.Cluster, c, concordat.ErrRefused))
+			return
+		}
+		if to := r.Header.Get(nodeHeader); to != string(n.o.Node.ID) {
+			fail(w, fmt.Errorf("this is node %s, the caller means %q: %w", n.o.Node.ID, to, concordat.ErrUnavailable))
 			return
 		}
 		m.ServeHTTP(w, r)

@@ -287,7 +287,9 @@ func (r *Replica) expel(s *coord.State) bool {
 		}
 		p := r.peers[n]
 		stalled := p == nil || r.now-p.level > r.cfg.Lag || p.lost
-		if !stalled && slices.Contains(s.Replicas, n) {
+		// Who has to go stays until all that are to come are there: a move never leaves fewer copies.
+		arrived := !slices.ContainsFunc(s.Replicas, func(m coord.NodeID) bool { return !slices.Contains(s.ISR, m) })
+		if !stalled && (slices.Contains(s.Replicas, n) || !arrived) {
 			continue
 		}
 		if len(s.ISR) > r.minISR() {
