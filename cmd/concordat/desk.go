@@ -89,12 +89,12 @@ func (s *server) openDesk(a *app) (*desk, error) {
 
 		AddFile:      d.adder(o),
 		HookNetworks: o.config.Webhooks.Allow,
-		Policy:     policyOf(o.config),
-		Eraser:     s.eraser,
-		Base:       o.config.BaseURL(),
-		Secure:     overTLS(o.config),
-		Login:      loginOptions(o.config),
-		LTI:        platforms,
+		Policy:       policyOf(o.config),
+		Eraser:       s.eraser,
+		Base:         o.config.BaseURL(),
+		Secure:       overTLS(o.config),
+		Login:        loginOptions(o.config),
+		LTI:          platforms,
 	})
 	return d, err
 }
