@@ -33,8 +33,9 @@ type testSite struct {
 
 type running struct {
 	*cluster.Node
-	server *http.Server
-	fatal  chan error
+	server  *http.Server
+	fatal   chan error
+	address string
 }
 
 func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite {

@@ -136,12 +136,16 @@ func replaceWhole(path string, b []byte) error {
 func (a *app) clusterToken() *cobra.Command {
 	return &cobra.Command{Use: "token NODE", Short: "Make a token that lets one machine in, once, within an hour", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.withCluster(cmd.Context(), func(o *opened, w *watching, _ *cluster.Layout) error {
 				own, err := o.trust()
 				if err != nil {
 					return err
 				}
-				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), cmp.Or(o.config.Cluster.Address, o.config.Cluster.Listen), time.Now())
+				me, live := w.view.Live[own.Node]
+				if !live {
+					return usagef("start concordat serve here first: it lets the other machine in")
+				}
+				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
 				if err != nil {
 					return err
 				}
