@@ -242,6 +242,9 @@ func (q *Queue) tell(e Event) {
 // site may run a queue of one Worker name.
 func (q *Queue) Run(ctx context.Context) error {
 	if err := q.o.Store.ReclaimTasks(ctx, q.o.Worker); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped before it has begun
+		}
 		return fmt.Errorf("queue: %w", err)
 	}
 	g, ctx := errgroup.WithContext(ctx)

@@ -147,7 +147,7 @@ func (o *opened) files() *store.Files {
 
 // worker names this process among those that take checks from one queue; empty: it is the only one.
 func (o *opened) worker() string {
-	if o.config.Store.URL == "" {
+	if o.config.Store.URL == "" && !o.clustered() {
 		return ""
 	}
 	host, err := os.Hostname()
