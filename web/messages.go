@@ -206,8 +206,7 @@ var commonMessages = map[string][2]string{
 	"check.statement": {"What was compared, and what was not", "比对范围说明"},
 	"check.sources":   {"Sources", "来源"},
 	"check.progress":  {"Progress", "进度"},
-	"check.reload":    {"This page shows the result when the check is done; without scripts, reload it to see how far it is. You can leave it: the check goes on.", "检测完成后本页将显示结果；未启用脚本时请刷新页面查看进度。您可以离开本页，检测会继续。"},
-	"check.batch":     {"The checks of its documents are in the list.", "其中各文档的检测见列表。"},
+	"check.reload":    {"This page shows the result when it is done; without scripts, reload it to see how far it is. You can leave it: the work goes on.", "完成后本页将显示结果；未启用脚本时请刷新页面查看进度。您可以离开本页，处理会继续。"},
 
 	"passage.here": {"This document", "本文"},
 

@@ -31,6 +31,8 @@ const (
 	sessionTime = 12 * time.Hour
 	leastSecret = 10 // characters of a password
 	mostSecret  = 1024
+	// mostName bounds the name with which somebody signs in, in bytes.
+	mostName = 512
 )
 
 // cookie returns the session cookie's name: a browser takes one that begins with __Host- by https
@@ -135,6 +137,11 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.address(r)
+	if len(name) > mostName { // nobody's: it is not kept, not even in the audit
+		w.throttle.failed("", address)
+		refuse(http.StatusForbidden, "login.wrong")
+		return
+	}
 	if wait := w.throttle.allowed(name, address); wait > 0 {
 		retryAfter(rw.Header(), wait)
 		refuse(http.StatusTooManyRequests, "login.wait")

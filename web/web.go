@@ -288,25 +288,6 @@ type access struct {
 	roles   []store.Role
 }
 
-// place is a page in the main navigation.
-type place struct {
-	Path  string
-	Title string // key of a message
-	roles []store.Role
-}
-
-var places = []place{
-	{"/checks", "title.checks", everyone},
-	{"/checks/new", "title.new", checkers},
-	{"/batches", "title.batches", everyone},
-	{"/libraries", "title.libraries", everyone},
-	{"/requests", "title.requests", officers},
-	{"/people", "title.people", administrators},
-	{"/deletions", "title.deletions", overseers},
-	{"/platforms", "title.platforms", administrators},
-	{"/admin", "title.admin", overseers},
-}
-
 // policy is what a page may load: what the site itself serves, and nothing inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -333,16 +314,6 @@ type frame struct {
 	Path     string
 	Visitor  *visitor // nil: nobody has signed in
 	Page     any
-}
-
-// Places are the pages of the main navigation that the visitor may open.
-func (f frame) Places() (out []place) {
-	for _, p := range places {
-		if f.Visitor != nil && slices.Contains(p.roles, f.Visitor.Role) {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // show writes a page.
