@@ -19,10 +19,10 @@ const apiTokenTime = 365 * 24 * time.Hour
 const tokenPrefix = "concordat_"
 
 type accountPage struct {
-	Account string
-	Tokens  []tokenRow
-	Scopes  []string
-	Secret  string // shown once
+	Name   string // of the account, for the browser's keeper of passwords
+	Tokens []tokenRow
+	Scopes []string
+	Secret string // shown once
 	// Sessions are the browsers that are signed in, this one among them.
 	Sessions []sessionRow
 	Problem  string
@@ -52,7 +52,7 @@ func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, c
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.Scopes, p.Account = scopes, v.Name
+	p.Name, p.Scopes = v.Name, scopes
 	for i := range tokens {
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}
