@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -150,5 +151,37 @@ func TestLongNames(t *testing.T) {
 		if len(e.Actor) > 1<<10 {
 			t.Errorf("the audit keeps a name of %d bytes", len(e.Actor))
 		}
+	}
+}
+
+// TestDeadEnds: who comes too late is told so, and what to do.
+func TestDeadEnds(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.person(t)
+	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "not signed in any more")
+	p.wants(p.get("/join?key=none", 404), "has been used, or is too old")
+	p.wants(p.post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"}, "again": {"a good long secret"}}), "has been used, or is too old")
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.wants(olga.post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "what you entered is still there")
+}
+
+// TestStatic: a browser that has a file asks whether it is the same; folders are not listed.
+func TestStatic(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.person(t)
+	resp, err := p.Do(p.request(http.MethodGet, "/static/style.css", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	tag := resp.Header.Get("ETag")
+	if resp.StatusCode != http.StatusOK || tag == "" || resp.Header.Get("Content-Type") != "text/css; charset=utf-8" {
+		t.Fatalf("%s, tag %s, %v", resp.Status, tag, resp.Header)
+	}
+	again := p.request(http.MethodGet, "/static/style.css", nil)
+	again.Header.Set("If-None-Match", tag)
+	p.do(again, http.StatusNotModified)
+	for _, path := range []string{"/static/none.js", "/static/", "/static/..%2fweb.go"} {
+		p.get(path, http.StatusNotFound)
 	}
 }

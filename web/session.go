@@ -44,6 +44,13 @@ func (w *Web) cookie() string {
 	return "session"
 }
 
+var (
+	// errSignedOut refuses a form of somebody who is not, or no longer, signed in.
+	errSignedOut = fmt.Errorf("nobody has signed in: %w", concordat.ErrRefused)
+	// errLink refuses a link that works once.
+	errLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
+)
+
 // as wraps a page that wants somebody with one of the roles.
 func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *visitor)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
@@ -51,7 +58,7 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			if r.Method != http.MethodGet {
-				w.fail(rw, r, nil, fmt.Errorf("nobody has signed in: %w", concordat.ErrRefused))
+				w.fail(rw, r, nil, errSignedOut)
 				return
 			}
 			http.Redirect(rw, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
@@ -211,7 +218,7 @@ func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
 	if _, err := w.o.Store.Token(r.Context(), key, store.PurposeFirst); err != nil {
-		w.fail(rw, r, nil, err)
+		w.fail(rw, r, nil, ofLink(err))
 		return
 	}
 	w.show(rw, r, nil, http.StatusOK, "first", "title.first", signPage{Key: key})
@@ -233,7 +240,7 @@ func (w *Web) joinPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
 	t, err := w.o.Store.Token(r.Context(), key, store.PurposeJoin)
 	if err != nil {
-		w.fail(rw, r, nil, err)
+		w.fail(rw, r, nil, ofLink(err))
 		return
 	}
 	w.show(rw, r, nil, http.StatusOK, "join", "title.join", signPage{Key: key, Name: t.Account})
@@ -252,10 +259,18 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	w.joined(rw, r, a.Name, "password_chosen", err)
 }
 
+// ofLink says of a token that is not there that its link does not work.
+func ofLink(err error) error {
+	if errors.Is(err, concordat.ErrNotFound) {
+		return errLink
+	}
+	return err
+}
+
 // hashFor hashes a password for a link that works: who has none costs no hashing, which is dear.
 func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, password string) (string, error) {
 	if _, err := w.o.Store.Token(r.Context(), key, purpose); err != nil {
-		return "", err
+		return "", ofLink(err)
 	}
 	return hashPassword(r.Context(), password)
 }

@@ -158,9 +158,9 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 }
 
-// attachment names the file of a download (RFC 6266, section 4).
+// attachment names the file of a download (RFC 6266, section 4), otherwise than the document of which it reports.
 func attachment(t store.Task, ending string) string {
-	return "attachment; filename*=UTF-8''" + url.PathEscape(cleanName(t.Title)+"."+ending)
+	return "attachment; filename*=UTF-8''" + url.PathEscape(cleanName(t.Title)+".report."+ending)
 }
 
 func (w *Web) cancel(rw http.ResponseWriter, r *http.Request, v *visitor) {

@@ -32,9 +32,6 @@ import (
 	"concordat/store"
 )
 
-//go:embed static
-var static embed.FS
-
 //go:embed templates
 var templates embed.FS
 
@@ -216,11 +213,7 @@ func (w *Web) parse() error {
 
 func (w *Web) routes() {
 	m := w.mux
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // the folder is compiled in
-	}
-	m.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	m.Handle("GET /static/", staticFiles())
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
 	w.registerRoutes()
@@ -299,6 +292,7 @@ func headers(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if !strings.HasPrefix(r.URL.Path, "/static/") {
 			h.Set("Cache-Control", "no-store")
 		}
@@ -351,6 +345,10 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 		retryAfter(rw.Header(), retry)
 	case errors.Is(err, errNotShown):
 		code, key = http.StatusForbidden, "error.notshown"
+	case errors.Is(err, errLink):
+		code, key = http.StatusNotFound, "error.link"
+	case errors.Is(err, errSignedOut):
+		code, key = http.StatusForbidden, "error.signed"
 	case errors.Is(err, concordat.ErrNotFound):
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):
