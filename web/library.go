@@ -71,7 +71,11 @@ func (w *Web) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string) (store.Library, error) {
-	l := store.Library{ID: concordat.LibraryID(name), Title: strings.TrimSpace(title), Created: w.o.Now()}
+	title, err := boundTitle(title)
+	if err != nil {
+		return store.Library{}, err
+	}
+	l := store.Library{ID: concordat.LibraryID(name), Title: title, Created: w.o.Now()}
 	if err := site.CheckName(name); err != nil {
 		return l, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
@@ -304,11 +308,12 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 		}
 		return t, nil
 	}
-	var err, err2 error
-	l.Title, l.Policy.Forward, l.Policy.Template = strings.TrimSpace(f.Get("title")), f.Get("forward"), f.Get("template")
-	l.Policy.Embargo, err = day("embargo")
-	l.Policy.Expires, err2 = day("expires")
-	if err := errors.Join(err, err2); err != nil {
+	var err, err2, err3 error
+	l.Policy.Forward, l.Policy.Template = f.Get("forward"), f.Get("template")
+	l.Title, err = boundTitle(f.Get("title"))
+	l.Policy.Embargo, err2 = day("embargo")
+	l.Policy.Expires, err3 = day("expires")
+	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
 	return w.o.Store.UpdateLibrary(ctx, l)

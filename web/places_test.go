@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"html"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -184,4 +185,30 @@ func TestStatic(t *testing.T) {
 	for _, path := range []string{"/static/none.js", "/static/", "/static/..%2fweb.go"} {
 		p.get(path, http.StatusNotFound)
 	}
+}
+
+// TestOtherLanguage: the page that was read is read in the other language, with what its address asks for.
+func TestOtherLanguage(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.person(t)
+	link, err := d.web.FirstLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := p.get(link, 200)
+	next := html.UnescapeString(regexp.MustCompile(`name="next" value="([^"]*)"`).FindStringSubmatch(page)[1])
+	p.wants(p.post("/language", 200, url.Values{"language": {"zh-Hans"}, "next": {next}}), "首位管理员", `name="key" value="`)
+}
+
+// TestHugeTitles: what people call somebody or something has a bound, and a form keeps what was wrong in it.
+func TestHugeTitles(t *testing.T) {
+	d := newDesk(t, true)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	huge := strings.Repeat("n", 1<<20)
+	ada.post("/libraries", 400, url.Values{"name": {"plays"}, "title": {huge}})
+	ada.post("/libraries/theses", 400, url.Values{"action": {"policy"}, "title": {huge}})
+	ada.post("/people", 400, url.Values{"name": {"bo"}, "title": {huge}, "role": {"officer"}})
+	ada.wants(ada.post("/people", 409, url.Values{"name": {"ada"}, "title": {"Ada <2>"}, "role": {"auditor"}}), `value="Ada &lt;2&gt;"`, `<option value="auditor" selected>`)
+	ada.wants(ada.post("/people", 200, url.Values{"name": {"a/b c"}, "role": {"officer"}}), `action="/people/a%2Fb%20c"`)
+	ada.wants(ada.post("/people/a%2Fb%20c", 200, url.Values{"action": {"disable"}}), "disabled")
 }

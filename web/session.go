@@ -285,6 +285,9 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	f := r.PostForm
 	p = signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
 	password = f.Get("password")
+	if len(p.Title) > mostTitle {
+		p.Title = "" // the form has no room for it
+	}
 	if p.Problem = faultOfPassword(password, f.Get("again")); named && p.Name == "" {
 		p.Problem = "first.name"
 	}

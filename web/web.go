@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -197,6 +198,7 @@ func (w *Web) parse() error {
 			"day":     day,
 			"library": libraryPath,
 			"bytes":   bytesWords,
+			"segment": url.PathEscape,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
@@ -306,6 +308,7 @@ type frame struct {
 	Site     string
 	Title    string // key of a message
 	Path     string
+	Next     string   // where the page is read again, such as in the other language
 	Visitor  *visitor // nil: nobody has signed in
 	Page     any
 }
@@ -314,7 +317,7 @@ type frame struct {
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
 	l := languageOf(r)
 	var b bytes.Buffer
-	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Visitor: v, Page: page}); err != nil {
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r), Visitor: v, Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.say("error.fault"), http.StatusInternalServerError)
 		return
@@ -322,6 +325,14 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	rw.WriteHeader(code)
 	_, _ = rw.Write(b.Bytes()) // a browser that went away misses nothing
+}
+
+// rereadAt is where the page that answers r is read again: what a form led to is left out of history.
+func rereadAt(r *http.Request) string {
+	if r.Method == http.MethodGet {
+		return r.URL.RequestURI()
+	}
+	return r.URL.Path
 }
 
 // fail shows an error in the visitor's language. What only an administrator can use goes to the log.
