@@ -266,7 +266,7 @@ var commonMessages = map[string][2]string{
 
 	"new.documents": {"%d documents", "%d 份文档"},
 
-	"error.absent":  {"There is no such page, or it is not for you.", "页面不存在，或您无权查看。"},
+	"error.absent":  {"What was asked for is not here, or not for you.", "所请求的内容不存在，或您无权查看。"},
 	"error.link":    {"This link has been used, or is too old. Ask an administrator for a new one.", "此链接已使用或已过期，请向管理员索取新链接。"},
 	"error.signed":  {"You are not signed in any more. Sign in, go back in the browser, and send it again: what you wrote may still be there.", "您已退出登录。请登录后在浏览器中返回并重新提交，所填内容可能仍在。"},
 	"error.again":   {"Go back in the browser to change it: what you entered is still there.", "请在浏览器中返回修改，所填内容仍在。"},
