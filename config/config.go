@@ -28,6 +28,7 @@ type Config struct {
 	Report     Report
 	Templates  []Template // by name, each name once
 	Extract    Extract
+	Store      Store
 	Serve      Serve
 	Webhooks   Webhooks
 	Login      Login
@@ -37,6 +38,7 @@ type Config struct {
 	Retention  Retention
 	Log        Log
 	Segment    Segment
+	Cluster    Cluster
 
 	origins map[string]Origin // of keys that are not at their default
 }
