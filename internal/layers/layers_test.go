@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"federation":      {"", "crypto", "federation/wire"},
 	"federation/wire": {""},
-	"web":             {"", "lti", "report", "report/html", "report/pdf", "site", "store", "webhook"},
+	"web":             {"", "lti", "report", "report/html", "report/pdf", "screen", "site", "store", "webhook"},
 	"webhook":         {"", "store"},
 	"client":          {""},
 	"lti":             {""},
