@@ -92,6 +92,7 @@ var adminPlaces = []place{
 	{Path: "/admin/tasks", Title: "admin.tasks"},
 	{Path: "/admin/storage", Title: "admin.storage"},
 	{Path: "/admin/schemes", Title: "admin.schemes"},
+	{Path: "/admin/cluster", Title: "admin.cluster"},
 	{Path: "/admin/partners", Title: "admin.partners"},
 	{Path: "/admin/audit", Title: "admin.audit"},
 	{Path: "/admin/settings", Title: "admin.settings"},

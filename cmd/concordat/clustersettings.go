@@ -21,6 +21,7 @@ import (
 	"concordat/cluster/zk"
 	"concordat/config"
 	"concordat/store"
+	"concordat/web"
 )
 
 // centralSettings is the document of zk.Settings: what holds on all nodes of a site.
@@ -257,9 +258,9 @@ func (a *app) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
 					}
 					if a.json {
 						err = a.line(struct {
-							versionStatus
+							web.ClusterVersion
 							Data json.RawMessage `json:"data"`
-						}{versionStatus{p.Version, p.Set.UTC()}, doc})
+						}{web.ClusterVersion{Version: p.Version, Set: p.Set.UTC()}, doc})
 					} else {
 						var flat bytes.Buffer
 						err = json.Compact(&flat, doc)
