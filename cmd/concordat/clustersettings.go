@@ -127,7 +127,7 @@ func (a *app) saveSettings(ctx context.Context, s *zk.Session, version int64, ne
 	now, err := s.SetSettings(ctx, version, append(b, '\n'))
 	switch {
 	case errors.Is(err, coord.ErrUnknown):
-		return fmt.Errorf("%w: see concordat cluster history whether version %d is there", err, version+1)
+		return fmt.Errorf("%w: see concordat cluster zookeeper history whether version %d is there", err, version+1)
 	case err != nil:
 		return err
 	}

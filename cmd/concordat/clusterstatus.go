@@ -19,6 +19,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/config"
 	"concordat/web"
 )
 
@@ -63,22 +64,23 @@ ZooKeeper's account is "user:password" in the file of --zookeeper-account or in 
 func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 	o := zk.Options{Site: concordat.SiteID(z.site), Root: z.root, Timeout: 10 * time.Second}
 	servers := cmp.Or(z.servers, os.Getenv(zookeeperVariable))
-	if servers == "" {
-		return o, usagef("which ZooKeeper? Give --zookeeper or set $%s", zookeeperVariable)
-	}
-	for s := range strings.SplitSeq(servers, ",") {
-		o.Servers = append(o.Servers, strings.TrimSpace(s))
-	}
-	if o.Site == "" {
-		dir, err := a.dir()
+	if o.Site == "" || servers == "" {
+		c, err := z.config(a)
 		if err != nil {
 			return o, err
 		}
-		c, err := loadConfig(filepath.Join(dir, configName))
-		if err != nil {
-			return o, fmt.Errorf("which site? Give --site or --data: %w", err)
+		if servers == "" && strings.HasPrefix(c.Cluster.Coordinator, "zk://") {
+			p, err := zookeeperAddress(c.Cluster.Coordinator)
+			p.Site, p.Timeout = cmp.Or(o.Site, c.Site.ID), o.Timeout
+			return p, err
 		}
-		o.Site = c.Site.ID
+		o.Site = cmp.Or(o.Site, c.Site.ID)
+	}
+	if servers == "" {
+		return o, usagef("which ZooKeeper? Give --zookeeper, set $%s, or cluster.coordinator of the site", zookeeperVariable)
+	}
+	for s := range strings.SplitSeq(servers, ",") {
+		o.Servers = append(o.Servers, strings.TrimSpace(s))
 	}
 	var err error
 	if o.Account, err = zk.ReadAccount(z.account); err != nil {
@@ -93,6 +95,19 @@ func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 		return o, usage(err)
 	}
 	return o, nil
+}
+
+// config reads the configuration of the site of --data.
+func (z *zookeeperFlags) config(a *app) (*config.Config, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := loadConfig(filepath.Join(dir, configName))
+	if err != nil {
+		return nil, fmt.Errorf("which site? Give --site and --zookeeper, or --data: %w", err)
+	}
+	return c, nil
 }
 
 // with opens a session that observes, and calls f with it and its first view.
