@@ -115,6 +115,6 @@ func (w *Web) clusterPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		adminFrame
 		Cluster
 		NoMaster, Fewer int
-	}{adminAt("/admin/cluster", v), c, c.Unhealthy(ShardNoMaster), c.Unhealthy(ShardFewer)}
+	}{adminFor(v), c, c.Unhealthy(ShardNoMaster), c.Unhealthy(ShardFewer)}
 	w.show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
 }
