@@ -39,6 +39,7 @@ var shownPages = map[string][]string{
 	"GET /admin/tasks":                   {"/admin/tasks"},
 	"GET /admin/storage":                 {"/admin/storage"},
 	"GET /admin/schemes":                 {"/admin/schemes"},
+	"GET /admin/cluster":                 {"/admin/cluster"},
 	"GET /admin/settings":                {"/admin/settings"},
 	"GET /admin/partners":                {"/admin/partners"},
 	"GET /admin/partners/{site}":         {"/admin/partners/SOUTH"},

@@ -140,7 +140,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 		if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleAdministrator)); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"/admin", "/admin/tasks", "/admin/storage", "/admin/schemes", "/admin/partners", "/admin/partners/SOUTH", "/admin/audit", "/admin/settings", "/libraries", "/libraries/theses"} {
+		for _, path := range []string{"/admin", "/admin/tasks", "/admin/storage", "/admin/schemes", "/admin/cluster", "/admin/partners", "/admin/partners/SOUTH", "/admin/audit", "/admin/settings", "/libraries", "/libraries/theses"} {
 			var overflow bool
 			name := strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "-")
 			if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path), chromedp.WaitVisible("h1", chromedp.ByQuery), wide(&overflow), shot(t, name, width)); err != nil {

@@ -37,6 +37,7 @@ var adminPlaces = []place{
 	{"/admin/audit", "admin.audit", overseers, nil},
 	{"/admin/storage", "admin.storage", overseers, nil},
 	{"/admin/schemes", "admin.schemes", overseers, nil},
+	{"/admin/cluster", "admin.cluster", overseers, nil},
 	{"/admin/settings", "admin.settings", overseers, nil},
 }
 

@@ -65,6 +65,8 @@ type Options struct {
 	Room func() error
 	// Admin tells the pages of administration about the process and its folder; nil: they say less.
 	Admin *Administration
+	// Cluster tells of the machines of the site; nil: it is one machine.
+	Cluster func(ctx context.Context) (Cluster, error)
 	// Batches runs batches of documents and what is checked again; nil: there are none.
 	Batches *site.Batches
 	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
@@ -243,6 +245,7 @@ func (w *Web) routes() {
 	w.page("POST /checks/{id}/notes", officers, w.addNote)
 	w.libraryRoutes()
 	w.adminRoutes()
+	w.clusterRoutes()
 	w.page("GET /account", everyone, w.accountPage)
 	w.page("POST /account/tokens", everyone, w.changeTokens)
 	w.page("POST /account/sessions", everyone, w.endSessions)

@@ -121,7 +121,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 			}
 			return nil
 		},
-		Admin: administration(),
+		Admin: administration(), Cluster: clusterOfTests,
 		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
 			if id != partner.Site() {
 				return nil, nil, concordat.ErrNotFound

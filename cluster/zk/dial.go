@@ -61,9 +61,12 @@ func (l *link) dial(network, address string, limit time.Duration) (net.Conn, err
 	if l.isDead() {
 		return nil, errDead // nothing may be sent in another session
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), max(limit, l.wanted/3))
+	ctx, cancel := context.WithTimeout(context.Background(), l.wanted/3)
 	defer cancel()
-	raw, err := l.open(ctx, network, address)
+	// A host that is gone must cost less than one that hangs: the session has to reach the next in time.
+	connect, stop := context.WithTimeout(ctx, limit)
+	raw, err := l.open(connect, network, address)
+	stop()
 	if err != nil {
 		return nil, err
 	}

@@ -202,7 +202,7 @@ func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord,
 		z, err = l.get(ctx, s.t.site())
 	}
 	if errors.Is(err, zkclient.ErrNoAuth) {
-		return siteRecord{}, fmt.Errorf("ZooKeeper does not let account %q read %s: wrong user or password: %w", s.o.Account.User, s.t.site(), concordat.ErrRefused)
+		return siteRecord{}, fmt.Errorf("ZooKeeper does not let account %q read %s: wrong user or password: %w: %w", s.o.Account.User, s.t.site(), concordat.ErrRefused, err)
 	}
 	if err != nil {
 		return siteRecord{}, fmt.Errorf("znode site: %w", err)

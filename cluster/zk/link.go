@@ -256,6 +256,9 @@ func (l *link) establish(ctx context.Context, o *Options, root string) error {
 		err := run1(ctx, l, func(c *zkclient.Conn) error {
 			return c.AddAuth("digest", []byte(o.Account.User+":"+o.Account.password))
 		})
+		if errors.Is(err, zkclient.ErrAuthFailed) {
+			return fmt.Errorf("ZooKeeper takes no account of the kind digest: %w: %w", concordat.ErrRefused, err)
+		}
 		if err != nil {
 			return err
 		}

@@ -83,25 +83,21 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	// Reading everything again at once from all nodes would be a wave; each has its own rhythm.
 	again := time.NewTicker(s.o.Reread*4/5 + rand.N(s.o.Reread*2/5))
 	defer again.Stop()
-	var retry <-chan time.Time
+	pause := s.o.Timeout / 20
 	for ctx.Err() == nil && !l.isDead() {
 		if err := w.refresh(ctx); err != nil {
-			if final(err) {
+			switch {
+			case errors.Is(err, zkclient.ErrNoAuth):
+				l.kill() // the account may have been lost with a connection; another link tells
+			case final(err):
 				s.fail(err)
-				break
-			}
-			l.soilAll()
-			if !l.isDead() && l.up.Load() && ctx.Err() == nil {
-				s.log.Warn("reading from ZooKeeper", "error", err)
-			}
-			retry = time.After(s.o.Timeout/10 + rand.N(s.o.Timeout/10))
-			select { // not at once: whatever woke us would again
-			case <-retry:
-			case <-l.dead:
-			case <-ctx.Done():
+			default:
+				s.stumble(ctx, l, err, pause)
+				pause = min(2*pause, s.o.Timeout)
 			}
 			continue
 		}
+		pause = s.o.Timeout / 20
 		select {
 		case <-l.wake:
 		case <-again.C:
@@ -112,6 +108,19 @@ func (s *Session) serve(ctx context.Context, l *link, w *watcher) {
 	}
 	cancel()
 	<-beats
+}
+
+// stumble says what kept s from reading, and waits: whatever woke it would again.
+func (s *Session) stumble(ctx context.Context, l *link, err error, pause time.Duration) {
+	if !l.isDead() && l.up.Load() && ctx.Err() == nil {
+		s.log.Warn("reading from ZooKeeper", "error", err)
+	}
+	select {
+	case <-time.After(pause/2 + rand.N(pause)):
+	case <-l.dead:
+	case <-ctx.Done():
+	}
+	l.soilAll()
 }
 
 // beat confirms the session four times per session timeout, and replaces a link that is wedged.

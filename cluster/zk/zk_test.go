@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	zkclient "github.com/go-zookeeper/zk"
+
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
@@ -160,7 +162,7 @@ func TestOne(t *testing.T) {
 	})
 	for name, test := range map[string]func(*testing.T, *world){
 		"names": names, "password": password, "other": other, "twice": twice, "copied": copied, "forget": forget,
-		"history": history, "missed": missed, "queued": queued, "older": older,
+		"history": history, "missed": missed, "queued": queued, "older": older, "locked out": lockedOut,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t, e)) })
 	}
@@ -224,6 +226,20 @@ func password(t *testing.T, w *world) {
 	}
 	if !strings.Contains(w.log.String(), "without an account") {
 		t.Error("nobody was warned of the open znodes")
+	}
+}
+
+// lockedOut: a node whose account ZooKeeper refuses from now on says so and stays away.
+func lockedOut(t *testing.T, w *world) {
+	o := w.options("a")
+	o.Reread = time.Second
+	s := open(t, o)
+	announce(t, s, "a")
+	_, err := rawClient(t, w).SetACL(w.root+"/site", zkclient.DigestACL(zkclient.PermAll, "site", "other"), -1)
+	must(t, err)
+	eventually(t, "the node says so", func() bool { return s.Err() != nil })
+	if !errors.Is(s.Err(), concordat.ErrRefused) || s.Online() {
+		t.Errorf("got %v, online %v", s.Err(), s.Online())
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"concordat/cluster/zk"
 	"concordat/config"
 	"concordat/store"
+	"concordat/web"
 )
 
 // centralSettings is the document of zk.Settings: what holds on all nodes of a site.
@@ -126,7 +127,7 @@ func (a *app) saveSettings(ctx context.Context, s *zk.Session, version int64, ne
 	now, err := s.SetSettings(ctx, version, append(b, '\n'))
 	switch {
 	case errors.Is(err, coord.ErrUnknown):
-		return fmt.Errorf("%w: see concordat cluster history whether version %d is there", err, version+1)
+		return fmt.Errorf("%w: see concordat cluster zookeeper history whether version %d is there", err, version+1)
 	case err != nil:
 		return err
 	}
@@ -257,9 +258,9 @@ func (a *app) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
 					}
 					if a.json {
 						err = a.line(struct {
-							versionStatus
+							web.ClusterVersion
 							Data json.RawMessage `json:"data"`
-						}{versionStatus{p.Version, p.Set.UTC()}, doc})
+						}{web.ClusterVersion{Version: p.Version, Set: p.Set.UTC()}, doc})
 					} else {
 						var flat bytes.Buffer
 						err = json.Compact(&flat, doc)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,8 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/config"
+	"concordat/web"
 )
 
 // The commands that look at, and set, what the nodes of a site have in ZooKeeper.
@@ -61,22 +64,23 @@ ZooKeeper's account is "user:password" in the file of --zookeeper-account or in 
 func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 	o := zk.Options{Site: concordat.SiteID(z.site), Root: z.root, Timeout: 10 * time.Second}
 	servers := cmp.Or(z.servers, os.Getenv(zookeeperVariable))
-	if servers == "" {
-		return o, usagef("which ZooKeeper? Give --zookeeper or set $%s", zookeeperVariable)
-	}
-	for s := range strings.SplitSeq(servers, ",") {
-		o.Servers = append(o.Servers, strings.TrimSpace(s))
-	}
-	if o.Site == "" {
-		dir, err := a.dir()
+	if o.Site == "" || servers == "" {
+		c, err := z.config(a)
 		if err != nil {
 			return o, err
 		}
-		c, err := loadConfig(filepath.Join(dir, configName))
-		if err != nil {
-			return o, fmt.Errorf("which site? Give --site or --data: %w", err)
+		if servers == "" && strings.HasPrefix(c.Cluster.Coordinator, "zk://") {
+			p, err := zookeeperAddress(c.Cluster.Coordinator)
+			p.Site, p.Timeout = cmp.Or(o.Site, c.Site.ID), o.Timeout
+			return p, err
 		}
-		o.Site = c.Site.ID
+		o.Site = cmp.Or(o.Site, c.Site.ID)
+	}
+	if servers == "" {
+		return o, usagef("which ZooKeeper? Give --zookeeper, set $%s, or cluster.coordinator of the site", zookeeperVariable)
+	}
+	for s := range strings.SplitSeq(servers, ",") {
+		o.Servers = append(o.Servers, strings.TrimSpace(s))
 	}
 	var err error
 	if o.Account, err = zk.ReadAccount(z.account); err != nil {
@@ -91,6 +95,19 @@ func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 		return o, usage(err)
 	}
 	return o, nil
+}
+
+// config reads the configuration of the site of --data.
+func (z *zookeeperFlags) config(a *app) (*config.Config, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := loadConfig(filepath.Join(dir, configName))
+	if err != nil {
+		return nil, fmt.Errorf("which site? Give --site and --zookeeper, or --data: %w", err)
+	}
+	return c, nil
 }
 
 // with opens a session that observes, and calls f with it and its first view.
@@ -114,55 +131,12 @@ func (z *zookeeperFlags) with(ctx context.Context, a *app, f func(context.Contex
 	return errors.Join(err, s.Close())
 }
 
-// clusterStatus is what ZooKeeper says of a cluster, as --json prints it.
-type clusterStatus struct {
-	Site     concordat.SiteID `json:"site"`
-	Cluster  string           `json:"cluster"`
-	Nodes    []nodeStatus     `json:"nodes"`
-	Shards   []shardStatus    `json:"shards"`
-	Config   *versionStatus   `json:"config,omitempty"`   // none was ever set
-	Settings *versionStatus   `json:"settings,omitempty"` // none were ever set
-}
-
-type nodeStatus struct {
-	ID      coord.NodeID `json:"id"`
-	Live    bool         `json:"live"`
-	Zone    string       `json:"zone,omitempty"`
-	Address string       `json:"address,omitempty"`
-	Version string       `json:"version,omitempty"`
-	Free    uint64       `json:"free_bytes,omitempty"`
-	Copies  int          `json:"copies"` // that it ought to have
-	Leads   int          `json:"leads"`  // shards
-}
-
-type shardStatus struct {
-	ID       concordat.ShardID `json:"id"`
-	State    string            `json:"state"` // healthy, fewer copies or no master
-	Master   coord.NodeID      `json:"master,omitempty"`
-	Epoch    uint64            `json:"epoch"`
-	InSync   []coord.NodeID    `json:"in_sync"`
-	Hold     []coord.NodeID    `json:"hold,omitempty"`
-	Replicas []coord.NodeID    `json:"replicas"`
-}
-
-// The states of a shard.
-const (
-	shardHealthy  = "healthy"
-	shardFewer    = "fewer copies"
-	shardNoMaster = "no master"
-)
-
-type versionStatus struct {
-	Version int64     `json:"version"`
-	Set     time.Time `json:"set"`
-}
-
 // statusOf makes a status of a view and of the nodes that the cluster knows.
-func statusOf(v coord.View, known []coord.NodeID) clusterStatus {
-	nodes := map[coord.NodeID]*nodeStatus{}
-	at := func(id coord.NodeID) *nodeStatus {
+func statusOf(v coord.View, known []coord.NodeID) web.Cluster {
+	nodes := map[coord.NodeID]*web.ClusterNode{}
+	at := func(id coord.NodeID) *web.ClusterNode {
 		if nodes[id] == nil {
-			nodes[id] = &nodeStatus{ID: id}
+			nodes[id] = &web.ClusterNode{ID: string(id)}
 		}
 		return nodes[id]
 	}
@@ -171,21 +145,21 @@ func statusOf(v coord.View, known []coord.NodeID) clusterStatus {
 	}
 	for id, n := range v.Live {
 		s := at(id)
-		s.Live, s.Zone, s.Address, s.Version, s.Free = true, n.Zone, n.Address, n.Version, n.FreeBytes
+		s.Live, s.Zone, s.Address, s.Version, s.Free = true, n.Zone, n.Address, n.Version, int64(min(n.FreeBytes, math.MaxInt64))
 	}
-	out := clusterStatus{Nodes: []nodeStatus{}, Shards: []shardStatus{}}
+	out := web.Cluster{Nodes: []web.ClusterNode{}, Shards: []web.ClusterShard{}}
 	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
 		sh := v.Shards[id]
-		s := shardStatus{ID: id, State: shardNoMaster, Epoch: sh.Epoch, InSync: sh.ISR, Hold: sh.Hold, Replicas: sh.Replicas}
+		s := web.ClusterShard{ID: id, State: web.ShardNoMaster, Epoch: sh.Epoch, InSync: texts(sh.ISR), Hold: texts(sh.Hold), Replicas: texts(sh.Replicas)}
 		if v.Leads(sh.State) {
-			s.State, s.Master = shardHealthy, sh.ISR[0]
-			at(s.Master).Leads++
+			s.State, s.Master = web.ShardHealthy, string(sh.ISR[0])
+			at(sh.ISR[0]).Leads++
 		}
 		for _, n := range sh.Replicas {
 			at(n).Copies++
 			_, live := v.Live[n]
-			if s.State == shardHealthy && (!live || !slices.Contains(sh.ISR, n)) {
-				s.State = shardFewer
+			if s.State == web.ShardHealthy && (!live || !slices.Contains(sh.ISR, n)) {
+				s.State = web.ShardFewer
 			}
 		}
 		out.Shards = append(out.Shards, s)
@@ -196,13 +170,37 @@ func statusOf(v coord.View, known []coord.NodeID) clusterStatus {
 	return out
 }
 
+// texts returns the names of nodes as the pages have them.
+func texts(nodes []coord.NodeID) []string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, string(n))
+	}
+	return all
+}
+
+// clusterOf asks ZooKeeper for the status.
+func clusterOf(ctx context.Context, s *zk.Session, v coord.View) (web.Cluster, error) {
+	known, err := s.Nodes(ctx)
+	if err != nil {
+		return web.Cluster{}, err
+	}
+	st := statusOf(v, known)
+	st.Site, st.Cluster = s.Site(), s.Cluster()
+	if st.Config, err = lastOf(ctx, s, zk.Config); err != nil {
+		return st, err
+	}
+	st.Settings, err = lastOf(ctx, s, zk.Settings)
+	return st, err
+}
+
 // lastOf returns the newest version of a document, or nil.
-func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*versionStatus, error) {
+func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*web.ClusterVersion, error) {
 	all, err := s.History(ctx, d, 1)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	return &versionStatus{all[0].Version, all[0].Set.UTC()}, nil
+	return &web.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
 }
 
 func (a *app) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
@@ -212,16 +210,8 @@ func (a *app) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
 the nodes in sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, v coord.View) error {
-				known, err := s.Nodes(ctx)
+				st, err := clusterOf(ctx, s, v)
 				if err != nil {
-					return err
-				}
-				st := statusOf(v, known)
-				st.Site, st.Cluster = s.Site(), s.Cluster()
-				if st.Config, err = lastOf(ctx, s, zk.Config); err != nil {
-					return err
-				}
-				if st.Settings, err = lastOf(ctx, s, zk.Settings); err != nil {
 					return err
 				}
 				return a.printClusterStatus(st)
@@ -230,10 +220,10 @@ the nodes in sync, and the versions of the configuration. It exits with 1 if a s
 	}
 }
 
-func (a *app) printClusterStatus(st clusterStatus) error {
+func (a *app) printClusterStatus(st web.Cluster) error {
 	without := 0
 	for _, s := range st.Shards {
-		if s.State == shardNoMaster {
+		if s.State == web.ShardNoMaster {
 			without++
 		}
 	}
@@ -250,7 +240,7 @@ func (a *app) printClusterStatus(st clusterStatus) error {
 	return nil
 }
 
-func (a *app) tabulateClusterStatus(st clusterStatus) error {
+func (a *app) tabulateClusterStatus(st web.Cluster) error {
 	a.say("site %s, cluster %.8s", st.Site, st.Cluster)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tZONE\tSTATE\tADDRESS\tCOPIES\tLEADS\tFREE GiB\tVERSION")
@@ -271,7 +261,7 @@ func (a *app) tabulateClusterStatus(st clusterStatus) error {
 	a.say("")
 	for _, d := range []struct {
 		name string
-		v    *versionStatus
+		v    *web.ClusterVersion
 	}{{"configuration", st.Config}, {"settings", st.Settings}} {
 		if d.v == nil {
 			a.say("%s: never set", d.name)

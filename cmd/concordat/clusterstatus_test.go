@@ -16,6 +16,7 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/internal/zktest"
+	"concordat/web"
 )
 
 // TestClusterCommands looks at and sets a cluster of two nodes in a real ZooKeeper.
@@ -82,11 +83,11 @@ func TestClusterCommands(t *testing.T) {
 		}
 	}
 	has(cluster(exitDone, "status"), "00     healthy       n1      4      n1, n2", "01     fewer copies  n1      4      n1 ", "configuration: never set")
-	var st clusterStatus
+	var st web.Cluster
 	if err := json.Unmarshal([]byte(cluster(exitDone, "--json", "status")), &st); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(shardStatus{ID: "00", State: shardHealthy, Master: "n1", Epoch: 4, InSync: both, Replicas: both}, st.Shards[0]); d != "" {
+	if d := cmp.Diff(web.ClusterShard{ID: "00", State: web.ShardHealthy, Master: "n1", Epoch: 4, InSync: texts(both), Replicas: texts(both)}, st.Shards[0]); d != "" {
 		t.Error(d)
 	}
 	if st.Nodes[0].Leads != 2 || st.Nodes[1].Copies != 2 || !st.Nodes[1].Live {

@@ -75,6 +75,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Partners:   o.partnerChoices,
 		Room:       o.roomLeft,
 		Admin:      s.administration(),
+		Cluster:    o.clusterPages(),
 		Batches:    d.batches,
 		AgainDays:  func() int { return o.config.Check.AgainDays },
 		Partner:    a.partnerOf(o),

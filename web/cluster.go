@@ -1,0 +1,120 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+)
+
+// Cluster is what a coordinator says of the machines of this site.
+type Cluster struct {
+	Alone    bool             `json:"alone" doc:"The site is one machine, and there is no coordinator"`
+	Site     concordat.SiteID `json:"site,omitempty"`
+	Cluster  string           `json:"cluster,omitempty" doc:"Drawn when the cluster was founded"`
+	Nodes    []ClusterNode    `json:"nodes"`
+	Shards   []ClusterShard   `json:"shards"`
+	Config   *ClusterVersion  `json:"config,omitempty" doc:"What the nodes agree on; absent: never set"`
+	Settings *ClusterVersion  `json:"settings,omitempty" doc:"What is set for all nodes; absent: never set"`
+}
+
+// ClusterNode is one machine.
+type ClusterNode struct {
+	ID      string `json:"id"`
+	Live    bool   `json:"live"`
+	Zone    string `json:"zone,omitempty"`
+	Address string `json:"address,omitempty"`
+	Version string `json:"version,omitempty"`
+	Free    int64  `json:"free_bytes,omitempty"`
+	Copies  int    `json:"copies" doc:"Of shards, that it ought to have"`
+	Leads   int    `json:"leads" doc:"Shards whose master it is"`
+}
+
+// ShardHealth says how a shard is.
+type ShardHealth string
+
+// How a shard is: every copy is in sync; some is not, or its node is away; nobody takes changes.
+const (
+	ShardHealthy  ShardHealth = "healthy"
+	ShardFewer    ShardHealth = "fewer copies"
+	ShardNoMaster ShardHealth = "no master"
+)
+
+// ClusterShard is one shard.
+type ClusterShard struct {
+	ID       concordat.ShardID `json:"id"`
+	State    ShardHealth       `json:"state" enum:"healthy,fewer copies,no master"`
+	Master   string            `json:"master,omitempty"`
+	Epoch    uint64            `json:"epoch"`
+	InSync   []string          `json:"in_sync" doc:"Nodes whose copies have every acknowledged change"`
+	Hold     []string          `json:"hold,omitempty" doc:"Those of them that may not lead for now"`
+	Replicas []string          `json:"replicas" doc:"Nodes that ought to have a copy"`
+}
+
+// ClusterVersion is the newest version of a document that nodes share.
+type ClusterVersion struct {
+	Version int64     `json:"version"`
+	Set     time.Time `json:"set"`
+}
+
+// Away counts the nodes that are not live.
+func (c Cluster) Away() int {
+	n := 0
+	for _, x := range c.Nodes {
+		if !x.Live {
+			n++
+		}
+	}
+	return n
+}
+
+// Unhealthy counts the shards of the state.
+func (c Cluster) Unhealthy(s ShardHealth) int {
+	n := 0
+	for _, x := range c.Shards {
+		if x.State == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Names joins names for the page.
+func (ClusterShard) Names(names []string) string { return strings.Join(names, ", ") }
+
+// Key returns the key of the state's words.
+func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
+
+// clusterRoutes adds the page of the cluster.
+func (w *Web) clusterRoutes() { w.page("GET /admin/cluster", overseers, w.clusterPage) }
+
+// apiOfCluster adds what the page shows.
+func (w *Web) apiOfCluster(a huma.API) {
+	register(w, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster", summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
+		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) { return apiTell(ctx, w, w.cluster) })
+}
+
+func (w *Web) cluster(ctx context.Context) (Cluster, error) {
+	if w.o.Cluster == nil {
+		return Cluster{Alone: true, Nodes: []ClusterNode{}, Shards: []ClusterShard{}}, nil
+	}
+	return w.o.Cluster(ctx)
+}
+
+func (w *Web) clusterPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	c, err := w.cluster(r.Context())
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := struct {
+		adminFrame
+		Cluster
+		NoMaster, Fewer int
+	}{adminFor(v), c, c.Unhealthy(ShardNoMaster), c.Unhealthy(ShardFewer)}
+	w.show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
+}

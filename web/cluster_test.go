@@ -1,0 +1,59 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+// clusterOfTests is a cluster with a bit of everything.
+func clusterOfTests(context.Context) (web.Cluster, error) {
+	set := &web.ClusterVersion{Version: 7, Set: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)}
+	return web.Cluster{Site: "alpha", Cluster: "0011aabb", Config: set,
+		Nodes: []web.ClusterNode{{ID: "n1", Live: true, Zone: "east", Address: "10.0.0.1:7000", Version: "v1", Free: 3 << 30, Copies: 2, Leads: 1}, {ID: "n2", Copies: 2}},
+		Shards: []web.ClusterShard{{ID: "00", State: web.ShardFewer, Master: "n1", Epoch: 5, InSync: []string{"n1"}, Replicas: []string{"n1", "n2"}},
+			{ID: "01", State: web.ShardNoMaster, Epoch: 9, InSync: []string{"n2"}, Hold: []string{"n2"}, Replicas: []string{"n1", "n2"}}}}, nil
+}
+
+// TestCluster: the page and the interface tell the same of a cluster, of one machine, and of a silent coordinator.
+func TestCluster(t *testing.T) {
+	d := newDesk(t, false)
+	p := d.signedIn(t, "axel", store.RoleAuditor)
+	body := p.get("/admin/cluster", http.StatusOK)
+	for _, want := range []string{"1 shards have no master", "1 shards have fewer copies", "10.0.0.1:7000", "3.0 GiB", "away", "0011aabb", "version 7 of", "never set"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	var got web.Cluster
+	p.program("read").call("GET", "/api/v1/admin/cluster", http.StatusOK, &got)
+	if len(got.Shards) != 2 || got.Shards[1].State != web.ShardNoMaster || got.Alone {
+		t.Errorf("got %+v", got)
+	}
+
+	d = newDeskOf(t, false, func(o *web.Options) { o.Cluster = nil })
+	p = d.signedIn(t, "axel", store.RoleAuditor)
+	if body := p.get("/admin/cluster", http.StatusOK); !strings.Contains(body, "is one machine") {
+		t.Error("one machine does not say so")
+	}
+	got = web.Cluster{}
+	if p.program("read").call("GET", "/api/v1/admin/cluster", http.StatusOK, &got); !got.Alone {
+		t.Errorf("got %+v", got)
+	}
+
+	d = newDeskOf(t, false, func(o *web.Options) {
+		o.Cluster = func(context.Context) (web.Cluster, error) {
+			return web.Cluster{}, fmt.Errorf("ZooKeeper: %w", concordat.ErrUnavailable)
+		}
+	})
+	p = d.signedIn(t, "axel", store.RoleAuditor)
+	p.get("/admin/cluster", http.StatusServiceUnavailable)
+	p.program("read").call("GET", "/api/v1/admin/cluster", http.StatusServiceUnavailable, nil)
+}
