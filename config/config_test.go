@@ -113,6 +113,7 @@ check:
   forward: none
   short: true
   short_threshold: 0.7
+  again_days: 30
 report:
   language: zh
   certificate: chain.pem
@@ -152,6 +153,7 @@ quota: {documents: 5, bytes: 1MiB, characters: 6, open: 7}
 public: {documents: 8, bytes: 2MiB, characters: 9, open: 11, queue: 12, accounts: 13, registrations: 14}
 retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true, cited: withhold}
 log: {level: debug}
+store: {url: 'postgres://ada@db/site', password_file: secret}
 segment: {gojieba: true}
 templates:
   - name: thesis
@@ -183,7 +185,7 @@ func TestFull(t *testing.T) {
 	want := map[string]string{
 		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
-		"check.short": "true", "check.short_threshold": "0.7", "report.language": "zh", "report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true",
+		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh", "report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true",
 		"report.exclude_quotes": "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
@@ -196,6 +198,7 @@ func TestFull(t *testing.T) {
 		"public.documents": "8", "public.bytes": "2MiB", "public.characters": "9", "public.open": "11", "public.queue": "12",
 		"public.accounts": "13", "public.registrations": "14",
 		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true", "retention.cited": "withhold",
+		"store.url": "postgres://ada@db/site", "store.password_file": "secret",
 		"serve.url": "https://check.example.edu", "login.password": "administrators", "lti.learners": "true", "lti.private_addresses": "true",
 		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
 		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",

@@ -17,6 +17,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/local"
+	"concordat/cluster/zk"
 	"concordat/index"
 )
 
@@ -29,14 +30,34 @@ const (
 	joinTime    = 30 * time.Second
 )
 
-// coordinator begins a session with the coordinator at the address; an empty node only looks.
-func (o *opened) coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
-	address := o.config.Cluster.Coordinator
-	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
+// coordinator begins a session with the coordinator of the configuration; an empty node only looks. found lets
+// it make the cluster there.
+func (o *opened) coordinator(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
+	switch scheme, rest, _ := strings.Cut(o.config.Cluster.Coordinator, "://"); scheme {
 	case "http":
-		return local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(node, "operator"))
+		return local.Dial(ctx, strings.TrimSuffix(o.config.Cluster.Coordinator, "/"), cmp.Or(node, "operator"))
+	case "zk":
+		z, err := o.zookeeper(rest)
+		if err != nil {
+			return nil, err
+		}
+		if z.Node, z.Found = node, found; node != "" {
+			z.Identity = filepath.Join(o.dir, clusterName, "zookeeper.json")
+			if err := os.MkdirAll(filepath.Dir(z.Identity), 0o700); err != nil {
+				return nil, err
+			}
+		}
+		return zk.Open(ctx, z)
 	}
-	return nil, usagef("cluster.coordinator: %q is not known to this program: want http://host:port", address)
+	return nil, usagef("cluster.coordinator: want zk://host:port,host:port or http://host:port, not %q", o.config.Cluster.Coordinator)
+}
+
+// zookeeper returns how the servers are reached.
+func (o *opened) zookeeper(servers string) (z zk.Options, err error) {
+	z = zk.Options{Servers: strings.Split(strings.TrimSuffix(servers, "/"), ","), Site: o.config.Site.ID, Scheme: string(o.profiler.Scheme())}
+	z.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: max(o.config.Log.Level, slog.LevelWarn)}))
+	z.Account, err = zk.ReadAccount("")
+	return z, err
 }
 
 // clustered reports whether the site has several machines.
@@ -64,7 +85,7 @@ func (o *opened) openNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	session, err := o.coordinator(ctx, t.Node)
+	session, err := o.coordinator(ctx, t.Node, false)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

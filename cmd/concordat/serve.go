@@ -137,7 +137,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
-	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
+	g.Go(func() error { return d.run(ctx) })
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
