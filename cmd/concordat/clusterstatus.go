@@ -67,10 +67,26 @@ ZooKeeper's account is "user:password" in the file of --zookeeper-account or in 
 	return c
 }
 
+// coordinatorAddress returns the coordinator of the configuration, or nothing.
+func (a *app) coordinatorAddress() string {
+	dir, err := a.dir()
+	if err != nil {
+		return ""
+	}
+	c, err := loadConfig(filepath.Join(dir, configName))
+	if err != nil {
+		return "" // whoever needs the configuration says what is wrong with it
+	}
+	return c.Cluster.Coordinator
+}
+
 // options returns what the flags say.
 func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 	o := zk.Options{Site: concordat.SiteID(z.site), Root: z.root, Timeout: 10 * time.Second}
 	servers := cmp.Or(z.servers, os.Getenv(zookeeperVariable))
+	if rest, ok := strings.CutPrefix(a.coordinatorAddress(), "zk://"); servers == "" && ok {
+		servers = rest
+	}
 	if servers == "" {
 		return o, usagef("which ZooKeeper? Give --zookeeper or set $%s", zookeeperVariable)
 	}
@@ -221,7 +237,7 @@ func (a *app) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
 		Long: `Status shows what ZooKeeper knows of the site: its nodes, each shard with its master, epoch and
 the nodes in sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmp.Or(z.servers, os.Getenv(zookeeperVariable)) == "" {
+			if cmp.Or(z.servers, os.Getenv(zookeeperVariable)) == "" && strings.HasPrefix(a.coordinatorAddress(), "http://") {
 				return a.statusFrom(cmd.Context())
 			}
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, v coord.View) error {
