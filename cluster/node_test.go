@@ -29,6 +29,7 @@ type testSite struct {
 	dir    string
 	layout cluster.Layout
 	nodes  map[coord.NodeID]*running
+	keep   int64 // bytes of log that stay
 }
 
 type running struct {
@@ -84,7 +85,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
 		Node: coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
-		Copy: cluster.CopyOptions{KeepLog: 1, SegmentBytes: 64 << 10}, Fatal: func(err error) { r.fatal <- err },
+		Copy: cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: 64 << 10}, Fatal: func(err error) { r.fatal <- err },
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
