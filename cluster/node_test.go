@@ -195,6 +195,7 @@ func (s *testSite) same(want map[string]string) {
 }
 
 func TestNodeContract(t *testing.T) {
+	t.Parallel()
 	indextest.Run(t, indextest.Subject{
 		Open: func(t *testing.T) concordat.Index { return newSite(t, 3, 2, "a", "b").nodes["a"].Node },
 	})
@@ -202,6 +203,7 @@ func TestNodeContract(t *testing.T) {
 
 // TestNodes writes through every node, takes one away after another, and compares every copy.
 func TestNodes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")
 	want := map[string]string{}
 	put := func(id, text string) {
@@ -230,6 +232,7 @@ func TestNodes(t *testing.T) {
 
 // TestMissingShard: what no copy answers is named, and not taken for nothing.
 func TestMissingShard(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 2, 1, "a", "b")
 	for i := range 20 {
 		s.must(s.nodes["a"].Put(t.Context(), profileOf(fmt.Sprint(i), "x")))
@@ -249,6 +252,7 @@ func TestMissingShard(t *testing.T) {
 
 // TestFoldersOfNodes: a lost folder, an older one, a damaged log, a node of another site, a second one of the same name.
 func TestFoldersOfNodes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 2, 2, "a", "b")
 	want := map[string]string{}
 	write := func(from, to int) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,9 +23,21 @@ import (
 	"concordat/cluster/local"
 )
 
-// clusterNodes are the commands that make machines nodes and move what they hold.
-func (a *app) clusterNodes() []*cobra.Command {
-	return []*cobra.Command{a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterMove(), a.clusterBalance(), a.clusterDrain(), a.clusterForce(), a.clusterCoordinator()}
+func (a *app) clusterCommand() *cobra.Command {
+	c := &cobra.Command{Use: "cluster", Short: "Spread the site over several machines", Args: cobra.NoArgs,
+		Long: `A site of several machines keeps each document on some of them, answers while one of them is away, and loses
+nothing that it acknowledged as long as one copy of it is left. The machines agree through a coordinator.
+
+  concordat cluster init --node a --listen 10.0.0.1:8422 --coordinator URL     on the first machine
+  concordat serve
+  concordat cluster token b                                                    there too
+  concordat --data DIR cluster join TOKEN --listen 10.0.0.2:8422               on the second one
+  concordat serve
+  concordat cluster balance`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
+		a.clusterDrain(), a.clusterForce(), a.clusterCoordinator(), a.zookeeperCommand())
+	return c
 }
 
 func (a *app) clusterInit() *cobra.Command {
@@ -83,7 +96,7 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 
 func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, keys []byte) error {
 	dir, node := filepath.Join(o.dir, clusterName), coord.NodeID(o.config.Cluster.Node)
-	session, err := o.coordinator(ctx, node, true)
+	session, err := o.coordinatorOf(ctx, "", true)
 	if err != nil {
 		return err
 	}
@@ -225,7 +238,7 @@ func (a *app) withCluster(ctx context.Context, f func(*opened, *watching, *clust
 		if !o.clustered() {
 			return usagef("the site has one machine: concordat cluster init makes it the first of several")
 		}
-		session, err := o.coordinator(ctx, "", false)
+		session, err := o.coordinator(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -256,13 +269,93 @@ func (w *watching) next(ctx context.Context) error {
 	}
 }
 
-// statusFrom shows the cluster of --data by its own coordinator.
-func (a *app) statusFrom(ctx context.Context) error {
-	return a.withCluster(ctx, func(o *opened, w *watching, l *cluster.Layout) error {
-		st := statusOf(w.view, slices.Sorted(maps.Keys(l.Members)))
-		st.Site, st.Cluster = o.ID(), l.Cluster
-		return a.printClusterStatus(st)
-	})
+func (a *app) clusterStatus() *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withCluster(cmd.Context(), func(_ *opened, w *watching, l *cluster.Layout) error {
+				return a.showCluster(w, l)
+			})
+		}}
+}
+
+type nodeLine struct {
+	Node    coord.NodeID `json:"node"`
+	Zone    string       `json:"zone,omitempty"`
+	Live    bool         `json:"live"`
+	Drained bool         `json:"drained,omitempty"`
+	Address string       `json:"address,omitempty"`
+	Free    uint64       `json:"free_bytes,omitempty"`
+	Masters int          `json:"masters"`
+	Copies  int          `json:"copies"`
+}
+
+type shardLine struct {
+	Shard  concordat.ShardID `json:"shard"`
+	State  string            `json:"state"` // ok, degraded, moving or down
+	Master coord.NodeID      `json:"master,omitempty"`
+	Epoch  uint64            `json:"epoch"`
+	InSync []coord.NodeID    `json:"in_sync"`
+	Hold   []coord.NodeID    `json:"hold,omitempty"`
+	Wanted []coord.NodeID    `json:"wanted"`
+}
+
+// shardState says in a word how a shard is.
+func shardState(v *coord.View, s coord.Shard) shardLine {
+	line := shardLine{State: "ok", Epoch: s.Epoch, InSync: s.ISR, Hold: s.Hold, Wanted: s.Replicas}
+	isr, want := slices.Sorted(slices.Values(s.ISR)), slices.Sorted(slices.Values(s.Replicas))
+	live := func(n coord.NodeID) bool { _, ok := v.Live[n]; return ok }
+	switch {
+	case !v.Leads(s.State):
+		line.State = "down"
+		return line
+	case slices.ContainsFunc(want, func(n coord.NodeID) bool { return !live(n) }):
+		line.State = "degraded"
+	case !slices.Equal(isr, want):
+		line.State = "moving"
+	}
+	line.Master = s.ISR[0]
+	return line
+}
+
+func (a *app) showCluster(w *watching, l *cluster.Layout) error {
+	nodes := map[coord.NodeID]*nodeLine{}
+	for id, m := range l.Members {
+		n := w.view.Live[id]
+		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes}
+	}
+	var shards []shardLine
+	for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
+		s := shardState(&w.view, w.view.Shards[id])
+		s.Shard = id
+		shards = append(shards, s)
+		for _, n := range s.InSync {
+			if nodes[n] != nil {
+				nodes[n].Copies++
+			}
+		}
+		if nodes[s.Master] != nil {
+			nodes[s.Master].Masters++
+		}
+	}
+	if a.json {
+		return a.line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards})
+	}
+	a.say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		n := nodes[id]
+		state := "away"
+		if n.Live {
+			state = fmt.Sprintf("at %s, %d MiB free", n.Address, n.Free>>20)
+		}
+		if n.Drained {
+			state += ", drained"
+		}
+		a.say("node %s (zone %q): %s; %d copies in sync, master of %d", id, n.Zone, state, n.Copies, n.Masters)
+	}
+	for _, s := range shards {
+		a.say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch, nodeNames(s.InSync), nodeNames(s.Wanted))
+	}
+	return nil
 }
 
 func nodeNames(ns []coord.NodeID) string {

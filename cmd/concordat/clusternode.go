@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -30,34 +31,52 @@ const (
 	joinTime    = 30 * time.Second
 )
 
-// coordinator begins a session with the coordinator of the configuration; an empty node only looks. found lets
-// it make the cluster there.
-func (o *opened) coordinator(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
-	switch scheme, rest, _ := strings.Cut(o.config.Cluster.Coordinator, "://"); scheme {
+// coordinator begins a session with the coordinator at the address; an empty node only looks.
+func (o *opened) coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
+	return o.coordinatorOf(ctx, node, false)
+}
+
+// coordinatorOf is coordinator, which may make the place of the site there.
+func (o *opened) coordinatorOf(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
+	address := o.config.Cluster.Coordinator
+	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
 	case "http":
-		return local.Dial(ctx, strings.TrimSuffix(o.config.Cluster.Coordinator, "/"), cmp.Or(node, "operator"))
+		return local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(node, "operator"))
 	case "zk":
-		z, err := o.zookeeper(rest)
+		options, err := zookeeperAddress(address)
 		if err != nil {
 			return nil, err
 		}
-		if z.Node, z.Found = node, found; node != "" {
-			z.Identity = filepath.Join(o.dir, clusterName, "zookeeper.json")
-			if err := os.MkdirAll(filepath.Dir(z.Identity), 0o700); err != nil {
-				return nil, err
-			}
+		options.Site, options.Scheme, options.Node, options.Found = o.config.Site.ID, string(o.profiler.Scheme()), node, found
+		if node != "" {
+			options.Identity = filepath.Join(o.dir, clusterName, "zookeeper.json")
 		}
-		return zk.Open(ctx, z)
+		return zk.Open(ctx, options)
 	}
-	return nil, usagef("cluster.coordinator: want zk://host:port,host:port or http://host:port, not %q", o.config.Cluster.Coordinator)
+	return nil, usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
-// zookeeper returns how the servers are reached.
-func (o *opened) zookeeper(servers string) (z zk.Options, err error) {
-	z = zk.Options{Servers: strings.Split(strings.TrimSuffix(servers, "/"), ","), Site: o.config.Site.ID, Scheme: string(o.profiler.Scheme())}
-	z.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: max(o.config.Log.Level, slog.LevelWarn)}))
-	z.Account, err = zk.ReadAccount("")
-	return z, err
+// zookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca,
+// certificate and key behind a question mark; tls=yes alone takes the authorities of the system.
+func zookeeperAddress(address string) (o zk.Options, err error) {
+	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts make no URL
+	servers, root, _ := strings.Cut(place, "/")
+	if o.Servers = strings.Split(servers, ","); root != "" {
+		o.Root = "/" + strings.TrimSuffix(root, "/")
+	}
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return o, usagef("cluster.coordinator: %w", err)
+	}
+	if o.Account, err = zk.ReadAccount(q.Get("account")); err != nil {
+		return o, usage(err)
+	}
+	if q.Get("tls") == "yes" || q.Get("ca") != "" || q.Get("certificate") != "" {
+		if o.TLS, err = zk.ReadTLS(q.Get("ca"), q.Get("certificate"), q.Get("key")); err != nil {
+			return o, usage(err)
+		}
+	}
+	return o, nil
 }
 
 // clustered reports whether the site has several machines.
@@ -85,7 +104,7 @@ func (o *opened) openNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	session, err := o.coordinator(ctx, t.Node, false)
+	session, err := o.coordinator(ctx, t.Node)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -34,20 +34,11 @@ type zookeeperFlags struct {
 
 const zookeeperVariable = "CONCORDAT_ZOOKEEPER"
 
-func (a *app) clusterCommand() *cobra.Command {
+func (a *app) zookeeperCommand() *cobra.Command {
 	var z zookeeperFlags
 	c := &cobra.Command{
-		Use: "cluster", Short: "Look after the machines of a site that share its documents", Args: cobra.NoArgs,
-		Long: `A site of several machines keeps each document on some of them, answers while one of them is away, and loses
-nothing that it acknowledged as long as one copy of it is left. The machines agree through a coordinator.
-
-  concordat cluster init --node a --listen 10.0.0.1:8422 --coordinator zk://z1:2181,z2:2181,z3:2181
-  concordat serve
-  concordat cluster token b
-  concordat --data DIR cluster join TOKEN --listen 10.0.0.2:8422      on the second machine, then serve
-  concordat cluster balance
-
-What status, forget, settings, set, history and revert show and set is in ZooKeeper. They need no running node.
+		Use: "zookeeper", Short: "Show and set what the machines of a site have in ZooKeeper", Args: cobra.NoArgs,
+		Long: `Zookeeper shows and sets what the nodes of a site have in ZooKeeper. It needs no running node.
 
 ZooKeeper's account is "user:password" in the file of --zookeeper-account or in $` + zk.AccountVariable + `.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -63,30 +54,13 @@ ZooKeeper's account is "user:password" in the file of --zookeeper-account or in 
 	f.StringVar(&z.key, "zookeeper-key", "", "file with its key, PEM (default the same file)")
 	f.DurationVar(&z.timeout, "zookeeper-wait", 10*time.Second, "how long to wait for ZooKeeper")
 	c.AddCommand(a.clusterStatusCommand(&z), a.clusterForgetCommand(&z), a.clusterSettingsCommand(&z), a.clusterSetCommand(&z), a.clusterHistoryCommand(&z), a.clusterRevertCommand(&z))
-	c.AddCommand(a.clusterNodes()...)
 	return c
-}
-
-// coordinatorAddress returns the coordinator of the configuration, or nothing.
-func (a *app) coordinatorAddress() string {
-	dir, err := a.dir()
-	if err != nil {
-		return ""
-	}
-	c, err := loadConfig(filepath.Join(dir, configName))
-	if err != nil {
-		return "" // whoever needs the configuration says what is wrong with it
-	}
-	return c.Cluster.Coordinator
 }
 
 // options returns what the flags say.
 func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 	o := zk.Options{Site: concordat.SiteID(z.site), Root: z.root, Timeout: 10 * time.Second}
 	servers := cmp.Or(z.servers, os.Getenv(zookeeperVariable))
-	if rest, ok := strings.CutPrefix(a.coordinatorAddress(), "zk://"); servers == "" && ok {
-		servers = rest
-	}
 	if servers == "" {
 		return o, usagef("which ZooKeeper? Give --zookeeper or set $%s", zookeeperVariable)
 	}
@@ -237,9 +211,6 @@ func (a *app) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
 		Long: `Status shows what ZooKeeper knows of the site: its nodes, each shard with its master, epoch and
 the nodes in sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmp.Or(z.servers, os.Getenv(zookeeperVariable)) == "" && strings.HasPrefix(a.coordinatorAddress(), "http://") {
-				return a.statusFrom(cmd.Context())
-			}
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, v coord.View) error {
 				known, err := s.Nodes(ctx)
 				if err != nil {

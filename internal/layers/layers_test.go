@@ -58,7 +58,7 @@ var outside = map[string][]string{
 	"github.com/blevesearch/bleve":      {"index"},
 	"github.com/go-zookeeper/zk":        {"cluster/zk"},
 	"github.com/mattn/go-sqlite3":       {"store"},
-	"github.com/jackc/pgx":              {"store"},
+	"github.com/jackc/pgx":              {"store", "internal/storetest"},
 	"github.com/yanyiwu/gojieba":        {"segment"},
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
