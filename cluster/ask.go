@@ -269,7 +269,6 @@ type round struct {
 	answers map[concordat.ShardID]*shardAnswer
 	missing map[concordat.ShardID]ShardStatus
 	in      chan answered
-	flying  int
 }
 
 type openShard struct {

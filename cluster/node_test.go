@@ -29,6 +29,7 @@ type testSite struct {
 	dir    string
 	layout cluster.Layout
 	nodes  map[coord.NodeID]*running
+	keep   int64 // bytes of log that stay
 }
 
 type running struct {
@@ -84,7 +85,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
 		Node: coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
-		Copy: cluster.CopyOptions{KeepLog: 1, SegmentBytes: 64 << 10}, Fatal: func(err error) { r.fatal <- err },
+		Copy: cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: 64 << 10}, Fatal: func(err error) { r.fatal <- err },
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -194,6 +195,7 @@ func (s *testSite) same(want map[string]string) {
 }
 
 func TestNodeContract(t *testing.T) {
+	t.Parallel()
 	indextest.Run(t, indextest.Subject{
 		Open: func(t *testing.T) concordat.Index { return newSite(t, 3, 2, "a", "b").nodes["a"].Node },
 	})
@@ -201,6 +203,7 @@ func TestNodeContract(t *testing.T) {
 
 // TestNodes writes through every node, takes one away after another, and compares every copy.
 func TestNodes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")
 	want := map[string]string{}
 	put := func(id, text string) {
@@ -229,6 +232,7 @@ func TestNodes(t *testing.T) {
 
 // TestMissingShard: what no copy answers is named, and not taken for nothing.
 func TestMissingShard(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 2, 1, "a", "b")
 	for i := range 20 {
 		s.must(s.nodes["a"].Put(t.Context(), profileOf(fmt.Sprint(i), "x")))
@@ -248,6 +252,7 @@ func TestMissingShard(t *testing.T) {
 
 // TestFoldersOfNodes: a lost folder, an older one, a damaged log, a node of another site, a second one of the same name.
 func TestFoldersOfNodes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 2, 2, "a", "b")
 	want := map[string]string{}
 	write := func(from, to int) {

@@ -106,11 +106,10 @@ type processes struct {
 	address map[coord.NodeID]string
 	watch   *local.Client
 
-	mu       sync.Mutex // guards all below
-	running  map[coord.NodeID]*exec.Cmd
-	view     coord.View
-	news     chan struct{}
-	failures []time.Duration
+	mu      sync.Mutex // guards all below
+	running map[coord.NodeID]*exec.Cmd
+	view    coord.View
+	news    chan struct{}
 }
 
 func startProcesses(t testing.TB, shards int, timeout time.Duration) *processes {

@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/replica"
+	"concordat/cluster/wal"
 	"concordat/index"
 )
 
@@ -155,6 +156,9 @@ func (c *Copy) runApply() {
 	}
 }
 
+// readAhead is how many bytes of the log are read at once to apply them.
+const readAhead = 256 << 10
+
 // applyNext applies one portion of what is due.
 func (c *Copy) applyNext() (more bool, err error) {
 	c.applying.Lock()
@@ -175,16 +179,21 @@ func (c *Copy) applyNext() (more bool, err error) {
 	c.mu.Unlock()
 
 	var changes []index.Change
+	var ahead []wal.Record
 	sentences, text := 0, 0
 	seq := first
 	for ; seq < first+uint64(len(known)) && sentences < applySentences && text < applyText; seq++ {
 		ch := known[seq-first]
 		if ch == nil {
-			rs, err := log.Read(seq, 1)
-			if err != nil || len(rs) == 0 {
-				return false, errors.Join(fmt.Errorf("record %d is not there", seq), err)
+			if len(ahead) == 0 || ahead[0].Seq != seq {
+				var err error
+				if ahead, err = log.Read(seq, readAhead); err != nil || len(ahead) == 0 {
+					return false, errors.Join(fmt.Errorf("record %d is not there", seq), err)
+				}
 			}
-			read, ok, err := change(&rs[0], c.o.Index.Site)
+			r := ahead[0]
+			ahead = ahead[1:]
+			read, ok, err := change(&r, c.o.Index.Site)
 			if err != nil {
 				return false, err
 			}

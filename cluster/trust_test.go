@@ -55,6 +55,7 @@ func (s *testSite) startTrusted(name coord.NodeID, dir string) *running {
 
 // TestJoin: a second machine enters by a token, once, gets copies and serves them; strangers get nothing.
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	s, a, dir := trusted(t, "one")
 	defer func() {
 		for n := range s.nodes {
@@ -130,6 +131,7 @@ func TestJoin(t *testing.T) {
 
 // TestStrangers: without a certificate, with one of another cluster, and of a node that is no member any more.
 func TestStrangers(t *testing.T) {
+	t.Parallel()
 	s, a, dir := trusted(t, "one")
 	defer s.stop("a")
 	s.await()

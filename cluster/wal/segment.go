@@ -112,22 +112,37 @@ func (s *segment) readHeader(want concordat.ShardID) (shard concordat.ShardID, v
 	return concordat.ShardID(name), b[7], true
 }
 
-// read returns record seq, which is one of the segment's.
-func (s *segment) read(seq uint64) (Record, error) {
+// read returns records from number seq on, which is one of the segment's, up to last or the segment's end: as
+// many as lie within about maxBytes, at least one. They are read from the disk at once.
+func (s *segment) read(seq, last uint64, maxBytes int) ([]Record, error) {
 	i := seq - s.base - 1
-	end := s.size
-	if i+1 < uint64(len(s.offsets)) {
-		end = s.offsets[i+1] // or a mark before it: parse stops where the record says
+	n := min(last-seq+1, uint64(len(s.offsets))-i)
+	for n > 1 && s.end(i+n-1)-s.offsets[i] > int64(maxBytes) {
+		n = (n + 1) / 2
 	}
-	b := make([]byte, end-s.offsets[i])
+	b := make([]byte, s.end(i+n-1)-s.offsets[i])
 	if _, err := s.file.ReadAt(b, s.offsets[i]); err != nil && !errors.Is(err, io.EOF) {
-		return Record{}, err
+		return nil, err
 	}
-	r, _, ok := parse(b, s.salt)
-	if !ok || r.Seq != seq {
-		return Record{}, &CorruptError{s.path, s.offsets[i], seq, "damaged since it was written"}
+	rs := make([]Record, n)
+	for j := range rs {
+		at := s.offsets[i+uint64(j)]
+		r, _, ok := parse(b[at-s.offsets[i]:s.end(i+uint64(j))-s.offsets[i]], s.salt)
+		if !ok || r.Seq != seq+uint64(j) {
+			return nil, &CorruptError{s.path, at, seq + uint64(j), "damaged since it was written"}
+		}
+		rs[j] = r
 	}
-	return r, nil
+	return rs, nil
+}
+
+// end returns where record i of the segment ends, with a mark behind it if there is one: parsing stops where
+// the record says.
+func (s *segment) end(i uint64) int64 {
+	if i+1 < uint64(len(s.offsets)) {
+		return s.offsets[i+1]
+	}
+	return s.size
 }
 
 // cut takes away the records after seq, which is base or a record of the segment, durably.

@@ -304,23 +304,33 @@ func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 		return nil, fmt.Errorf("log %s begins after record %d, %d is gone: %w", l.dir, l.extent.Base, from, concordat.ErrNotFound)
 	}
 	var rs []Record
-	for size := 0; from <= l.extent.End; from++ {
-		var r Record
+	for size := 0; from <= l.extent.End; {
 		if from > l.written {
-			r = l.pending[from-l.written-1]
-		} else {
-			var err error
-			if r, err = l.segmentOf(from).read(from); err != nil {
-				return nil, err
+			r := l.pending[from-l.written-1]
+			if size += r.Size(); size > maxBytes && len(rs) > 0 {
+				return rs, nil
 			}
+			rs = append(rs, r)
+			from++
+			continue
 		}
-		if size += r.Size(); size > maxBytes && len(rs) > 0 {
-			break
+		more, err := l.segmentOf(from).read(from, min(l.written, from+mostRead-1), maxBytes-size)
+		if err != nil {
+			return nil, err
 		}
-		rs = append(rs, r)
+		for i := range more {
+			if size += more[i].Size(); size > maxBytes && len(rs) > 0 {
+				return rs, nil
+			}
+			rs = append(rs, more[i])
+		}
+		from += uint64(len(more))
 	}
 	return rs, nil
 }
+
+// mostRead bounds the records of one read of the disk.
+const mostRead = 1024
 
 // segmentOf returns the segment that holds record seq. mu is held.
 func (l *Log) segmentOf(seq uint64) *segment {

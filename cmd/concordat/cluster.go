@@ -150,7 +150,7 @@ func (a *app) clusterToken() *cobra.Command {
 					return err
 				}
 				if a.json {
-					return a.line(map[string]any{"token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
+					return a.line(map[string]any{"node": t.Node, "token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
 				}
 				fmt.Fprintln(a.stdout, t)
 				return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,7 +86,13 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			if setup != nil {
 				setup(e)
 			}
-			return nil
+			l, err := net.Listen("tcp", "127.0.0.1:0") // a port for what must be known before it starts
+			if err != nil {
+				return err
+			}
+			_, port, err := net.SplitHostPort(l.Addr().String())
+			e.Setenv("PORT", port)
+			return errors.Join(err, l.Close())
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
