@@ -23,6 +23,8 @@ type dialect struct {
 	check func(ctx context.Context, c conn) error
 	// backup writes a copy into the empty file at path.
 	backup func(ctx context.Context, db *sql.DB, path string) error
+	// freeze returns the present state for a copy; nil: the engine does not offer it.
+	freeze func(ctx context.Context, reader *sql.DB) (frozen, error)
 	// purge leaves no bytes of deleted rows behind; nil: the engine does not offer it.
 	purge func(ctx context.Context, writer *sql.DB, whole bool) error
 }

@@ -37,6 +37,7 @@ var sqlite = &dialect{
 	sentinel:   sqliteSentinel,
 	check:      sqliteCheck,
 	backup:     sqliteBackup,
+	freeze:     sqliteFreeze,
 	purge:      sqlitePurge,
 }
 
