@@ -185,6 +185,7 @@ func (s *server) control() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.shard, name == "00" }))
 	m.HandleFunc("POST /sweep", s.sweepNow)
+	m.HandleFunc("POST /snapshot", s.snapshot)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
 }
