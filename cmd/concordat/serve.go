@@ -186,6 +186,7 @@ func (s *server) control() http.Handler {
 	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.shard, name == "00" }))
 	m.HandleFunc("POST /sweep", s.sweepNow)
 	m.HandleFunc("POST /snapshot", s.snapshot)
+	m.HandleFunc("POST /doctor", s.examineIndex)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
 }
