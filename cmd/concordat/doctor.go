@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,6 +61,11 @@ func (d *doctor) fault(check, advice string, err error) {
 
 func (d *doctor) skipped(check, format string, args ...any) {
 	d.add(finding{Check: check, State: findingSkipped, Detail: fmt.Sprintf(format, args...)})
+}
+
+// broken reports whether a check has found a fault.
+func (d *doctor) broken(check string) bool {
+	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.Check == check && f.State == findingFault })
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -176,7 +181,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	if err != nil {
 		d.fault("store", "restore the site from a backup: concordat restore", err)
 	}
-	if err := errors.Join(ctx.Err()); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	d.index(ctx, served)

@@ -402,6 +402,8 @@ func (d *doctor) index(ctx context.Context, served *status) {
 	switch {
 	case errors.Is(err, concordat.ErrLocked):
 		d.skipped("index", "another concordat process works on the site")
+	case errors.Is(err, concordat.ErrCorrupt) && d.broken("store"):
+		d.skipped("index", "without the store it cannot be compared with the catalogue")
 	case errors.Is(err, concordat.ErrScheme):
 		d.fault("index", "put "+indexKeyName+" back, or run concordat reindex", err)
 	case err != nil:
