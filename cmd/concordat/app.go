@@ -93,6 +93,7 @@ type opened struct {
 	remote *cluster.Remote
 	index  concordat.Index   // that of the two which is there
 	lock   *os.File          // nil with storeOnly
+	meters *meters           // nil where nobody counts
 	flags  map[string]string // keys of the configuration that a flag has set, to the flag
 }
 

@@ -47,6 +47,21 @@ to its partners. Mirrors of partners' libraries are not in it: concordat mirror 
 	return c
 }
 
+// backupSetting is when the last backup was made.
+const backupSetting = "backup made"
+
+// lastBackup returns when the last backup was made; zero: none was.
+func (o *opened) lastBackup(ctx context.Context) (time.Time, error) {
+	text, err := o.store.Setting(ctx, backupSetting)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
 func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	if a.json {
 		return a.line(m)
@@ -84,6 +99,9 @@ func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
 			return err
 		}
 		m, err := a.makeBackup(ctx, o, dir, withoutKeys)
+		if err == nil {
+			err = o.store.SetSetting(ctx, backupSetting, m.Made.UTC().Format(time.RFC3339))
+		}
 		if err = errors.Join(err, lock.Close()); err != nil {
 			return err
 		}

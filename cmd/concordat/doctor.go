@@ -176,6 +176,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.originals(ctx, o)
 		d.clock(ctx, o)
 		d.keys(ctx, o)
+		d.backups(ctx, o)
 		return ctx.Err()
 	})
 	if err != nil {

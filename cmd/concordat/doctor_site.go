@@ -212,6 +212,23 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
+// backupAge is how old the last backup may be.
+const backupAge = 8 * 24 * time.Hour
+
+func (d *doctor) backups(ctx context.Context, o *opened) {
+	made, err := o.lastBackup(ctx)
+	switch {
+	case err != nil:
+		d.fault("backup", "", err)
+	case made.IsZero():
+		d.skipped("backup", "none was made with concordat backup")
+	case d.now.Sub(made) > backupAge:
+		d.warning("backup", "make one: concordat backup, best by a timer", "the last one is of %s", made.Local().Format(time.DateTime))
+	default:
+		d.ok("backup", "the last one is of %s", made.Local().Format(time.DateTime))
+	}
+}
+
 // clockSkew is how far the clock may be behind what was written by it.
 const clockSkew = 2 * time.Minute
 
