@@ -28,6 +28,7 @@ type Config struct {
 	Report     Report
 	Templates  []Template // by name, each name once
 	Extract    Extract
+	Store      Store
 	Serve      Serve
 	Webhooks   Webhooks
 	Login      Login
@@ -37,6 +38,7 @@ type Config struct {
 	Retention  Retention
 	Log        Log
 	Segment    Segment
+	Cluster    Cluster
 
 	origins map[string]Origin // of keys that are not at their default
 }
@@ -55,6 +57,7 @@ type Check struct {
 	Short     bool   // titles, headings and answers are compared too
 	// ShortThreshold is the least similarity of two short texts, above 0 to 1.
 	ShortThreshold float64
+	AgainDays      int // after so many days what was handed in on the pages is checked again; 0: never
 }
 
 // Report holds the defaults of the rules through which findings are seen.

@@ -50,7 +50,7 @@ const (
 
 var siteID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-var keys = slices.Concat(siteKeys, peopleKeys, logKeys)
+var keys = slices.Concat(siteKeys, storeKeys, peopleKeys, logKeys, clusterKeys)
 
 var siteKeys = []Key{
 	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },
@@ -73,6 +73,8 @@ var siteKeys = []Key{
 		"Also compare titles, headings and answers too short for fingerprints; reports show them apart."),
 	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
 		"Least similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
+	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
+		"After so many days, and again and again, what was handed in on the pages is checked once more. 0: only what is set so."),
 
 	word("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
 		"Language of the words of reports: English or simplified Chinese.", "en", "zh"),

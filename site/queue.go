@@ -52,7 +52,8 @@ type Job struct {
 // Item is one text of a job's file, or why it has none.
 type Item struct {
 	Submission
-	Err error
+	Author string // as the file's metadata says; empty: unknown
+	Err    error
 }
 
 // Stages of a queued check that Check itself does not have.

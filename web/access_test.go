@@ -23,47 +23,60 @@ import (
 // TestEveryRouteIsDecided. Letters are those whom the route lets in: a administrator, o officer,
 // s submitter, u auditor; "open" lets everybody in, also who has not signed in.
 var routeDecisions = map[string]string{
-	"GET /static/":                    "open", // style and script
-	"GET /static/report.css":          "open",
-	"GET /first":                      "open", // with a link
-	"POST /first":                     "open",
-	"GET /join":                       "open", // with a link
-	"POST /join":                      "open",
-	"GET /register":                   "open", // where the site is public
-	"POST /register":                  "open",
-	"GET /login":                      "open",
-	"POST /login":                     "open",
-	"GET /login/oidc/{provider}":      "open", // begins a sign-in there
-	"GET /login/oidc/{provider}/back": "open", // ends it: state, nonce and code (oidc_test.go)
-	"GET /lti/jwks":                   "open", // public keys
-	"GET /lti/login":                  "open", // a platform begins a launch
-	"POST /lti/login":                 "open",
-	"POST /lti/launch":                "open", // a signed token of a registered platform
-	"POST /lti/notice":                "open", // likewise
-	"GET /lti/register":               "open", // with a link of an administrator
-	"POST /lti/register":              "open",
-	"GET /lti/again":                  "open", // what follows wants the session of a launch (lti_test.go)
-	"GET /lti/checks":                 "open",
-	"POST /lti/checks":                "open",
-	"GET /lti/checks/{id}":            "open",
-	"GET /lti/checks/{id}/report":     "open",
-	"GET /lti/configure":              "open",
-	"POST /lti/configure":             "open",
-	"POST /logout":                    "open", // ends the own session only
-	"POST /language":                  "open", // a cookie
-	"GET /api/v1/openapi.json":        "open", // the description of the interface
-	"GET /account/webhooks":           "aosu", // own ones; an administrator's are all
-	"POST /account/webhooks":          "aosu",
-	"GET /account/webhooks/{id}":      "aosu",
-	"POST /account/webhooks/{id}":     "aosu",
-	"/":                               "aosu", // what is not there
-	"GET /{$}":                        "aosu",
-	"GET /checks":                     "aosu",
-	"GET /checks/new":                 "aos",
-	"POST /checks":                    "aos",
-	"GET /libraries":                  "aosu",
-	"GET /account":                    "aosu",
-	"POST /account/tokens":            "aosu",
+	"GET /batches":                     "aosu", // a submitter sees own ones
+	"GET /batches/new":                 "aos",
+	"POST /batches":                    "aos",
+	"GET /batches/{id}":                "aosu",
+	"GET /batches/{id}/events":         "aosu",
+	"GET /batches/{id}/pairs/{a}/{b}":  "aosu",
+	"GET /batches/{id}/tables/{name}":  "aosu",
+	"POST /batches/{id}/again":         "aos",
+	"POST /batches/{id}/cancel":        "aos",
+	"POST /batches/{id}/lineage":       "ao",
+	"POST /batches/{id}/pairs/{a}/{b}": "ao",
+	"GET /rechecks":                    "aosu",
+	"POST /rechecks":                   "aos",
+	"GET /static/":                     "open", // style and script
+	"GET /static/report.css":           "open",
+	"GET /first":                       "open", // with a link
+	"POST /first":                      "open",
+	"GET /join":                        "open", // with a link
+	"POST /join":                       "open",
+	"GET /register":                    "open", // where the site is public
+	"POST /register":                   "open",
+	"GET /login":                       "open",
+	"POST /login":                      "open",
+	"GET /login/oidc/{provider}":       "open", // begins a sign-in there
+	"GET /login/oidc/{provider}/back":  "open", // ends it: state, nonce and code (oidc_test.go)
+	"GET /lti/jwks":                    "open", // public keys
+	"GET /lti/login":                   "open", // a platform begins a launch
+	"POST /lti/login":                  "open",
+	"POST /lti/launch":                 "open", // a signed token of a registered platform
+	"POST /lti/notice":                 "open", // likewise
+	"GET /lti/register":                "open", // with a link of an administrator
+	"POST /lti/register":               "open",
+	"GET /lti/again":                   "open", // what follows wants the session of a launch (lti_test.go)
+	"GET /lti/checks":                  "open",
+	"POST /lti/checks":                 "open",
+	"GET /lti/checks/{id}":             "open",
+	"GET /lti/checks/{id}/report":      "open",
+	"GET /lti/configure":               "open",
+	"POST /lti/configure":              "open",
+	"POST /logout":                     "open", // ends the own session only
+	"POST /language":                   "open", // a cookie
+	"GET /api/v1/openapi.json":         "open", // the description of the interface
+	"GET /account/webhooks":            "aosu", // own ones; an administrator's are all
+	"POST /account/webhooks":           "aosu",
+	"GET /account/webhooks/{id}":       "aosu",
+	"POST /account/webhooks/{id}":      "aosu",
+	"/":                                "aosu", // what is not there
+	"GET /{$}":                         "aosu",
+	"GET /checks":                      "aosu",
+	"GET /checks/new":                  "aos",
+	"POST /checks":                     "aos",
+	"GET /libraries":                   "aosu",
+	"GET /account":                     "aosu",
+	"POST /account/tokens":             "aosu",
 
 	"POST /account/sessions": "aosu",
 	"POST /account/password": "aosu",
@@ -116,6 +129,18 @@ var routeDecisions = map[string]string{
 
 // apiDecisions are those of the programs' interface: the scope that a token needs, and whose token.
 var apiDecisions = map[string]string{
+	"GET /api/v1/batches":                                     "read aosu",
+	"POST /api/v1/batches":                                    "check aos",
+	"GET /api/v1/batches/{id}":                                "read aosu",
+	"GET /api/v1/batches/{id}/pairs":                          "read aosu",
+	"GET /api/v1/batches/{id}/clusters":                       "read aosu",
+	"POST /api/v1/batches/{id}/cancel":                        "check aos",
+	"POST /api/v1/batches/{id}/again":                         "check aos",
+	"PUT /api/v1/batches/{id}/lineage":                        "check ao",
+	"PUT /api/v1/batches/{id}/pairs/{a}/{b}":                  "check ao",
+	"GET /api/v1/rechecks":                                    "read aosu",
+	"PUT /api/v1/rechecks/{kind}/{target}":                    "check aos",
+	"DELETE /api/v1/rechecks/{kind}/{target}":                 "check aos",
 	"GET /api/v1/libraries":                                   "read aosu",
 	"GET /api/v1/checks":                                      "read aosu",
 	"POST /api/v1/checks":                                     "check aos",
@@ -186,22 +211,25 @@ var apiDecisions = map[string]string{
 
 // apiBodies are bodies that the operations take: without, what is not valid is refused before who asks.
 var apiBodies = map[string]string{
-	"POST /api/v1/admin/libraries":        `{"id":"a/b"}`,
-	"POST /api/v1/deletions":              `{"reason":"x","tasks":["none"]}`,
-	"POST /api/v1/checks/{id}/requests":   `{"start":0,"end":1,"level":"overlap"}`,
-	"POST /api/v1/checks/{id}/rules":      `{"action":"undo"}`,
-	"POST /api/v1/checks/{id}/notes":      `{"kind":"comment","text":"x"}`,
-	"POST /api/v1/requests/{id}/decision": `{"action":"refuse","words":"x"}`,
-	"PUT /api/v1/checks/{id}/rules":       `{"exclude_quotes":false,"exclude_bibliography":false,"exclude_citations":false,"count_templates":false,"min_characters":0,"min_source_share":0,"common_above":0}`,
-	"POST /api/v1/checks/{id}/exclusions": `{"exclude":true}`,
-	"POST /api/v1/checks/{id}/comments":   `{"text":"x"}`,
-	"POST /api/v1/checks/{id}/verdict":    `{"verdict":"clear","text":"x"}`,
-	"POST /api/v1/people":                 `{"name":"x","role":"submitter"}`,
-	"PATCH /api/v1/people/{name}":         `{"disabled":true}`,
-	"POST /api/v1/tokens":                 `{"name":"x","scopes":["tokens"]}`,
-	"POST /api/v1/webhooks":               `{"url":"https://hooks.example/","events":["check.done"]}`,
-	"PATCH /api/v1/webhooks/{id}":         `{}`,
-	"POST /api/v1/webhooks/{id}/replay":   `{}`,
+	"PUT /api/v1/batches/{id}/lineage":       `{"author":true,"group":true,"draft":true,"metadata":false}`,
+	"PUT /api/v1/batches/{id}/pairs/{a}/{b}": `{"verdict":"count"}`,
+	"PUT /api/v1/rechecks/{kind}/{target}":   `{"every":7}`,
+	"POST /api/v1/admin/libraries":           `{"id":"a/b"}`,
+	"POST /api/v1/deletions":                 `{"reason":"x","tasks":["none"]}`,
+	"POST /api/v1/checks/{id}/requests":      `{"start":0,"end":1,"level":"overlap"}`,
+	"POST /api/v1/checks/{id}/rules":         `{"action":"undo"}`,
+	"POST /api/v1/checks/{id}/notes":         `{"kind":"comment","text":"x"}`,
+	"POST /api/v1/requests/{id}/decision":    `{"action":"refuse","words":"x"}`,
+	"PUT /api/v1/checks/{id}/rules":          `{"exclude_quotes":false,"exclude_bibliography":false,"exclude_citations":false,"count_templates":false,"min_characters":0,"min_source_share":0,"common_above":0}`,
+	"POST /api/v1/checks/{id}/exclusions":    `{"exclude":true}`,
+	"POST /api/v1/checks/{id}/comments":      `{"text":"x"}`,
+	"POST /api/v1/checks/{id}/verdict":       `{"verdict":"clear","text":"x"}`,
+	"POST /api/v1/people":                    `{"name":"x","role":"submitter"}`,
+	"PATCH /api/v1/people/{name}":            `{"disabled":true}`,
+	"POST /api/v1/tokens":                    `{"name":"x","scopes":["tokens"]}`,
+	"POST /api/v1/webhooks":                  `{"url":"https://hooks.example/","events":["check.done"]}`,
+	"PATCH /api/v1/webhooks/{id}":            `{}`,
+	"POST /api/v1/webhooks/{id}/replay":      `{}`,
 }
 
 var letters = map[store.Role]string{store.RoleAdministrator: "a", store.RoleOfficer: "o", store.RoleSubmitter: "s", store.RoleAuditor: "u"}
@@ -338,7 +366,7 @@ func filled(pattern, id string) (method, path string) {
 	if !ok {
 		method, path = http.MethodGet, method+"nonsense"
 	}
-	path = strings.NewReplacer("{$}", "", "{id}", id, "{name}", "nobody").Replace(path)
+	path = strings.NewReplacer("{$}", "", "{id}", id, "{name}", "nobody", "{kind}", "check", "{target}", "none").Replace(path)
 	for i := strings.IndexByte(path, '{'); i >= 0; i = strings.IndexByte(path, '{') { // one that this test does not know
 		j := strings.IndexByte(path[i:], '}')
 		path = path[:i] + "1" + path[i+j+1:]

@@ -80,6 +80,7 @@ func (w *Web) api() {
 	w.apiOfTokens(a)
 	w.apiOfHooks(a)
 	w.apiOfAdmin(a)
+	w.apiOfBatches(a)
 	w.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfLTI(a)

@@ -86,6 +86,7 @@ var messages = joined(
 	submitMessages,
 	libraryMessages,
 	adminMessages,
+	batchesMessages,
 	oidcMessages,
 	ltiMessages,
 	readingMessages,

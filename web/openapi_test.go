@@ -194,7 +194,7 @@ func TestOpenAPI(t *testing.T) {
 	ids := map[string]bool{}
 	for path, methods := range doc.Paths {
 		for method, o := range methods {
-			at := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1").Replace(path)
+			at := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none").Replace(path)
 			p.do(p.request(strings.ToUpper(method), at, nil), http.StatusUnauthorized) // it is there, and wants a token
 			if len(o.Security) != 1 || len(o.Security[0]["token"]) != 1 {
 				t.Errorf("%s %s does not say which scope it wants", method, path)
@@ -245,7 +245,7 @@ func TestOpenAPIAccess(t *testing.T) {
 		without[scope] = officer.program(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == scope })...)
 	}
 	for path, methods := range doc.Paths {
-		at := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1").Replace(path)
+		at := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none").Replace(path)
 		for method, o := range methods {
 			if len(o.Roles) == 0 {
 				continue // told by its handler

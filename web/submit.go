@@ -19,6 +19,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/store"
 )
 
 // upload is what a form handed in.
@@ -241,6 +242,9 @@ func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site
 			return ids, err
 		}
 		ids = append(ids, id)
+		if common.Into == "" {
+			w.plan(ctx, v, store.RecheckCheck, string(id))
+		}
 		detail := map[string]any{"task": id, "file": j.File}
 		if common.Into != "" {
 			detail["library"] = common.Into

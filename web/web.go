@@ -67,6 +67,10 @@ type Options struct {
 	Room func() error
 	// Admin tells the pages of administration about the process and its folder; nil: they say less.
 	Admin *Administration
+	// Batches runs batches of documents and what is checked again; nil: there are none.
+	Batches *site.Batches
+	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
+	AgainDays func() int
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do how much
@@ -260,6 +264,7 @@ func (w *Web) routes() {
 	w.page("POST /people/{name}", administrators, w.changePerson)
 	w.pagesRoutes()
 	w.hookRoutes()
+	w.batchesRoutes()
 	w.readingRoutes()
 	w.requestRoutes()
 	w.api()
@@ -300,6 +305,7 @@ type place struct {
 var places = []place{
 	{"/checks", "title.checks", everyone},
 	{"/checks/new", "title.new", checkers},
+	{"/batches", "title.batches", everyone},
 	{"/libraries", "title.libraries", everyone},
 	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},

@@ -100,9 +100,10 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}, nil, nil
 		}})
+	batches := newBatches(t, s, db, files, q, dir)
 	unsignable, full := new(atomic.Bool), new(atomic.Bool)
 	partner := new(south)
-	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Originals: plainOriginals{files},
+	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches, MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -151,6 +152,9 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 			t.Error(err)
 		}
 	})
+	if !idle {
+		runBatches(t, batches)
+	}
 	return d
 }
 

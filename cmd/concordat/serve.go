@@ -55,7 +55,7 @@ the serving process. Only reindex needs the site for itself.`,
 					return err
 				}
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+			return a.with(cmd.Context(), toServe, func(o *opened) error {
 				if o.remote != nil {
 					return fmt.Errorf("site %s: %w: it is served already", o.dir, concordat.ErrLocked)
 				}
@@ -143,7 +143,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
-	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
+	g.Go(func() error { return d.run(ctx) })
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
@@ -151,6 +151,16 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	g.Go(func() error { return s.sweep(ctx, s.eraser) })
 	g.Go(func() error { return s.reload(ctx) })
+	if o.node != nil {
+		g.Go(func() error {
+			select {
+			case err := <-o.gone:
+				return fmt.Errorf("this machine cannot be a node any more: %w", err)
+			case <-ctx.Done():
+				return nil
+			}
+		})
+	}
 	if a.json {
 		err = a.line(s.status())
 	} else {
@@ -190,7 +200,7 @@ func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Ser
 // control answers the other processes of the site.
 func (s *server) control() http.Handler {
 	m := http.NewServeMux()
-	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.shard, name == "00" }))
+	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.index, name == "00" }))
 	m.HandleFunc("POST /sweep", s.sweepNow)
 	m.HandleFunc("POST /snapshot", s.snapshot)
 	m.HandleFunc("POST /doctor", s.examineIndex)
@@ -233,7 +243,7 @@ type status struct {
 }
 
 func (s *server) status() status {
-	st := s.o.shard.Stats()
+	st := s.o.stats()
 	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
 }
 
