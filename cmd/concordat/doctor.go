@@ -185,6 +185,6 @@ func (d *doctor) examine(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d.index(ctx, served)
+	d.index(ctx, c, served)
 	return ctx.Err()
 }

@@ -30,6 +30,13 @@ func (d *doctor) folder() bool {
 		d.fault("folder", "run the same concordat restore again: it goes on", fmt.Errorf("a restore into %s was cut short", d.dir))
 		return false
 	}
+	if _, err := os.Stat(d.path(configName)); err == nil {
+		if c, err := loadConfig(d.path(configName)); err != nil || c.Store.URL != "" {
+			d.ok("folder", "%s", d.dir) // the configuration is looked at apart, and the store lies elsewhere
+			d.permissions()
+			return true
+		}
+	}
 	if _, err := os.Stat(d.path(storeName)); err != nil {
 		d.fault("folder", "name the folder with --data, make a site with concordat init, or take one back with concordat restore", fmt.Errorf("%s holds no site: %w", d.dir, err))
 		return false
@@ -137,6 +144,10 @@ func (d *doctor) store(ctx context.Context, o *opened) {
 
 // originals looks for originals that reports need, and compares some with their names.
 func (d *doctor) originals(ctx context.Context, o *opened) {
+	if o.config.Store.URL != "" {
+		d.skipped("originals", "the database keeps them")
+		return
+	}
 	var names []string
 	err := filepath.WalkDir(d.path(originalsName), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() && len(e.Name()) == 2*sha256.Size {
@@ -397,7 +408,11 @@ func (s *server) examineIndex(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, st)
 }
 
-func (d *doctor) index(ctx context.Context, served *status) {
+func (d *doctor) index(ctx context.Context, c *config.Config, served *status) {
+	if c.Cluster.Coordinator != "" {
+		d.skipped("index", "the site has several machines: concordat cluster status tells of its shards")
+		return
+	}
 	st := &indexState{}
 	var err error
 	if served != nil {

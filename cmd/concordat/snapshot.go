@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -28,6 +29,9 @@ type snapshotTaken struct {
 // copyState writes the store and the index, as they were at one moment, into the folder to. Writers wait only
 // until the moment has been taken; it fails halfway with what is there already, for the caller to remove.
 func (o *opened) copyState(ctx context.Context, to string) (t snapshotTaken, err error) {
+	if o.shard == nil {
+		return t, fmt.Errorf("%w: a site of several machines is not backed up as one; its shards have copies", concordat.ErrInvalid)
+	}
 	t = snapshotTaken{Site: o.ID(), Scheme: o.Scheme()}
 	var frozen *index.Frozen
 	var state *store.Snapshot
