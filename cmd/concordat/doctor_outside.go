@@ -188,7 +188,7 @@ func (d *doctor) partner(ctx context.Context, o *opened, id *crypto.Identity, p 
 	switch {
 	case err != nil:
 		d.warning("partners", advice, "%s: %v", p.Site, err)
-	case h.At.Sub(time.Now()) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head may be a minute old
+	case time.Until(h.At) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head may be a minute old
 		d.warning("clock", "compare both clocks with a third; beyond two minutes messages are refused", "the clock of %s says %s", p.Site, h.At.Local().Format(time.DateTime))
 	default:
 		d.ok("partners", "%s answers, audit up to entry %d", p.Site, h.Seq)
