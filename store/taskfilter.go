@@ -4,17 +4,20 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"concordat"
 )
 
 // TaskFilter says which tasks are listed; what is empty does not count.
 type TaskFilter struct {
-	Owner  string
-	Batch  string
-	States []concordat.State
-	From   time.Time // made at or after
-	To     time.Time // made before
+	Owner string
+	Batch string
+	// Without leaves tasks out whose Batch begins so.
+	Without string
+	States  []concordat.State
+	From    time.Time // made at or after
+	To      time.Time // made before
 }
 
 // FilterTasks is Tasks of those that the filter lets through.
@@ -29,6 +32,9 @@ func (db *DB) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit
 	}
 	if f.Batch != "" {
 		add(`batch = ?`, f.Batch)
+	}
+	if f.Without != "" {
+		add(`substr(batch, 1, ?) <> ?`, utf8.RuneCountInString(f.Without), f.Without)
 	}
 	if len(f.States) > 0 {
 		var values []any

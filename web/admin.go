@@ -86,29 +86,10 @@ func (w *Web) adminRoutes() {
 	w.page("GET /admin/audit/export", overseers, w.exportAudit)
 }
 
-// adminPlaces are the pages of administration, in the order of their navigation.
-var adminPlaces = []place{
-	{Path: "/admin", Title: "admin.health"},
-	{Path: "/admin/tasks", Title: "admin.tasks"},
-	{Path: "/admin/storage", Title: "admin.storage"},
-	{Path: "/admin/schemes", Title: "admin.schemes"},
-	{Path: "/admin/partners", Title: "admin.partners"},
-	{Path: "/admin/audit", Title: "admin.audit"},
-	{Path: "/admin/settings", Title: "admin.settings"},
-}
-
 // adminFrame is what every page of administration shows.
-type adminFrame struct {
-	Here      string // path of the page in the navigation
-	MayChange bool
-}
+type adminFrame struct{ MayChange bool }
 
-// Places are the pages of administration.
-func (adminFrame) Places() []place { return adminPlaces }
-
-func adminAt(path string, v *visitor) adminFrame {
-	return adminFrame{path, v.Role == store.RoleAdministrator}
-}
+func adminFor(v *visitor) adminFrame { return adminFrame{v.Role == store.RoleAdministrator} }
 
 var errNoAdmin = fmt.Errorf("the process tells nothing of this: %w", concordat.ErrNotFound)
 
@@ -159,7 +140,7 @@ func (w *Web) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		Parts  []HealthPart
 		States []concordat.State
 		Counts map[concordat.State]int
-	}{adminAt("/admin", v), w.health(r.Context()), taskStates, counts}
+	}{adminFor(v), w.health(r.Context()), taskStates, counts}
 	w.show(rw, r, v, http.StatusOK, "admin_health", "title.admin", p)
 }
 
@@ -191,7 +172,7 @@ func oneState(s concordat.State) []concordat.State {
 
 func (w *Web) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	q := r.URL.Query()
-	p := adminTasks{adminFrame: adminAt("/admin/tasks", v), States: taskStates,
+	p := adminTasks{adminFrame: adminFor(v), States: taskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
 	tasks, err := w.o.Store.FilterTasks(r.Context(), store.TaskFilter{States: oneState(p.State), Owner: p.Owner}, before, taskPage)
@@ -265,7 +246,7 @@ func (w *Web) storagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p := struct {
 		adminFrame
 		Storage
-	}{adminAt("/admin/storage", v), s}
+	}{adminFor(v), s}
 	w.show(rw, r, v, http.StatusOK, "admin_storage", "title.admin", p)
 }
 
@@ -285,7 +266,7 @@ func (w *Web) schemesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p := struct {
 		adminFrame
 		Schemes
-	}{adminAt("/admin/schemes", v), s}
+	}{adminFor(v), s}
 	w.show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
 }
 
@@ -318,7 +299,7 @@ func (w *Web) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	p := struct {
 		adminFrame
 		Settings []Setting
-	}{adminAt("/admin/settings", v), w.settings()}
+	}{adminFor(v), w.settings()}
 	w.show(rw, r, v, http.StatusOK, "admin_settings", "title.admin", p)
 }
 
@@ -360,7 +341,7 @@ func (w *Web) auditPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 
 func (w *Web) showAudit(rw http.ResponseWriter, r *http.Request, v *visitor, p auditPage) {
 	q := r.URL.Query()
-	p.adminFrame = adminAt("/admin/audit", v)
+	p.adminFrame = adminFor(v)
 	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
 	f, err := auditFilter(q)
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
@@ -468,7 +449,7 @@ func (w *Web) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *visi
 	p := struct {
 		adminFrame
 		Rows []partnerRow
-	}{adminAt("/admin/partners", v), rows}
+	}{adminFor(v), rows}
 	w.show(rw, r, v, http.StatusOK, "admin_partners", "title.admin", p)
 }
 
@@ -500,7 +481,7 @@ func (w *Web) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		Partner  partnerRow
 		Exposure *site.Exposure
 		Shares   []store.Share
-	}{adminAt("/admin/partners", v), rows[i], x, shares}
+	}{adminFor(v), rows[i], x, shares}
 	w.show(rw, r, v, http.StatusOK, "admin_partner", "title.admin", p)
 }
 

@@ -314,13 +314,18 @@ type apiEvent struct {
 	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
 }
 
-// apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events).
+// apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events). The
+// bound and the end of streams are those of follow.
 func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) error {
 	ctx := r.Context()
 	t, err := w.visible(ctx, v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
+	if err := w.streams.enter(v.Name); err != nil {
+		return err
+	}
+	defer w.streams.leave(v.Name)
 	events, stop := w.o.Queue.Watch(t.ID)
 	defer stop()
 	c := http.NewResponseController(rw)
@@ -348,6 +353,8 @@ func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) err
 		}
 		select {
 		case <-ctx.Done():
+			return nil
+		case <-w.over:
 			return nil
 		case <-beat.C:
 		case e := <-events:

@@ -126,7 +126,7 @@ func TestAccessible(t *testing.T) {
 		cookie := func(name, value string) chromedp.Action {
 			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
 		}
-		if err := chromedp.Run(ctx, network.Enable(), cookie("language", look.language)); err != nil {
+		if err := chromedp.Run(ctx, network.Enable(), chromedp.EmulateViewport(int64(look.width), 900), cookie("language", look.language)); err != nil {
 			t.Fatal(err)
 		}
 		visit(openPages)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -377,50 +376,18 @@ func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first
 // after a restart, and for a batch that a command works on.
 const batchBeat = time.Second
 
-// batchEvents sends how far a batch is until it ends (HTML living standard, server-sent events).
+// batchEvents sends how far a batch is until it ends.
 func (w *Web) batchEvents(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	c := http.NewResponseController(rw)
-	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
-	}
-	rw.Header().Set("Content-Type", "text/event-stream")
 	l := languageOf(r)
-	tick := time.NewTicker(batchBeat)
-	defer tick.Stop()
-	var last []byte
-	silent := time.Now()
-	for {
-		if b, err = w.o.Store.Batch(r.Context(), b.ID); err != nil {
-			return // deleted, or the browser has gone
-		}
-		p := batchProgress(b, l)
-		data, err := json.Marshal(p)
-		switch {
-		case err != nil || !bytes.Equal(data, last):
-			if err == nil {
-				_, err = fmt.Fprintf(rw, "data: %s\n\n", data)
-			}
-			if err != nil || c.Flush() != nil || p.Finally {
-				return
-			}
-			last, silent = data, time.Now()
-		case time.Since(silent) > heartBeat:
-			if _, err := fmt.Fprint(rw, ": still here\n\n"); err != nil || c.Flush() != nil {
-				return
-			}
-			silent = time.Now()
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-tick.C:
-		}
-	}
+	w.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
+		now, err := w.o.Store.Batch(ctx, b.ID)
+		return batchProgress(now, l), err
+	})
 }
 
 func batchProgress(b store.Batch, l language) progress {

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"concordat"
 	"concordat/index"
 	"concordat/report"
@@ -273,4 +276,78 @@ func TestBatchAPI(t *testing.T) {
 		cyd.call("GET", at+path, http.StatusNotFound, &problem{})
 	}
 	cyd.call("POST", at+"/cancel", http.StatusNotFound, &problem{})
+}
+
+// TestBatchStreams: the pages that follow batches count with those that follow checks, and end with the site.
+func TestBatchStreams(t *testing.T) {
+	d := newDesk(t, true)
+	ann := d.signedIn(t, "ann", store.RoleSubmitter)
+	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger) + "/events"
+	var streams []io.Reader
+	for range 20 {
+		resp, err := ann.Do(ann.request(http.MethodGet, path, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("status %d", resp.StatusCode)
+		}
+		streams = append(streams, resp.Body)
+	}
+	ann.get(path, http.StatusTooManyRequests)
+	d.web.EndStreams()
+	for _, s := range streams {
+		if told, err := io.ReadAll(s); err != nil || !strings.Contains(string(told), "Waits for its turn") {
+			t.Fatalf("a stream told %q: %v", told, err)
+		}
+	}
+}
+
+// TestBatchByKeyboard hands in a batch with the keyboard alone, waits on its page without touching it, and
+// reads a pair.
+func TestBatchByKeyboard(t *testing.T) {
+	d := newDesk(t, true)
+	ctx, complaints := browser(t, d.URL, 1200)
+	dir := t.TempDir()
+	var files []string
+	for name, text := range map[string]string{"a.txt": ledger + folios, "b.txt": keeper + ledger} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, path)
+	}
+	var waits, title, pair string
+	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/batches"),
+		chromedp.Focus(`main a[href="/batches/new"]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible("#title", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
+		chromedp.Focus("#title", chromedp.ByQuery), chromedp.KeyEvent("Round one"+kb.Enter),
+		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), chromedp.Text("[data-words]", &waits, chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	if waits != "Waits for its turn." {
+		t.Errorf("the page says %q", waits)
+	}
+	runBatches(t, d.batches)
+	run, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- d.queue.Run(run) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := chromedp.Run(ctx, chromedp.WaitVisible(`a[href$="/pairs/1/2"]`, chromedp.ByQuery), chromedp.Title(&title),
+		chromedp.Focus(`a[href$="/pairs/1/2"]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible("mark", chromedp.ByQuery), chromedp.Text("body", &pair, chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(title, "Round one – Batch – ") || !strings.Contains(pair, "surveyors") {
+		t.Errorf("title %q; the pair says %q", title, pair)
+	}
+	for _, c := range complaints() {
+		t.Error(c)
+	}
 }

@@ -35,7 +35,11 @@ type batchPage struct {
 	Strays               []string
 	Recheck              *store.Recheck
 	Today                string
+	Now                  progress // of a batch that has not ended
 }
+
+// Address is where the page is.
+func (p *batchPage) Address() string { return "/batches/" + p.ID }
 
 type shownMember struct {
 	store.BatchMember
@@ -101,7 +105,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, b store.Batch, l langua
 	if err != nil {
 		return nil, err
 	}
-	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), Today: w.o.Now().Format(time.DateOnly)}
+	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
 	if err := p.fill(l); err != nil {
 		return nil, err
 	}

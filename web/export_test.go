@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"concordat/store"
@@ -73,3 +75,6 @@ func (w *Web) Shelved() int {
 	}
 	return sum
 }
+
+// MessageKeys are those of all messages.
+func MessageKeys() []string { return slices.Sorted(maps.Keys(messages)) }

@@ -32,7 +32,8 @@ type librariesPage struct {
 	MayMake   bool
 	MayOpen   bool
 	Problem   string
-	Name      string
+	Name      string // what was asked for, beside a problem
+	Title     string
 }
 
 func (w *Web) librariesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -55,13 +56,13 @@ func (w *Web) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
-	name := strings.TrimSpace(r.PostForm.Get("name"))
-	l, err := w.createLibrary(r.Context(), v, name, r.PostForm.Get("title"))
+	name, title := strings.TrimSpace(r.PostForm.Get("name")), r.PostForm.Get("title")
+	l, err := w.createLibrary(r.Context(), v, name, title)
 	switch {
 	case errors.Is(err, concordat.ErrExists):
-		w.showLibraries(rw, r, v, http.StatusConflict, librariesPage{Problem: "libraries.taken", Name: name})
+		w.showLibraries(rw, r, v, http.StatusConflict, librariesPage{Problem: "libraries.taken", Name: name, Title: title})
 	case errors.Is(err, concordat.ErrInvalid):
-		w.showLibraries(rw, r, v, http.StatusBadRequest, librariesPage{Problem: "libraries.badname", Name: name})
+		w.showLibraries(rw, r, v, http.StatusBadRequest, librariesPage{Problem: "libraries.badname", Name: name, Title: title})
 	case err != nil:
 		w.fail(rw, r, v, err)
 	default:
@@ -70,7 +71,11 @@ func (w *Web) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string) (store.Library, error) {
-	l := store.Library{ID: concordat.LibraryID(name), Title: strings.TrimSpace(title), Created: w.o.Now()}
+	title, err := boundTitle(title)
+	if err != nil {
+		return store.Library{}, err
+	}
+	l := store.Library{ID: concordat.LibraryID(name), Title: title, Created: w.o.Now()}
 	if err := site.CheckName(name); err != nil {
 		return l, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
@@ -86,8 +91,11 @@ func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string)
 
 func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
 
+// additionsMark begins the batch of every task that adds to a library.
+const additionsMark = "library "
+
 // additions names the tasks that add to a library.
-func additions(id concordat.LibraryID) string { return "library " + string(id) }
+func additions(id concordat.LibraryID) string { return additionsMark + string(id) }
 
 const (
 	// documentPage is how many documents a page lists.
@@ -300,11 +308,12 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 		}
 		return t, nil
 	}
-	var err, err2 error
-	l.Title, l.Policy.Forward, l.Policy.Template = strings.TrimSpace(f.Get("title")), f.Get("forward"), f.Get("template")
-	l.Policy.Embargo, err = day("embargo")
-	l.Policy.Expires, err2 = day("expires")
-	if err := errors.Join(err, err2); err != nil {
+	var err, err2, err3 error
+	l.Policy.Forward, l.Policy.Template = f.Get("forward"), f.Get("template")
+	l.Title, err = boundTitle(f.Get("title"))
+	l.Policy.Embargo, err2 = day("embargo")
+	l.Policy.Expires, err3 = day("expires")
+	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
 	return w.o.Store.UpdateLibrary(ctx, l)

@@ -200,14 +200,13 @@ var commonMessages = map[string][2]string{
 	"check.report":    {"Open the report", "打开报告"},
 	"check.json":      {"JSON", "JSON"},
 	"check.csv":       {"CSV", "CSV"},
-	"check.pdf":       {"PDF, signed", "PDF（已签名）"},
+	"check.pdf":       {"PDF", "PDF"},
 	"check.why":       {"Why: %s", "原因：%s"},
 	"check.summary":   {"Result", "结果"},
 	"check.statement": {"What was compared, and what was not", "比对范围说明"},
 	"check.sources":   {"Sources", "来源"},
 	"check.progress":  {"Progress", "进度"},
-	"check.reload":    {"This page shows the result when the check is done; without scripts, reload it to see how far it is. You can leave it: the check goes on.", "检测完成后本页将显示结果；未启用脚本时请刷新页面查看进度。您可以离开本页，检测会继续。"},
-	"check.batch":     {"The checks of its documents are in the list.", "其中各文档的检测见列表。"},
+	"check.reload":    {"This page shows the result when it is done; without scripts, reload it to see how far it is. You can leave it: the work goes on.", "完成后本页将显示结果；未启用脚本时请刷新页面查看进度。您可以离开本页，处理会继续。"},
 
 	"passage.here": {"This document", "本文"},
 
@@ -267,7 +266,10 @@ var commonMessages = map[string][2]string{
 
 	"new.documents": {"%d documents", "%d 份文档"},
 
-	"error.absent":  {"There is no such page, or it is not for you.", "页面不存在，或您无权查看。"},
+	"error.absent":  {"What was asked for is not here, or not for you.", "所请求的内容不存在，或您无权查看。"},
+	"error.link":    {"This link has been used, or is too old. Ask an administrator for a new one.", "此链接已使用或已过期，请向管理员索取新链接。"},
+	"error.signed":  {"You are not signed in any more. Sign in, go back in the browser, and send it again: what you wrote may still be there.", "您已退出登录。请登录后在浏览器中返回并重新提交，所填内容可能仍在。"},
+	"error.again":   {"Go back in the browser to change it: what you entered is still there.", "请在浏览器中返回修改，所填内容仍在。"},
 	"error.refused": {"Your role does not allow this.", "您的角色无权执行此操作。"},
 	"error.large":   {"This is larger than the site accepts.", "超出站点允许的大小。"},
 	"error.full":    {"The disk of the site is full. Nothing that was accepted before is lost; tell the administrator.", "站点磁盘已满。此前已接收的内容不会丢失，请通知管理员。"},

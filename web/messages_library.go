@@ -11,9 +11,9 @@ var libraryMessages = map[string][2]string{
 	"libraries.documents": {"Documents", "文档数"},
 	"libraries.caption":   {"Libraries of this site", "本站点的文库"},
 	"libraries.make":      {"Make a library", "创建文库"},
-	"libraries.name.how":  {"A short name that stays, such as theses; it may not hold a slash.", "不再更改的简短名称，例如 theses；不得包含斜杠。"},
+	"libraries.name.how":  {"A short name that stays, such as theses; without a slash.", "不再更改的简短名称，例如 theses；不得包含斜杠。"},
 	"libraries.taken":     {"There is a library of this name already.", "已有同名文库。"},
-	"libraries.badname":   {"This cannot be the name of a library: choose letters, digits and hyphens.", "名称无效：请使用字母、数字与连字符。"},
+	"libraries.badname":   {"This cannot be the name of a library: it is empty, too long, or holds a slash.", "名称无效：为空、过长或包含斜杠。"},
 
 	"library.empty":        {"The library is empty. Add documents below; they are compared with from then on.", "文库为空。请在下方添加文档，此后即可用于比对。"},
 	"library.add":          {"Add documents", "添加文档"},

@@ -66,7 +66,7 @@ var peopleMessages = map[string][2]string{
 	"deletions.who":     {"By", "操作者"},
 	"deletions.state":   {"State", "状态"},
 	"deletions.what":    {"Checks and documents", "检测与文档"},
-	"deletions.counts":  {"%d checks, %d documents", "%d 项检测，%d 份文档"},
+	"deletions.counts":  {"checks: %d, documents: %d", "检测 %d 项，文档 %d 份"},
 	"deletions.receipt": {"Receipt", "凭证"},
 	"deletions.older":   {"Older ones", "更早的记录"},
 	"deletion.asked":    {"asked for", "已提出"},

@@ -16,12 +16,24 @@ import (
 // joinLinkTime is how long a link to choose a password works.
 const joinLinkTime = 72 * time.Hour
 
+// mostTitle bounds the name that people read of somebody or something, in bytes.
+const mostTitle = 500
+
+// boundTitle returns a title as it is kept, or concordat.ErrInvalid where it is too long.
+func boundTitle(s string) (string, error) {
+	if s = strings.TrimSpace(s); len(s) > mostTitle {
+		return "", fmt.Errorf("a name or title of %d bytes: %w: at most %d", len(s), concordat.ErrInvalid, mostTitle)
+	}
+	return s, nil
+}
+
 type peoplePage struct {
 	Accounts []store.Account
 	Roles    []store.Role
 	Link     string // to be given to the person; shown once
 	For      string
 	Problem  string
+	Asked    store.Account // what was asked for, beside a problem
 }
 
 func (w *Web) peoplePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -46,13 +58,19 @@ func (w *Web) addPerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	f := r.PostForm
 	a := store.Account{Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title"), Role: store.Role(f.Get("role")), Created: w.o.Now()}
-	if a.Name == "" || len(a.Name) > 100 {
-		w.showPeople(rw, r, v, http.StatusBadRequest, peoplePage{Problem: "first.name"})
+	title, err := boundTitle(a.Title)
+	if err != nil {
+		w.fail(rw, r, v, err)
 		return
 	}
-	err := w.o.Store.CreateAccount(r.Context(), a)
+	a.Title = title
+	if a.Name == "" || len(a.Name) > 100 {
+		w.showPeople(rw, r, v, http.StatusBadRequest, peoplePage{Problem: "first.name", Asked: a})
+		return
+	}
+	err = w.o.Store.CreateAccount(r.Context(), a)
 	if errors.Is(err, concordat.ErrExists) {
-		w.showPeople(rw, r, v, http.StatusConflict, peoplePage{Problem: "people.taken"})
+		w.showPeople(rw, r, v, http.StatusConflict, peoplePage{Problem: "people.taken", Asked: a})
 		return
 	}
 	if err != nil {
@@ -70,11 +88,19 @@ func (w *Web) showLink(rw http.ResponseWriter, r *http.Request, v *visitor, name
 		w.fail(rw, r, v, err)
 		return
 	}
-	scheme := "http"
-	if w.o.Secure {
-		scheme = "https"
+	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + path, For: name})
+}
+
+// addressOf is where people reach the site: as it is configured where it stands behind https, else where
+// the request came, since the address on which it listens may be one that nobody can open.
+func (w *Web) addressOf(r *http.Request) string {
+	switch {
+	case !w.o.Secure:
+		return "http://" + r.Host
+	case w.o.Base != "":
+		return w.o.Base
 	}
-	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: scheme + "://" + r.Host + path, For: name})
+	return "https://" + r.Host
 }
 
 func (w *Web) joinLink(ctx context.Context, name string) (string, error) {

@@ -155,41 +155,50 @@ func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string 
 	return strings.Join(out, "; ")
 }
 
-// events sends what happens to a check until it ends (HTML living standard, server-sent events).
+// events sends what happens to a check until it ends.
 func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
+	events, stop := w.o.Queue.Watch(t.ID)
+	defer stop()
+	o := &onItsWay{w: w, v: v, l: languageOf(r)}
+	w.follow(rw, r, v, events, queueBeat, func(ctx context.Context) (progress, error) {
+		// What the store says counts: an event may have been before we watched.
+		t, err := w.o.Store.Task(ctx, t.ID)
+		switch {
+		case err != nil:
+			return progress{}, err
+		case ended(t.State):
+			return progress{State: t.State, Finally: true}, nil
+		}
+		return o.now(ctx, t)
+	})
+}
+
+// follow sends what now returns, at every event and every so often, until it says that it was the last or
+// fails: what it tells of was deleted, or the reader has gone (HTML living standard, server-sent events). An
+// account follows a bounded number of things at once, and all streams end with EndStreams.
+func (w *Web) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events <-chan site.Event, every time.Duration, now func(context.Context) (progress, error)) {
 	if err := w.streams.enter(v.Name); err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
 	defer w.streams.leave(v.Name)
-	events, stop := w.o.Queue.Watch(t.ID)
-	defer stop()
 	s := stream{rw: rw, c: http.NewResponseController(rw)}
 	if err := s.c.SetWriteDeadline(time.Time{}); err != nil {
 		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
-	o := &onItsWay{w: w, v: v, l: languageOf(r)}
 	beat := time.NewTicker(heartBeat)
 	defer beat.Stop()
-	again := time.NewTicker(queueBeat)
+	again := time.NewTicker(every)
 	defer again.Stop()
 	for {
-		// What the store says counts: an event may have been before we watched.
-		if t, err = w.o.Store.Task(r.Context(), t.ID); err != nil {
-			return // deleted, or the browser has gone
-		}
-		if ended(t.State) {
-			s.send(progress{State: t.State, Finally: true})
-			return
-		}
-		p, err := o.now(r.Context(), t)
-		if err != nil || !s.send(p) {
+		p, err := now(r.Context())
+		if err != nil || !s.send(p) || p.Finally {
 			return
 		}
 		select {

@@ -65,6 +65,9 @@ type checkPage struct {
 	Now progress // of a check that has not ended
 }
 
+// Address is where the page is.
+func (p *checkPage) Address() string { return "/checks/" + string(p.ID) }
+
 // Comparison is the submission beside one source.
 type Comparison struct {
 	html.Comparison

@@ -31,6 +31,8 @@ const (
 	sessionTime = 12 * time.Hour
 	leastSecret = 10 // characters of a password
 	mostSecret  = 1024
+	// mostName bounds the name with which somebody signs in, in bytes.
+	mostName = 512
 )
 
 // cookie returns the session cookie's name: a browser takes one that begins with __Host- by https
@@ -42,6 +44,13 @@ func (w *Web) cookie() string {
 	return "session"
 }
 
+var (
+	// errSignedOut refuses a form of somebody who is not, or no longer, signed in.
+	errSignedOut = fmt.Errorf("nobody has signed in: %w", concordat.ErrRefused)
+	// errLink refuses a link that works once.
+	errLink = fmt.Errorf("the link was used, or is too old: %w", concordat.ErrNotFound)
+)
+
 // as wraps a page that wants somebody with one of the roles.
 func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *visitor)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
@@ -49,7 +58,7 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			if r.Method != http.MethodGet {
-				w.fail(rw, r, nil, fmt.Errorf("nobody has signed in: %w", concordat.ErrRefused))
+				w.fail(rw, r, nil, errSignedOut)
 				return
 			}
 			http.Redirect(rw, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
@@ -135,6 +144,11 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.address(r)
+	if len(name) > mostName { // nobody's: it is not kept, not even in the audit
+		w.throttle.failed("", address)
+		refuse(http.StatusForbidden, "login.wrong")
+		return
+	}
 	if wait := w.throttle.allowed(name, address); wait > 0 {
 		retryAfter(rw.Header(), wait)
 		refuse(http.StatusTooManyRequests, "login.wait")
@@ -204,7 +218,7 @@ func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
 	if _, err := w.o.Store.Token(r.Context(), key, store.PurposeFirst); err != nil {
-		w.fail(rw, r, nil, err)
+		w.fail(rw, r, nil, ofLink(err))
 		return
 	}
 	w.show(rw, r, nil, http.StatusOK, "first", "title.first", signPage{Key: key})
@@ -226,7 +240,7 @@ func (w *Web) joinPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
 	t, err := w.o.Store.Token(r.Context(), key, store.PurposeJoin)
 	if err != nil {
-		w.fail(rw, r, nil, err)
+		w.fail(rw, r, nil, ofLink(err))
 		return
 	}
 	w.show(rw, r, nil, http.StatusOK, "join", "title.join", signPage{Key: key, Name: t.Account})
@@ -245,10 +259,18 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	w.joined(rw, r, a.Name, "password_chosen", err)
 }
 
+// ofLink says of a token that is not there that its link does not work.
+func ofLink(err error) error {
+	if errors.Is(err, concordat.ErrNotFound) {
+		return errLink
+	}
+	return err
+}
+
 // hashFor hashes a password for a link that works: who has none costs no hashing, which is dear.
 func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, password string) (string, error) {
 	if _, err := w.o.Store.Token(r.Context(), key, purpose); err != nil {
-		return "", err
+		return "", ofLink(err)
 	}
 	return hashPassword(r.Context(), password)
 }
@@ -263,6 +285,9 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	f := r.PostForm
 	p = signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
 	password = f.Get("password")
+	if len(p.Title) > mostTitle {
+		p.Title = "" // the form has no room for it
+	}
 	if p.Problem = faultOfPassword(password, f.Get("again")); named && p.Name == "" {
 		p.Problem = "first.name"
 	}

@@ -34,13 +34,11 @@ type checksPage struct {
 
 func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
-	var tasks []store.Task
-	var err error
-	if v.seesAll() {
-		tasks, err = w.o.Store.Tasks(r.Context(), before, taskPage)
-	} else {
-		tasks, err = w.o.Store.OwnTasks(r.Context(), v.Name, before, taskPage)
+	f := store.TaskFilter{Without: additionsMark}                      // a library lists what is added to it
+	if !v.seesAll() {
+		f.Owner = v.Name
 	}
+	tasks, err := w.o.Store.FilterTasks(r.Context(), f, before, taskPage)
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor}
 	for _, t := range tasks {
 		if err == nil {
@@ -160,9 +158,9 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 }
 
-// attachment names the file of a download (RFC 6266, section 4).
+// attachment names the file of a download (RFC 6266, section 4), otherwise than the document of which it reports.
 func attachment(t store.Task, ending string) string {
-	return "attachment; filename*=UTF-8''" + url.PathEscape(cleanName(t.Title)+"."+ending)
+	return "attachment; filename*=UTF-8''" + url.PathEscape(cleanName(t.Title)+".report."+ending)
 }
 
 func (w *Web) cancel(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -191,6 +189,9 @@ func (w *Web) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
 // audit notes what somebody did. A page is not refused because its line cannot be written; the
 // operator is told.
 func (w *Web) audit(ctx context.Context, actor, action string, detail map[string]any) {
+	if detail == nil {
+		detail = map[string]any{} // not null
+	}
 	b, err := json.Marshal(detail)
 	if err == nil {
 		_, err = w.o.Store.AppendAudit(context.WithoutCancel(ctx), actor, action, b)

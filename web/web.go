@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,9 +32,6 @@ import (
 	"concordat/site"
 	"concordat/store"
 )
-
-//go:embed static
-var static embed.FS
 
 //go:embed templates
 var templates embed.FS
@@ -207,6 +205,7 @@ func (w *Web) parse() error {
 			"day":     day,
 			"library": libraryPath,
 			"bytes":   bytesWords,
+			"segment": url.PathEscape,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
@@ -223,11 +222,7 @@ func (w *Web) parse() error {
 
 func (w *Web) routes() {
 	m := w.mux
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // the folder is compiled in
-	}
-	m.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	m.Handle("GET /static/", staticFiles())
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
 	w.registerRoutes()
@@ -295,25 +290,6 @@ type access struct {
 	roles   []store.Role
 }
 
-// place is a page in the main navigation.
-type place struct {
-	Path  string
-	Title string // key of a message
-	roles []store.Role
-}
-
-var places = []place{
-	{"/checks", "title.checks", everyone},
-	{"/checks/new", "title.new", checkers},
-	{"/batches", "title.batches", everyone},
-	{"/libraries", "title.libraries", everyone},
-	{"/requests", "title.requests", officers},
-	{"/people", "title.people", administrators},
-	{"/deletions", "title.deletions", overseers},
-	{"/platforms", "title.platforms", administrators},
-	{"/admin", "title.admin", overseers},
-}
-
 // policy is what a page may load: what the site itself serves, and nothing inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -325,6 +301,7 @@ func headers(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if !strings.HasPrefix(r.URL.Path, "/static/") {
 			h.Set("Cache-Control", "no-store")
 		}
@@ -338,25 +315,16 @@ type frame struct {
 	Site     string
 	Title    string // key of a message
 	Path     string
+	Next     string   // where the page is read again, such as in the other language
 	Visitor  *visitor // nil: nobody has signed in
 	Page     any
-}
-
-// Places are the pages of the main navigation that the visitor may open.
-func (f frame) Places() (out []place) {
-	for _, p := range places {
-		if f.Visitor != nil && slices.Contains(p.roles, f.Visitor.Role) {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // show writes a page.
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
 	l := languageOf(r)
 	var b bytes.Buffer
-	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Visitor: v, Page: page}); err != nil {
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r), Visitor: v, Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.say("error.fault"), http.StatusInternalServerError)
 		return
@@ -364,6 +332,14 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	rw.WriteHeader(code)
 	_, _ = rw.Write(b.Bytes()) // a browser that went away misses nothing
+}
+
+// rereadAt is where the page that answers r is read again: what a form led to is left out of history.
+func rereadAt(r *http.Request) string {
+	if r.Method == http.MethodGet {
+		return r.URL.RequestURI()
+	}
+	return r.URL.Path
 }
 
 // fail shows an error in the visitor's language. What only an administrator can use goes to the log.
@@ -387,6 +363,10 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 		retryAfter(rw.Header(), retry)
 	case errors.Is(err, errNotShown):
 		code, key = http.StatusForbidden, "error.notshown"
+	case errors.Is(err, errLink):
+		code, key = http.StatusNotFound, "error.link"
+	case errors.Is(err, errSignedOut):
+		code, key = http.StatusForbidden, "error.signed"
 	case errors.Is(err, concordat.ErrNotFound):
 		code, key = http.StatusNotFound, "error.absent"
 	case errors.Is(err, concordat.ErrRefused):

@@ -37,6 +37,7 @@ type desk struct {
 	site       *site.Site
 	store      *store.DB
 	queue      *site.Queue
+	batches    *site.Batches
 	unsignable *atomic.Bool // reports in JSON cannot be made
 	full       *atomic.Bool // the disk is
 	partner    *south       // who is asked for passages
@@ -134,7 +135,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, full, partner, dir}
+	d := &desk{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {

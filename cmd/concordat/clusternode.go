@@ -47,7 +47,7 @@ func (o *opened) coordinatorOf(ctx context.Context, node coord.NodeID, found boo
 		if err != nil {
 			return nil, err
 		}
-		options.Site, options.Scheme, options.Node, options.Found = o.ID(), string(o.Scheme()), node, found
+		options.Site, options.Scheme, options.Node, options.Found = o.config.Site.ID, string(o.profiler.Scheme()), node, found
 		if node != "" {
 			options.Identity = filepath.Join(o.dir, clusterName, "zookeeper.json")
 		}

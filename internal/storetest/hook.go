@@ -276,6 +276,8 @@ func testTaskFilter(t *testing.T, p Place) {
 		{store.TaskFilter{}, 4, 2, []concordat.TaskID{"a2", "b1"}},
 		{store.TaskFilter{Owner: "a"}, 0, 0, []concordat.TaskID{"a2", "a1"}},
 		{store.TaskFilter{Owner: "a", Batch: "1"}, 0, 0, []concordat.TaskID{"a1"}},
+		{store.TaskFilter{Without: "1"}, 0, 0, []concordat.TaskID{"b2", "a2"}},
+		{store.TaskFilter{Owner: "a", Without: "12"}, 0, 0, []concordat.TaskID{"a2", "a1"}},
 		{store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, 0, []concordat.TaskID{"b2"}},
 		{store.TaskFilter{States: []concordat.State{concordat.TaskFailed, concordat.TaskQueued}, Batch: "2"}, 0, 0, []concordat.TaskID{"b2", "a2"}},
 		{store.TaskFilter{From: start.Add(time.Hour), To: start.Add(3 * time.Hour)}, 0, 0, []concordat.TaskID{"a2", "b1"}},

@@ -1,4 +1,5 @@
-// Pages work without this: lists of checks show what happens. progress.js and upload.js are of single pages.
+// Pages work without this: lists of checks show what happens, and forms are sent once. progress.js, upload.js,
+// reading.js and lti.js are of single pages.
 "use strict";
 
 // A list with checks in progress is read again from time to time, while somebody looks at it.
@@ -15,3 +16,15 @@ if (document.querySelector("[data-refresh]")) {
 		if (!next.matches("[data-refresh]") && document.activeElement === document.body) location.reload();
 	}, 3000);
 }
+
+// A form is sent once: a second press while the answer is on its way does nothing. A page that comes back
+// with the browser's own button can be sent again.
+document.addEventListener("submit", (event) => {
+	const form = event.target;
+	if (event.defaultPrevented || form.method !== "post") return;
+	if (form.dataset.sent) event.preventDefault();
+	form.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => {
+	for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"slices"
+	"strings"
+
+	"concordat/store"
+)
+
+// place is a page in the navigation.
+type place struct {
+	Path  string
+	Title string // key of a message
+	roles []store.Role
+	also  []string // paths of pages that belong to it without standing below it
+}
+
+// places are the pages of the main navigation: what people work with, and the door to administration.
+var places = []place{
+	{"/checks", "title.checks", everyone, nil},
+	{"/checks/new", "title.new", checkers, nil},
+	{"/batches", "title.batches", everyone, []string{"/rechecks"}},
+	{"/libraries", "title.libraries", everyone, nil},
+	{"/requests", "title.requests", officers, nil},
+	{"/admin", "title.admin", overseers, []string{"/people", "/deletions", "/platforms"}},
+}
+
+// adminPlaces are the pages of administration, in the order of their navigation: people and what comes in
+// through them first, then the machine.
+var adminPlaces = []place{
+	{"/admin", "admin.health", overseers, nil},
+	{"/admin/tasks", "admin.tasks", overseers, nil},
+	{"/people", "title.people", administrators, nil},
+	{"/admin/partners", "admin.partners", overseers, nil},
+	{"/platforms", "title.platforms", administrators, nil},
+	{"/deletions", "title.deletions", overseers, nil},
+	{"/admin/audit", "admin.audit", overseers, nil},
+	{"/admin/storage", "admin.storage", overseers, nil},
+	{"/admin/schemes", "admin.schemes", overseers, nil},
+	{"/admin/settings", "admin.settings", overseers, nil},
+}
+
+// shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): page for
+// the page itself, true for one that holds it, empty else.
+type shownPlace struct{ Path, Title, Current string }
+
+// Places are the pages of the main navigation that the visitor may open.
+func (f frame) Places() []shownPlace { return f.shown(places) }
+
+// Sub are the pages of administration, on one of them; else there are none.
+func (f frame) Sub() []shownPlace {
+	if i := holder(places, f.Path); f.Visitor == nil || i < 0 || places[i].Path != "/admin" {
+		return nil
+	}
+	return f.shown(adminPlaces)
+}
+
+func (f frame) shown(all []place) (out []shownPlace) {
+	if f.Visitor == nil {
+		return nil
+	}
+	here := holder(all, f.Path)
+	for i, p := range all {
+		if !slices.Contains(p.roles, f.Visitor.Role) {
+			continue
+		}
+		one := shownPlace{Path: p.Path, Title: p.Title}
+		switch {
+		case i == here && f.Path == p.Path:
+			one.Current = "page"
+		case i == here:
+			one.Current = "true"
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// holder returns the index of the place to which a path belongs, the nearest one above it; -1: none.
+func holder(all []place, path string) int {
+	best, length := -1, 0
+	for i, p := range all {
+		for _, root := range append([]string{p.Path}, p.also...) {
+			if (path == root || strings.HasPrefix(path, root+"/")) && len(root) > length {
+				best, length = i, len(root)
+			}
+		}
+	}
+	return best
+}

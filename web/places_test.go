@@ -1,0 +1,214 @@
+package web_test
+
+import (
+	"html"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+// TestPlaces: the navigation says where one is, on pages below a place too, and shows administration only
+// there and only what the role may open.
+func TestPlaces(t *testing.T) {
+	d := newDesk(t, true)
+	ada, adi, sue := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "adi", store.RoleAuditor), d.signedIn(t, "sue", store.RoleSubmitter)
+	for _, x := range []struct {
+		p           *person
+		path        string
+		has, hasNot []string
+	}{
+		{ada, "/checks", []string{`href="/checks" aria-current="page"`, `href="/admin">`}, []string{`href="/people"`, `class="sub"`}},
+		{ada, "/checks/new", []string{`href="/checks/new" aria-current="page"`, `href="/checks">`}, nil},
+		{ada, "/libraries/theses", []string{`href="/libraries" aria-current="true"`, "<title>All &lt;theses&gt; – Library – "}, nil},
+		{ada, "/rechecks", []string{`href="/batches" aria-current="true"`}, nil},
+		{ada, "/people", []string{`href="/admin" aria-current="true"`, `href="/people" aria-current="page"`, `href="/deletions">`, `href="/admin">`}, nil},
+		{ada, "/admin", []string{`href="/admin" aria-current="page"`, `href="/admin/audit">`}, nil},
+		{adi, "/deletions", []string{`href="/deletions" aria-current="page"`, `href="/admin/audit">`}, []string{`href="/people"`, `href="/checks/new"`}},
+		{sue, "/checks", []string{`href="/batches">`}, []string{`href="/admin"`, `href="/requests"`}},
+	} {
+		page := x.p.get(x.path, 200)
+		x.p.wants(page, x.has...)
+		for _, no := range x.hasNot {
+			if strings.Contains(page, no) {
+				t.Errorf("%s shows %s", x.path, no)
+			}
+		}
+	}
+}
+
+var (
+	messageKey = regexp.MustCompile(`"([a-z]+(?:\.[a-z0-9_]+)*)"`)
+	keyBegins  = regexp.MustCompile(`"([a-z]+(?:\.[a-z]+)*\.)(?:%[sv]"|"\s*\+)`)
+	className  = regexp.MustCompile(`\.(-?[a-zA-Z][\w-]*)`)
+)
+
+// sources returns the text of all files of the package that are not tests, without the keys of messages
+// where they are defined.
+func sources(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	defined := regexp.MustCompile(`(?m)^\t"[a-z0-9_.]+":\s+\{`)
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "testdata") || strings.HasSuffix(path, ".css") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all.WriteString(defined.ReplaceAllString(string(b), "") + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// TestNoDeadMessages: every message is named somewhere, whole or by how it begins.
+func TestNoDeadMessages(t *testing.T) {
+	text := sources(t)
+	used, begins := map[string]bool{}, map[string]bool{}
+	for _, m := range messageKey.FindAllStringSubmatch(text, -1) {
+		used[m[1]] = true
+	}
+	for _, m := range keyBegins.FindAllStringSubmatch(text, -1) {
+		begins[m[1]] = true
+	}
+	for _, k := range web.MessageKeys() {
+		whole := used[k]
+		for i := range k {
+			whole = whole || k[i] == '.' && begins[k[:i+1]]
+		}
+		if !whole {
+			t.Errorf("nobody says %s", k)
+		}
+	}
+}
+
+// TestNoDeadStyles: every class of the style sheet is on some page: of these, or of the parts of a report.
+func TestNoDeadStyles(t *testing.T) {
+	text := sources(t)
+	b, err := os.ReadFile("static/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := filepath.Glob("../report/html/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		if more, err := os.ReadFile(p); err == nil && !strings.HasSuffix(p, ".css") {
+			text += string(more)
+		}
+	}
+	states := map[string]bool{}
+	for _, s := range []string{"queued", "running", "done", "partial", "failed", "pending", "granted", "refused", "expired", "withdrawn", "asked", "answered", "silent"} {
+		states[s] = true // written from values
+	}
+	rules := regexp.MustCompile(`\{[^{}]*\}|/\*[^*]*\*/`).ReplaceAllString(string(b), " ")
+	for _, m := range className.FindAllStringSubmatch(rules, -1) {
+		if c := m[1]; !states[c] && !regexp.MustCompile(`\b`+regexp.QuoteMeta(c)+`\b`).MatchString(text) {
+			t.Errorf("no page has the class %s", c)
+		}
+	}
+}
+
+// TestChecksAlone: what is added to libraries is not among the checks.
+func TestChecksAlone(t *testing.T) {
+	d := newDesk(t, true)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.upload(200, nil, "essay.txt", "one")
+	err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt", Made: time.Now()},
+		Owner: "olga", Batch: "library theses", Request: []byte(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	olga.wants(olga.get("/libraries/theses", 200), "shelf.txt")
+	page := olga.get("/checks", 200)
+	olga.wants(page, "essay.txt")
+	if strings.Contains(page, "shelf.txt") {
+		t.Error("the checks hold what a library takes in")
+	}
+}
+
+// TestLongNames: a name that nobody can have is refused and kept nowhere.
+func TestLongNames(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.person(t)
+	p.post("/login", 403, url.Values{"name": {strings.Repeat("n", 1<<20)}, "password": {"a good long secret"}})
+	entries, err := d.store.Audit(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if len(e.Actor) > 1<<10 {
+			t.Errorf("the audit keeps a name of %d bytes", len(e.Actor))
+		}
+	}
+}
+
+// TestDeadEnds: who comes too late is told so, and what to do.
+func TestDeadEnds(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.person(t)
+	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "not signed in any more")
+	p.wants(p.get("/join?key=none", 404), "has been used, or is too old")
+	p.wants(p.post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"}, "again": {"a good long secret"}}), "has been used, or is too old")
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.wants(olga.post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "what you entered is still there")
+}
+
+// TestStatic: a browser that has a file asks whether it is the same; folders are not listed.
+func TestStatic(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.person(t)
+	resp, err := p.Do(p.request(http.MethodGet, "/static/style.css", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	tag := resp.Header.Get("ETag")
+	if resp.StatusCode != http.StatusOK || tag == "" || resp.Header.Get("Content-Type") != "text/css; charset=utf-8" {
+		t.Fatalf("%s, tag %s, %v", resp.Status, tag, resp.Header)
+	}
+	again := p.request(http.MethodGet, "/static/style.css", nil)
+	again.Header.Set("If-None-Match", tag)
+	p.do(again, http.StatusNotModified)
+	for _, path := range []string{"/static/none.js", "/static/", "/static/..%2fweb.go"} {
+		p.get(path, http.StatusNotFound)
+	}
+}
+
+// TestOtherLanguage: the page that was read is read in the other language, with what its address asks for.
+func TestOtherLanguage(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.person(t)
+	link, err := d.web.FirstLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := p.get(link, 200)
+	next := html.UnescapeString(regexp.MustCompile(`name="next" value="([^"]*)"`).FindStringSubmatch(page)[1])
+	p.wants(p.post("/language", 200, url.Values{"language": {"zh-Hans"}, "next": {next}}), "首位管理员", `name="key" value="`)
+}
+
+// TestHugeTitles: what people call somebody or something has a bound, and a form keeps what was wrong in it.
+func TestHugeTitles(t *testing.T) {
+	d := newDesk(t, true)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	huge := strings.Repeat("n", 1<<20)
+	ada.post("/libraries", 400, url.Values{"name": {"plays"}, "title": {huge}})
+	ada.post("/libraries/theses", 400, url.Values{"action": {"policy"}, "title": {huge}})
+	ada.post("/people", 400, url.Values{"name": {"bo"}, "title": {huge}, "role": {"officer"}})
+	ada.wants(ada.post("/people", 409, url.Values{"name": {"ada"}, "title": {"Ada <2>"}, "role": {"auditor"}}), `value="Ada &lt;2&gt;"`, `<option value="auditor" selected>`)
+	ada.wants(ada.post("/people", 200, url.Values{"name": {"a/b c"}, "role": {"officer"}}), `action="/people/a%2Fb%20c"`)
+	ada.wants(ada.post("/people/a%2Fb%20c", 200, url.Values{"action": {"disable"}}), "disabled")
+}
