@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test lint bench eval long clean FORCE
+.PHONY: build demo test lint bench eval long package clean FORCE
 
 build: $(BIN)
 
@@ -34,6 +34,10 @@ bench: build
 # eval: every figure of doc/evaluation*.md, quality and speed; see deploy/eval.sh.
 eval: build
 	sh deploy/eval.sh
+
+# package: a Debian package in dist/, installed and run in an empty root; see deploy/package.sh.
+package:
+	sh deploy/package.sh
 
 lint:
 	sh deploy/lint.sh

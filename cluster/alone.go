@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"concordat"
 	"concordat/cluster/coord"
@@ -22,6 +23,8 @@ type Alone struct {
 	*index.Shard
 	copy    *Copy
 	session *local.Session
+
+	gate sync.RWMutex // held for reading by every write, for writing by Still
 }
 
 var _ concordat.Index = (*Alone)(nil)
@@ -132,6 +135,8 @@ func (a *Alone) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	for i, p := range ps {
 		changes[i].Put = p
 	}
+	a.gate.RLock()
+	defer a.gate.RUnlock()
 	_, err := a.copy.Write(ctx, changes)
 	return err
 }
@@ -144,8 +149,18 @@ func (a *Alone) Delete(ctx context.Context, refs ...concordat.Ref) error {
 			changes = append(changes, index.Change{Delete: r})
 		}
 	}
+	a.gate.RLock()
+	defer a.gate.RUnlock()
 	_, err := a.copy.Write(ctx, changes)
 	return err
+}
+
+// Still calls f while no write is under way and none begins: all that was acknowledged is visible. What f
+// does should be quick, for writers wait.
+func (a *Alone) Still(f func() error) error {
+	a.gate.Lock()
+	defer a.gate.Unlock()
+	return f()
 }
 
 // Purge takes the bytes of deleted and replaced documents off the disk, those in the log too. It fails as

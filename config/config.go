@@ -116,7 +116,8 @@ type Segment struct {
 
 // Log says what is logged.
 type Log struct {
-	Level slog.Level
+	Level  slog.Level
+	Format string // text or json
 }
 
 // Lookup finds a variable of the environment, as os.LookupEnv does.

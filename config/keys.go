@@ -156,7 +156,9 @@ var logKeys = []Key{
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
-		"Least important messages that are logged."),
+		"Least important messages that are logged. SIGHUP makes concordat serve read it again."),
+	word("log.format", "text", restart, func(c *Config) *string { return &c.Log.Format },
+		"Form of the log: key=value for people, or a JSON object a line for programs.", "text", "json"),
 }
 
 // address is a host and a port to listen at.

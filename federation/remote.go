@@ -27,6 +27,8 @@ type ClientOptions struct {
 	Parallel int              // calls under way at once, further ones wait here; 0: eight
 	Journal  Journal          // nil: none
 	Now      func() time.Time // nil: time.Now
+	// Observe, if not nil, is told what came of each call. The outcome is one of Outcome.
+	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -108,6 +110,15 @@ func (r *remote) member() (Member, error) {
 // exchange seals the payload, sends it, and opens what comes back. If the partner's card has changed, it
 // is fetched: at once where the message could not be opened, which also means that it did not run.
 func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
+	began := time.Now()
+	body, statement, err := r.exchangeOnce(ctx, t, payload)
+	if r.o.Observe != nil {
+		r.o.Observe(r.name, outcomeOf(err), time.Since(began))
+	}
+	return body, statement, err
+}
+
+func (r *remote) exchangeOnce(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
 	select {

@@ -38,6 +38,9 @@ type ServerOptions struct {
 	// Newer is called when a partner says that it has a newer card than the roster; nil: nothing is.
 	Newer func(site concordat.SiteID)
 	Now   func() time.Time // nil: time.Now
+	// Observe, if not nil, is told what came of each message; site is empty where it is not known for certain.
+	// The outcome is one of Outcome.
+	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 }
 
 func (o *ServerOptions) defaults() {
@@ -70,6 +73,9 @@ func (o *ServerOptions) defaults() {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Observe == nil {
+		o.Observe = func(concordat.SiteID, Outcome, time.Duration) {}
 	}
 }
 
@@ -164,24 +170,29 @@ func (s *Server) card(w http.ResponseWriter, r *http.Request) {
 
 // message answers one sealed request.
 func (s *Server) message(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
 	peer, ok := s.peer(r)
 	if !ok || r.ContentLength > crypto.MaxEnvelope {
+		s.o.Observe("", OutcomeRejected, time.Since(began))
 		reject(w)
 		return
 	}
 	v, m, err := s.receive(w, r, peer)
 	switch {
 	case errors.Is(err, errBusy):
+		s.o.Observe("", OutcomeBusy, time.Since(began))
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "busy", http.StatusServiceUnavailable)
 		return
 	case err != nil:
 		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
+		s.o.Observe("", OutcomeRejected, time.Since(began))
 		reject(w)
 		return
 	}
 	came := time.Now()
 	reply, err := s.respond(r.Context(), v, m)
+	s.o.Observe(concordat.SiteID(m.Site.String()), outcomeOf(err), time.Since(began))
 	s.beat(r.Context(), came)
 	if err != nil {
 		// The asker has gone, or this site cannot seal: there is nobody or nothing to answer with.

@@ -117,3 +117,14 @@ func (s *Shard) documents(ctx context.Context, want func(key) bool) iter.Seq2[*c
 		}
 	}
 }
+
+// Refs returns the names of all documents, in no order. Those put or deleted meanwhile may be in or out.
+func (s *Shard) Refs() []concordat.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]concordat.Ref, 0, len(s.byKey))
+	for k := range s.byKey {
+		out = append(out, concordat.Ref{Site: s.opt.Site, Library: k.library, Document: k.id})
+	}
+	return out
+}

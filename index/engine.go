@@ -346,18 +346,18 @@ func (e *engine) merge(ctx context.Context) error {
 	}
 }
 
-// copyTo writes the present state into the folder store below dir, which must exist; writers go on.
-func (e *engine) copyTo(dir string) error {
-	r := e.scorch.CopyReader()
-	err := guard(func() error { return r.CopyTo(directory(dir)) })
-	return errors.Join(err, r.CloseCopyReader())
+// directory is the bleve.Directory that CopyTo wants: real files, named "store/...". No file is begun
+// after the end of its context.
+type directory struct {
+	ctx context.Context
+	dir string
 }
 
-// directory is the bleve.Directory that CopyTo wants: real files, named "store/...".
-type directory string
-
 func (d directory) GetWriter(name string) (io.WriteCloser, error) {
-	path := filepath.Join(string(d), filepath.FromSlash(name))
+	if err := d.ctx.Err(); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(d.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}

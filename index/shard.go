@@ -198,33 +198,11 @@ func (s *Shard) Merge(ctx context.Context) error {
 // CopyTo writes a copy of the shard, as of a moment during the call, into dir, which must be
 // absent or empty. Writers go on. After an error dir holds no valid shard.
 func (s *Shard) CopyTo(ctx context.Context, dir string) error {
-	done, err := s.use()
+	f, err := s.Freeze()
 	if err != nil {
 		return err
 	}
-	defer done()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if fresh, err := isNew(dir); err != nil {
-		return err
-	} else if !fresh {
-		return fmt.Errorf("copy to %s: %w", dir, concordat.ErrExists)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, storeName)); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Join(dir, storeName), 0o700); err != nil {
-		return err
-	}
-	if err := s.engine.copyTo(dir); err != nil {
-		return s.diskError("copy", err)
-	}
-	if err := syncTree(filepath.Join(dir, storeName)); err != nil {
-		return s.diskError("copy", err)
-	}
-	// The header makes the folder a shard, so it comes last.
-	return writeHeader(dir, s.header())
+	return errors.Join(f.CopyTo(ctx, dir), f.Close())
 }
 
 // syncTree makes the files directly in dir, and their names, durable.
@@ -241,8 +219,11 @@ func syncTree(dir string) error {
 	return syncDir(dir)
 }
 
-// diskError marks err as ErrDiskFull where it is one.
+// diskError marks err as ErrDiskFull where it is one; nil stays nil.
 func (s *Shard) diskError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if isDiskFull(err) && !errors.Is(err, concordat.ErrDiskFull) {
 		err = fmt.Errorf("%w: %w", err, concordat.ErrDiskFull)
 	}

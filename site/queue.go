@@ -109,8 +109,12 @@ type QueueOptions struct {
 	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text
 	// and the original. What it misses is for [Eraser.Sweep].
 	Discard func(ctx context.Context, id concordat.TaskID) error
-	Checks  int          // at a time; 0: one
-	Logger  *slog.Logger // nil: nothing is logged
+	// Begun, if not nil, is called when a task is begun, with how long it has waited; Told with every event.
+	// Both are quick, and safe for concurrent use.
+	Begun  func(wait time.Duration)
+	Told   func(Event)
+	Checks int          // at a time; 0: one
+	Logger *slog.Logger // nil: nothing is logged
 }
 
 // Queue runs checks that were handed in, in order, and survives the end of the process: what was
@@ -221,6 +225,9 @@ func (q *Queue) Watch(id concordat.TaskID) (events <-chan Event, stop func()) {
 
 // tell passes an event on: it takes the place of one that has not been read.
 func (q *Queue) tell(e Event) {
+	if q.o.Told != nil {
+		q.o.Told(e)
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e.Stage == StageEnded {
@@ -293,6 +300,9 @@ func (q *Queue) work(ctx context.Context) error {
 			case <-poll.C:
 			}
 			continue
+		}
+		if q.o.Begun != nil {
+			q.o.Begun(q.site.o.Now().Sub(t.Made))
 		}
 		q.run(ctx, t)
 	}

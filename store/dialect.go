@@ -33,6 +33,8 @@ type dialect struct {
 	check func(ctx context.Context, db *DB) error
 	// backup writes a copy into the empty file at path.
 	backup func(ctx context.Context, db *DB, path string) error
+	// freeze returns the present state for a copy; nil: the engine does not offer it.
+	freeze func(ctx context.Context, reader *sql.DB) (frozen, error)
 	// purge takes bytes of deleted rows off the disk, and reports whether none is left.
 	purge func(ctx context.Context, db *DB, whole bool) (bool, error)
 	// engine tells what the engine is and how it is set up.

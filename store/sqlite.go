@@ -34,6 +34,7 @@ var sqlite = &dialect{
 	sentinel:    sqliteSentinel,
 	check:       sqliteCheck,
 	backup:      sqliteBackup,
+	freeze:      sqliteFreeze,
 	purge:       sqlitePurge,
 	engine:      sqliteEngine,
 	tables:      sqliteTables,

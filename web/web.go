@@ -163,6 +163,13 @@ func New(o Options) (*Web, error) {
 // ServeHTTP answers one request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
+// Route returns the pattern of the page or call that answers the request, such as GET /checks/{id}: one of
+// few, for counting. Empty: there is none.
+func (w *Web) Route(r *http.Request) string {
+	_, pattern := w.mux.Handler(r)
+	return pattern
+}
+
 // EndStreams ends the answers that go on, such as the progress of checks: for a server that shuts down.
 // Browsers ask again, and find the site that takes its place.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }

@@ -98,6 +98,7 @@ type opened struct {
 	nodeDone   chan struct{}     // closes when nodeServer ended
 	gone       chan error        // node cannot go on
 	index      concordat.Index   // that of the three which is there
+	meters     *meters           // nil where nobody counts
 	lock       *os.File          // nil with storeOnly
 	flags      map[string]string // keys of the configuration that a flag has set, to the flag
 }

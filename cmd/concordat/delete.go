@@ -236,7 +236,7 @@ func (a *app) retain(ctx context.Context, o *opened, dryRun bool) error {
 	did := &site.Swept{}
 	var err error
 	if o.remote != nil && !dryRun {
-		err = askServing(ctx, o.dir, "/sweep", did)
+		err = askServing(ctx, o.dir, "/sweep", nil, did)
 	} else {
 		did, err = a.eraser(o, slog.New(slog.DiscardHandler)).Sweep(ctx, retentionOf(o.config), dryRun)
 	}

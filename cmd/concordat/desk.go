@@ -49,12 +49,17 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			return d.pages.Admit(ctx, t, j, items)
 		},
 		Discard: s.eraser.Discard,
+		Begun:   o.meters.begun,
+		Told:    o.meters.told,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Fetch(ctx, j.File)
 			if err != nil {
 				return nil, err
 			}
-			return d.read(ctx, path, j.Name)
+			end := o.meters.reading()
+			items, err := d.read(ctx, path, j.Name)
+			end(items, err)
+			return items, err
 		},
 		Options: func(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
 			return s.jobOptions(ctx, a, j)

@@ -148,15 +148,7 @@ func (s *server) partnersFit(ctx context.Context) (string, error) {
 func (s *server) cardFits(ctx context.Context) (string, error) {
 	id, _ := s.partners.c.roster.Self()
 	card, err := ownCard(ctx, s.o.store, id)
-	switch {
-	case err != nil:
-		return "", err
-	case card == nil:
-		return "", errors.New("there is none")
-	case time.Until(card.NotAfter) < cardWarning:
-		return "", fmt.Errorf("it ends on %s", card.NotAfter.Local().Format(time.DateOnly))
-	}
-	return card.NotAfter.Local().Format(time.DateOnly), nil
+	return cardState(card, err, time.Now())
 }
 
 func (s *server) epochsFit(ctx context.Context) (string, error) {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -119,12 +121,20 @@ func (s *server) sweepNow(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, did)
 }
 
-// askServing sends a request without a body to the process that serves the site in dir.
-func askServing(ctx context.Context, dir, path string, out any) error {
+// askServing sends a request to the process that serves the site in dir: in as JSON, nil: without a body.
+func askServing(ctx context.Context, dir, path string, in, out any) error {
+	var content io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(b)
+	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return cluster.Connect(ctx, filepath.Join(dir, socketName))
 	}}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://site"+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://site"+path, content)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"net/http"
+	"runtime"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -10,12 +12,13 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/store"
 )
 
 // metrics answers Prometheus, and whoever watches over the process, at an address of its own: what is told
 // there is nobody's business outside, and needs no signing in.
 func (s *server) metrics(q *site.Queue) http.Handler {
-	r := prometheus.NewRegistry()
+	r := s.registry
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &siteCollector{s: s, queue: q})
 	m := http.NewServeMux()
 	m.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
@@ -49,6 +52,13 @@ var (
 	metricDisk      = metric("index_disk_bytes", "Bytes of the index on disk.")
 	metricFree      = metric("disk_free_bytes", "Bytes that are free on the disk of the site.")
 	metricLow       = metric("disk_low_water_bytes", "Bytes that stay free.")
+	metricDeliver   = metric("webhook_deliveries", "Deliveries of webhooks that are kept, by state.", "state")
+	metricOldest    = metric("queue_oldest_seconds", "How long the task has waited that waits longest; 0: none waits.")
+	metricLevels    = metric("index_levels", "Levels of the table derived from the index: batches that are not merged with others yet.")
+	metricLatency   = metric("store_answer_seconds", "How long the store took to count the tasks, for this answer.")
+	metricBuild     = metric("build_info", "Always 1; the labels tell the program.", "version", "go")
+	metricCard      = metric("card_expires_seconds", "When the site's card ends, in seconds since 1970; absent: there is none.")
+	metricBackup    = metric("backup_made_seconds", "When the last backup was made, in seconds since 1970; absent: none was.")
 	metricUp        = metric("store_up", "1 while the store answers.")
 )
 
@@ -62,8 +72,12 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
+	began := time.Now()
 	counts, err := c.s.o.store.TaskCounts(ctx)
 	gauge(metricUp, yes(err == nil))
+	gauge(metricLatency, time.Since(began).Seconds())
+	gauge(metricBuild, 1, programVersion(), runtime.Version())
+	c.collectStore(ctx, gauge)
 	for _, state := range []concordat.State{concordat.TaskQueued, concordat.TaskRunning, concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed} {
 		if err == nil {
 			gauge(metricTasks, float64(counts[state]), string(state))
@@ -76,6 +90,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	st := c.s.o.stats()
 	gauge(metricDocuments, float64(st.Documents))
 	gauge(metricSentences, float64(st.Sentences))
+	gauge(metricLevels, float64(st.Levels))
 	gauge(metricSegments, float64(st.Segments))
 	gauge(metricFresh, float64(st.Fresh))
 	gauge(metricTable, float64(st.TableBytes))
@@ -84,6 +99,31 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(metricFree, float64(left))
 	}
 	gauge(metricLow, float64(c.s.o.config.Serve.LowWater))
+}
+
+// collectStore reads what stands in the store.
+func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
+	if deliveries, err := c.s.o.store.DeliveryCounts(ctx); err == nil {
+		for _, state := range []store.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDead} {
+			gauge(metricDeliver, float64(deliveries[state]), string(state))
+		}
+	}
+	if oldest, err := c.s.o.store.OldestQueued(ctx); err == nil {
+		waited := 0.0
+		if !oldest.IsZero() {
+			waited = max(0, time.Since(oldest).Seconds())
+		}
+		gauge(metricOldest, waited)
+	}
+	if made, err := c.s.o.lastBackup(ctx); err == nil && !made.IsZero() {
+		gauge(metricBackup, float64(made.Unix()))
+	}
+	if c.s.partners != nil {
+		id, _ := c.s.partners.c.roster.Self()
+		if card, err := ownCard(ctx, c.s.o.store, id); err == nil && card != nil {
+			gauge(metricCard, float64(card.NotAfter.Unix()))
+		}
+	}
 }
 
 func yes(b bool) float64 {

@@ -65,7 +65,7 @@ func (c *circle) client(partner concordat.SiteID, timeout time.Duration) (*feder
 		return nil, err
 	}
 	id, _ := c.roster.Self()
-	return federation.NewClient(to, c.roster, id.LocalKey(orderPurpose), federation.ClientOptions{Timeout: timeout, Journal: c.roster}), nil
+	return federation.NewClient(to, c.roster, id.LocalKey(orderPurpose), federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: c.o.meters.asked}), nil
 }
 
 // profiler returns the maker of fingerprints under an epoch's key.

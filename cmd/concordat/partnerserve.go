@@ -74,7 +74,7 @@ func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, erro
 	}
 	id, _ := c.roster.Self()
 	p.server = federation.NewServer(c.roster, s.o.Site, p, p.replays, id.LocalKey(orderPurpose), federation.ServerOptions{
-		Registrar: c.roster, Journal: c.roster, Log: s.log, Behind: s.o.config.Federation.Behind})
+		Registrar: c.roster, Journal: c.roster, Log: s.log, Behind: s.o.config.Federation.Behind, Observe: s.o.meters.answered})
 	if err := p.useSets(ctx); err != nil {
 		return nil, errors.Join(err, p.close())
 	}

@@ -219,6 +219,16 @@ func TestE1Commands(t *testing.T) {
 
 	testWitnessed(t, north, south)
 
+	// Doctor asks the partners: north answers, south does not listen.
+	for _, x := range []struct {
+		p    place
+		want string
+	}{{south, "ok       partners"}, {north, "warning  partners"}} {
+		if got := x.p.command(exitDone, "doctor", "--quick"); !strings.Contains(got, x.want) || !strings.Contains(got, "ok       card") {
+			t.Errorf("doctor says\n%s, want %s", got, x.want)
+		}
+	}
+
 	// E2: a site that is revoked is refused with its next message.
 	south.command(exitDone, "peer", "libraries", "north")
 	if got := north.json("peer", "revoke", "south"); got["state"] != "revoked" || len(got["shares"].([]any)) != 0 {

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -83,12 +84,17 @@ type server struct {
 	ready atomic.Bool
 	// partners is nil where the site does not listen for them.
 	partners *partnerServer
+	level    slog.LevelVar
+	registry *prometheus.Registry // of what is counted
 	eraser   *site.Eraser
 }
 
 // serve serves until ctx ends.
 func (a *app) serve(ctx context.Context, o *opened) error {
-	s := &server{o: o, started: time.Now(), log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: o.config.Log.Level}))}
+	s := &server{o: o, started: time.Now(), registry: prometheus.NewRegistry()}
+	o.meters = newMeters(s.registry)
+	s.level.Set(o.config.Log.Level)
+	s.log = slog.New(o.meters.log(logHandler(a.stderr, o.config.Log.Format, &s.level)))
 	control, err := cluster.Listen(filepath.Join(o.dir, socketName))
 	if err != nil {
 		return err
@@ -144,6 +150,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 		s.partners.run(ctx, g, listener)
 	}
 	g.Go(func() error { return s.sweep(ctx, s.eraser) })
+	g.Go(func() error { return s.reload(ctx) })
 	if o.node != nil {
 		g.Go(func() error {
 			select {
@@ -195,6 +202,8 @@ func (s *server) control() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.index, name == "00" }))
 	m.HandleFunc("POST /sweep", s.sweepNow)
+	m.HandleFunc("POST /snapshot", s.snapshot)
+	m.HandleFunc("POST /doctor", s.examineIndex)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
 }
@@ -202,7 +211,7 @@ func (s *server) control() http.Handler {
 // public answers people, and whoever watches over the process.
 func (s *server) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
-	m.Handle("/", pages)
+	m.Handle("/", s.o.meters.counted(pages, s.log))
 	m.HandleFunc("GET /healthz", s.healthz)
 	m.HandleFunc("GET /readyz", s.readyz)
 	return m

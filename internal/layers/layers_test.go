@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"index":           {""},
 	"store":           {""},
 	"config":          {""},
+	"backup":          {""},
 	"report":          {""},
 	"report/html":     {"", "report"},
 	"report/pdf":      {"", "report"},

@@ -22,6 +22,8 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		run  func(*testing.T, Place)
 	}{
 		{"Settings", testSettings},
+		{"Restored", testRestored},
+		{"Counts", testCounts},
 		{"Libraries", testLibraries},
 		{"LibraryDelete", testLibraryDelete},
 		{"LibraryInvalid", testLibraryInvalid},

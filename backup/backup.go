@@ -1,0 +1,242 @@
+// Package backup keeps copies of a site in a folder: begin with Begin to make one, and with Open to
+// verify it or to take its files back.
+//
+// A backup has a manifest, the state of one moment in a folder of its own, and the originals by their
+// hashes. The manifest is replaced as the last step, so that after a crash or on a full disk the folder
+// holds the backup before, whole, or none; originals that are there already are not copied again. Every
+// file stands with its SHA-256 in a list that sha256sum -c can read, and the manifest holds the hash of
+// the list. The package knows neither the store nor the index: its caller puts their copies into the
+// folder of the state.
+package backup
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+const (
+	// Format is the version of the folder; see doc/format.md.
+	Format = 1
+
+	manifestName = "manifest.json"
+	listName     = "files.sha256" // in the folder of the state
+	statePrefix  = "state-"
+	// Originals is the folder of files that are named by their SHA-256, as aa/bb/HASH.
+	Originals = "originals"
+
+	mostManifest = 1 << 20
+	mostPath     = 1024
+)
+
+// Manifest says what a backup is of.
+type Manifest struct {
+	Format  int              `json:"format"`
+	Made    time.Time        `json:"made"` // the moment of the state
+	Program string           `json:"program"`
+	Site    concordat.SiteID `json:"site"`
+	Scheme  concordat.Scheme `json:"scheme"`
+	Keys    bool             `json:"keys"` // secrets of the site are in it
+	// Audit is the last entry of the audit, by its number and hash.
+	Audit Head `json:"audit"`
+	// Documents is how many the catalogue has, Sentences how many the index has.
+	Documents int `json:"documents"`
+	Sentences int `json:"sentences"`
+	// State is the folder of the state, List the SHA-256 of the list of all files.
+	State string `json:"state"`
+	List  string `json:"list"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Head is the last entry of an audit.
+type Head struct {
+	Seq  int64  `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+// File is one file of a backup.
+type File struct {
+	Path   string // below the folder of the backup, with slashes
+	SHA256 [32]byte
+}
+
+// Name is the path of the file in the folder of the site.
+func (f File) Name(m *Manifest) string { return strings.TrimPrefix(f.Path, m.State+"/") }
+
+// Backup is a whole backup, for reading. It is safe for concurrent use.
+type Backup struct {
+	Manifest Manifest
+	dir      string
+}
+
+// Open reads the manifest of the backup in dir and checks it, but reads no files. It fails with
+// concordat.ErrNotFound where there is no whole backup, with concordat.ErrInvalid for one of a later
+// format, and with concordat.ErrCorrupt.
+func Open(dir string) (*Backup, error) {
+	path := filepath.Join(dir, manifestName)
+	b, err := readBounded(path, mostManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no whole backup: %w", dir, concordat.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := parseManifest(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &Backup{*m, dir}, nil
+}
+
+func parseManifest(b []byte) (*Manifest, error) {
+	var m Manifest
+	if err := json.Unmarshal(b, &m); err != nil {
+		return nil, fmt.Errorf("%w: %v", concordat.ErrCorrupt, err)
+	}
+	if m.Format != Format {
+		return nil, fmt.Errorf("%w: format %d, this program knows %d", concordat.ErrInvalid, m.Format, Format)
+	}
+	if !strings.HasPrefix(m.State, statePrefix) || !plain(m.State) || strings.Contains(m.State, "/") {
+		return nil, fmt.Errorf("%w: folder %q", concordat.ErrCorrupt, m.State)
+	}
+	if b, err := hex.DecodeString(m.List); err != nil || len(b) != sha256.Size {
+		return nil, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, m.List)
+	}
+	return &m, nil
+}
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrCorrupt, most)
+	}
+	return b, err
+}
+
+// plain reports whether a path with slashes stays below its folder, on every system.
+func plain(path string) bool {
+	return len(path) <= mostPath && fs.ValidPath(path) && path != "." && !strings.ContainsAny(path, "\\:\x00\n\r")
+}
+
+// ParseFile reads a line of the list: 64 hexadecimal digits, two spaces, a path.
+func ParseFile(line string) (File, error) {
+	hash, path, ok := strings.Cut(line, "  ")
+	b, err := hex.DecodeString(hash)
+	if !ok || err != nil || len(b) != sha256.Size || !plain(path) {
+		return File{}, fmt.Errorf("%w: line %.100q of the list", concordat.ErrCorrupt, line)
+	}
+	return File{path, [32]byte(b)}, nil
+}
+
+// Each calls f for every file of the list, in its order, and then compares the list with the manifest.
+// It ends with the first error.
+func (b *Backup) Each(f func(File) error) error {
+	list, err := os.Open(filepath.Join(b.dir, b.Manifest.State, listName))
+	if err != nil {
+		return fmt.Errorf("list of files: %w: %w", concordat.ErrCorrupt, err)
+	}
+	defer func() { _ = list.Close() }() // only read
+	h := sha256.New()
+	lines := bufio.NewScanner(io.TeeReader(list, h))
+	lines.Buffer(make([]byte, 0, 4096), mostPath+256)
+	n := 0
+	for lines.Scan() {
+		file, err := ParseFile(lines.Text())
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(file.Path, b.Manifest.State+"/") && !strings.HasPrefix(file.Path, Originals+"/") {
+			return fmt.Errorf("%w: the list names %s", concordat.ErrCorrupt, file.Path)
+		}
+		n++
+		if err := f(file); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("list of files: %w: %w", concordat.ErrCorrupt, err)
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != b.Manifest.List || n != b.Manifest.Files {
+		return fmt.Errorf("%w: the list of %d files does not fit the manifest", concordat.ErrCorrupt, n)
+	}
+	return nil
+}
+
+// Fault is a file that is not as it was backed up.
+type Fault struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"` // for people
+}
+
+// Verify reads every file and returns those that are missing or have other bytes. progress, if not nil, is
+// told the bytes as they are read. The error is that of a manifest and list that do not fit, or of progress.
+func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
+	var faults []Fault
+	// The list is compared as a whole first: of a damaged one no line is worth a word.
+	if err := b.Each(func(File) error { return nil }); err != nil {
+		return nil, err
+	}
+	err := b.Each(func(f File) error {
+		sum, err := sum(filepath.Join(b.dir, filepath.FromSlash(f.Path)), io.Discard, progress)
+		switch {
+		case errors.Is(err, errProgress):
+			return err
+		case errors.Is(err, fs.ErrNotExist):
+			faults = append(faults, Fault{f.Path, "it is missing"})
+		case err != nil:
+			faults = append(faults, Fault{f.Path, "it cannot be read: " + err.Error()})
+		case sum != f.SHA256:
+			faults = append(faults, Fault{f.Path, "its bytes have changed"})
+		}
+		return nil
+	})
+	return faults, err
+}
+
+// errProgress marks errors of the caller's progress, which end everything.
+var errProgress = errors.New("stopped")
+
+// sum copies a file to w and returns its SHA-256.
+func sum(path string, w io.Writer, progress func(int) error) ([32]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(h, w), &told{f, progress})
+	return [32]byte(h.Sum(nil)), err
+}
+
+// told reads, and tells how much.
+type told struct {
+	r        io.Reader
+	progress func(int) error
+}
+
+func (t *told) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	if n > 0 && t.progress != nil {
+		if stop := t.progress(n); stop != nil {
+			return 0, fmt.Errorf("%w: %w", errProgress, stop)
+		}
+	}
+	return n, err
+}

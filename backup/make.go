@@ -1,0 +1,287 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Making is a backup on its way. It is for one goroutine, and only one may be on its way in a folder.
+type Making struct {
+	// Progress, if not nil, is told the bytes as they are copied or read. Its error ends everything.
+	Progress func(bytes int) error
+
+	dir   string
+	state string
+	files []File
+	bytes int64
+}
+
+// Begin makes the folder of a new state in dir, which holds a backup, or what is left of one, or nothing.
+// What earlier ones left behind in the middle is removed.
+func Begin(dir string, now time.Time) (*Making, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := tidy(dir); err != nil {
+		return nil, err
+	}
+	name := statePrefix + now.UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
+	m := &Making{dir: dir, state: name}
+	return m, os.Mkdir(m.State(), 0o700)
+}
+
+// State is the folder for the state.
+func (m *Making) State() string { return filepath.Join(m.dir, m.state) }
+
+// tidy removes states that the manifest does not name, and unfinished files.
+func tidy(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	keep := ""
+	if b, err := Open(dir); err == nil {
+		keep = b.Manifest.State
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), statePrefix) && e.Name() != keep || e.Name() == manifestName+".new" {
+			errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// AddFile copies a file into the state under the path with slashes; one that is not there is no error, and
+// the answer is false.
+func (m *Making) AddFile(from, path string) (bool, error) {
+	if !plain(path) {
+		return false, fmt.Errorf("path %q", path)
+	}
+	to := filepath.Join(m.State(), filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return false, err
+	}
+	_, err := copyFile(from, to, m.Progress)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// AddOriginals copies the files below the folder from whose names are their SHA-256 and that the backup does
+// not have. A file that goes away meanwhile is left out; one whose bytes do not fit its name is copied as
+// it is, and named in the answer.
+func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []string, err error) {
+	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		want, ok := hashName(e.Name())
+		if !ok || !e.Type().IsRegular() {
+			return nil
+		}
+		name := originalPath(e.Name())
+		to := filepath.Join(m.dir, filepath.FromSlash(name))
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if have, err := os.Stat(to); err == nil && have.Size() == info.Size() {
+			m.files, m.bytes = append(m.files, File{name, want}), m.bytes+info.Size()
+			return nil // it was complete when it got its name
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		got, err := copyFile(path, to, m.Progress)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && got != want {
+			damaged = append(damaged, e.Name())
+		}
+		m.files, m.bytes = append(m.files, File{name, got}), m.bytes+info.Size()
+		return err
+	})
+	return damaged, err
+}
+
+func hashName(name string) (sum [32]byte, ok bool) {
+	b, err := hex.DecodeString(name)
+	if err != nil || len(b) != sha256.Size || strings.ToLower(name) != name {
+		return sum, false
+	}
+	return [32]byte(b), true
+}
+
+func originalPath(hash string) string {
+	return Originals + "/" + hash[:2] + "/" + hash[2:4] + "/" + hash
+}
+
+// Finish hashes the state, writes the list, and makes the backup that of the manifest, whose fields from
+// State on it sets. Then it removes the state before and originals that are no longer needed.
+func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
+	if err := m.addState(ctx); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(m.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	about.Format, about.State, about.Files, about.Bytes = Format, m.state, len(m.files), m.bytes
+	var err error
+	if about.List, err = m.writeList(); err != nil {
+		return nil, err
+	}
+	b, err := json.MarshalIndent(about, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if err := syncDirs(m.dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(m.dir, manifestName)
+	if err := writeSync(path+".new", append(b, '\n')); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return nil, err
+	}
+	if err := syncPath(m.dir); err != nil {
+		return nil, err
+	}
+	return &about, errors.Join(tidy(m.dir), m.tidyOriginals())
+}
+
+// Abandon removes what was made of the state; originals stay, for the next time.
+func (m *Making) Abandon() error { return os.RemoveAll(m.State()) }
+
+// addState hashes the files of the state.
+func (m *Making) addState(ctx context.Context) error {
+	return filepath.WalkDir(m.State(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return errors.Join(err, ctx.Err())
+		}
+		rel, err := filepath.Rel(m.dir, path)
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		h, err := sum(path, io.Discard, m.Progress)
+		m.files, m.bytes = append(m.files, File{filepath.ToSlash(rel), h}), m.bytes+info.Size()
+		return err
+	})
+}
+
+func (m *Making) writeList() (hash string, err error) {
+	f, err := os.OpenFile(filepath.Join(m.State(), listName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	w := bufio.NewWriter(io.MultiWriter(f, h))
+	for _, x := range m.files {
+		_, _ = fmt.Fprintf(w, "%x  %s\n", x.SHA256, x.Path) // Flush has the error
+	}
+	err = errors.Join(w.Flush(), f.Sync(), f.Close())
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// tidyOriginals removes originals that the list does not name.
+func (m *Making) tidyOriginals() error {
+	needed := make(map[string]bool, len(m.files))
+	for _, f := range m.files {
+		needed[f.Path] = true
+	}
+	root := filepath.Join(m.dir, Originals)
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(m.dir, path)
+		if err != nil || needed[filepath.ToSlash(rel)] {
+			return err
+		}
+		return os.Remove(path)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// copyFile copies a file, for its owner only; it has its name once it is whole and on the disk.
+func copyFile(from, to string, progress func(int) error) (hash [32]byte, err error) {
+	tmp := to + ".part"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return hash, err
+	}
+	hash, err = sum(from, f, progress)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(tmp, to)
+	}
+	if err != nil {
+		_ = os.Remove(tmp) // the first error counts
+	}
+	return hash, err
+}
+
+func writeSync(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(b); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDirs makes the names in all folders below dir durable.
+func syncDirs(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		return syncPath(path)
+	})
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Own reports whether a name in the folder of a backup is one that this package gives.
+func Own(name string) bool {
+	return name == manifestName || name == manifestName+".new" || name == Originals || strings.HasPrefix(name, statePrefix)
+}

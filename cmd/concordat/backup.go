@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/backup"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	var withoutKeys bool
+	c := &cobra.Command{
+		Use: "backup DIR", Short: "Copy the site, served or not, as of one moment into a folder", Args: cobra.ExactArgs(1),
+		Long: `Backup copies the store, the index, the originals, the configuration and the keys into DIR, which is
+empty, absent, or holds an earlier backup: that one is replaced when the new one is whole, and originals that it has
+are not copied again. While the site is served, the serving process writes the store and the index, and people go on
+working. What is cut short leaves the earlier backup as it was, and the same command begins again.
+
+A backup is as secret as the site: it has its texts and, unless --without-keys is given, the keys that are the site
+to its partners. Mirrors of partners' libraries are not in it: concordat mirror sync fetches them again.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.backup(cmd.Context(), args[0], withoutKeys)
+		},
+	}
+	c.Flags().BoolVar(&withoutKeys, "without-keys", false, "leave out "+keystoreName+", "+keyFileName+" and "+indexKeyName+": keep them elsewhere, or the backup is of no use")
+	c.AddCommand(&cobra.Command{
+		Use: "verify DIR", Short: "Read a whole backup and compare every byte with its list", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0]) },
+	}, &cobra.Command{
+		Use: "show DIR", Short: "Tell of what a backup is", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			b, err := backup.Open(args[0])
+			if err != nil {
+				return err
+			}
+			return a.tellBackup(args[0], &b.Manifest)
+		},
+	})
+	return c
+}
+
+// backupSetting is when the last backup was made.
+const backupSetting = "backup made"
+
+// lastBackup returns when the last backup was made; zero: none was.
+func (o *opened) lastBackup(ctx context.Context) (time.Time, error) {
+	text, err := o.store.Setting(ctx, backupSetting)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
+func (a *app) tellBackup(dir string, m *backup.Manifest) error {
+	if a.json {
+		return a.line(m)
+	}
+	a.say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents, m.Files, m.Bytes>>20)
+	a.say("audit up to entry %d; scheme %s; made by concordat %s", m.Audit.Seq, m.Scheme, m.Program)
+	if m.Keys {
+		a.say("it holds the keys of the site: keep it as safe as the site itself")
+	} else {
+		a.say("it holds no keys: without %s and %s from elsewhere it is of no use", keystoreName, indexKeyName)
+	}
+	return nil
+}
+
+// Files of the site that a backup has besides the state, and those of them that are secrets.
+var (
+	backedUp = []string{configName}
+	secrets  = []string{keystoreName, keyFileName, indexKeyName}
+)
+
+func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	return a.with(ctx, withIndex, func(o *opened) error {
+		if err := apart(o.dir, dir); err != nil {
+			return err
+		}
+		if err := backupPlace(dir); err != nil {
+			return err
+		}
+		lock, err := lockIndex(dir) // two backups at once would take each other's states away
+		if err != nil {
+			return err
+		}
+		m, err := a.makeBackup(ctx, o, dir, withoutKeys)
+		if err == nil {
+			err = o.store.SetSetting(ctx, backupSetting, m.Made.UTC().Format(time.RFC3339))
+		}
+		if err = errors.Join(err, lock.Close()); err != nil {
+			return err
+		}
+		return a.tellBackup(dir, m)
+	})
+}
+
+// apart fails where one of two folders lies in the other: a backup within the site would be backed up itself,
+// and is lost with it.
+func apart(site, dir string) error {
+	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
+		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
+			return usagef("%s and %s lie in one another: choose a folder elsewhere, best on another disk", site, dir)
+		}
+	}
+	return nil
+}
+
+// backupPlace makes the folder, and refuses one that holds something else.
+func backupPlace(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !backup.Own(e.Name()) && e.Name() != "lock" && e.Name() != "lost+found" {
+			return usagef("%s holds %s, which is no part of a backup: choose an empty folder", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys bool) (m *backup.Manifest, err error) {
+	need, err := a.backupNeeds(o.dir, dir)
+	if err != nil {
+		return nil, err
+	}
+	make, err := backup.Begin(dir, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	bar := a.bar(need, "backing up")
+	defer bar.done()
+	make.Progress = func(n int) error { bar.add(n); return ctx.Err() }
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, make.Abandon())
+		}
+	}()
+	var t snapshotTaken
+	if o.remote != nil {
+		err = askServing(ctx, o.dir, "/snapshot", map[string]string{"folder": make.State()}, &t)
+	} else {
+		t, err = o.copyState(ctx, make.State())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("copy the state: %w", err)
+	}
+	names := backedUp
+	if !withoutKeys {
+		names = append(names[:len(names):len(names)], secrets...)
+	}
+	for _, name := range names {
+		if _, err := make.AddFile(filepath.Join(o.dir, name), name); err != nil {
+			return nil, err
+		}
+	}
+	damaged, err := make.AddOriginals(ctx, filepath.Join(o.dir, originalsName))
+	if err != nil {
+		return nil, err
+	}
+	for _, hash := range damaged {
+		a.warn("original %s is damaged on the disk of the site; it is backed up as it is", hash)
+	}
+	return make.Finish(ctx, backup.Manifest{Made: t.Made, Program: programVersion(), Site: t.Site, Scheme: t.Scheme, Keys: !withoutKeys,
+		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences})
+}
+
+// backupNeeds returns how many bytes a new backup will write at most, and fails where the disk has no room for them.
+func (a *app) backupNeeds(from, dir string) (int64, error) {
+	var need int64
+	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil // what goes meanwhile needs nothing
+		}
+		rel, _ := filepath.Rel(from, path) // path is below it
+		if part := partOf(rel); part == "other" {
+			return nil // the keys and the configuration are small, mirrors stay
+		}
+		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil && partOf(rel) == originalsName {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			need += info.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	left, _, err := free(dir)
+	if err == nil && left < need {
+		err = fmt.Errorf("%w: the backup needs up to %d MiB, %s has %d MiB", concordat.ErrDiskFull, need>>20+1, dir, left>>20)
+	}
+	return need, err
+}
+
+func (a *app) verifyBackup(ctx context.Context, dir string) error {
+	b, err := backup.Open(dir)
+	if err != nil {
+		return err
+	}
+	bar := a.bar(b.Manifest.Bytes, "reading")
+	faults, err := b.Verify(func(n int) error { bar.add(n); return ctx.Err() })
+	bar.done()
+	if err != nil {
+		return err
+	}
+	for _, f := range faults {
+		if a.json {
+			err = errors.Join(err, a.line(f))
+		} else {
+			a.say("%s: %s", f.Path, f.Reason)
+		}
+	}
+	if err != nil || len(faults) > 0 {
+		return errors.Join(err, &exitError{exitFailed, fmt.Errorf("%d of %d files of the backup are not as they were backed up", len(faults), b.Manifest.Files)})
+	}
+	if a.json {
+		return a.line(map[string]any{"verified": b.Manifest.Files, "bytes": b.Manifest.Bytes, "made": b.Manifest.Made})
+	}
+	a.say("all %d files are as they were backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
+	return nil
+}

@@ -1,0 +1,312 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/backup"
+	"concordat/store"
+)
+
+// answers checks a text against the site and returns what the report says, without what names the run.
+func answers(t *testing.T, data, file string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "report.json")
+	output(t, 0, data, "check", file, "--out", out)
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Scores, Evidence, Sources json.RawMessage }
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Evidence) < 100 || len(r.Scores) == 0 {
+		t.Fatalf("the report shows nothing: %.300s", b)
+	}
+	return string(r.Scores) + string(r.Evidence) + string(r.Sources)
+}
+
+// fits fails where the catalogue has a document that the index has not, with its text.
+func fits(t *testing.T, data string) (documents int) {
+	t.Helper()
+	a := &app{data: data, stdin: strings.NewReader(""), stdout: os.Stderr, stderr: os.Stderr}
+	err := a.with(t.Context(), withIndex, func(o *opened) error {
+		rows, err := o.store.Documents(t.Context(), "l", "", 0)
+		for _, r := range rows {
+			d, err := o.index.Document(t.Context(), concordat.Ref{Site: o.ID(), Library: "l", Document: r.ID})
+			if err != nil || int64(len(d.Text)) != r.Bytes {
+				t.Errorf("%s: %v", r.ID, err)
+			}
+		}
+		documents = len(rows)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return documents
+}
+
+// A site is backed up while documents come in, destroyed, and restored: it answers as before, and holds every
+// document that its catalogue names.
+func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
+	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
+	essay := filepath.Join(t.TempDir(), "essay.txt")
+	if err := os.WriteFile(essay, []byte(prose(8000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	output(t, 0, data, "add", "-l", "l", essay)
+	s := serveSite(t, data)
+	if code, answer := s.submit("one", "essay.txt", prose(6000)); code != http.StatusAccepted {
+		t.Fatalf("%d %s", code, answer)
+	}
+	task := s.only()
+	findings, err := s.db.Findings(t.Context(), task.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := program(t, data, "add", "-q", "-l", "l", bigTable(t, 400))
+	if err := writer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- writer.Wait() }()
+	amid := 0 // backups made while documents came in
+	for done := false; !done; {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = true
+		default:
+		}
+		output(t, 0, data, "backup", dir)
+		if done {
+			break
+		}
+		to := filepath.Join(t.TempDir(), "site")
+		output(t, 0, to, "restore", dir)
+		if n := fits(t, to); n > 1 && n < 401 {
+			amid++
+		}
+	}
+	if amid == 0 {
+		t.Log("no backup was made in the middle of the writing")
+	}
+	output(t, 0, data, "backup", "verify", dir)
+	before := answers(t, data, essay)
+	s.kill()
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+
+	output(t, 0, data, "restore", dir)
+	if n := fits(t, data); n != 401 {
+		t.Errorf("%d documents, want 401", n)
+	}
+	if after := answers(t, data, essay); after != before {
+		t.Errorf("another answer:\n%.500s\nbefore:\n%.500s", after, before)
+	}
+	db, err := store.Open(t.Context(), filepath.Join(data, storeName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.db = db // for the cleaning up
+	if again, err := db.Findings(t.Context(), task.ID); err != nil || string(again) != string(findings) {
+		t.Errorf("the report of before: %d bytes, %v; want %d", len(again), err, len(findings))
+	}
+	files := store.OpenFiles(filepath.Join(data, originalsName))
+	names, err := db.Originals(t.Context(), task.ID)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("originals %v, %v", names, err)
+	}
+	if _, err := files.Path(names[0]); err != nil {
+		t.Error(err)
+	}
+	if head, err := db.VerifyAudit(t.Context()); err != nil || head.Seq == 0 {
+		t.Errorf("audit %+v, %v", head, err)
+	}
+	output(t, exitUsage, data, "restore", dir) // never over a site
+}
+
+// What was ended since a backup is not good again.
+func TestRestoreEnds(t *testing.T) {
+	t.Parallel()
+	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
+	db, err := store.Open(t.Context(), filepath.Join(data, storeName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	err = db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now})
+	for _, p := range []store.Purpose{store.PurposeSession, store.PurposeJoin, store.PurposeAPI} {
+		err = errors.Join(err, db.PutToken(t.Context(), "secret-"+string(p), store.Token{Purpose: p, Account: "ada", Name: "x", Scopes: []string{"read"}, Made: now, Expires: now.Add(time.Hour)}))
+	}
+	err = errors.Join(err, db.AddInvitation(t.Context(), store.Invitation{Hash: [32]byte{1}, Digest: [32]byte{2}, Expires: now.Add(time.Hour)}))
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	output(t, 0, data, "site", "key", "init")
+	output(t, 0, data, "site", "card", "--url", "https://concordat.uni.example:8421", "--contact", "a@uni.example")
+	output(t, 0, data, "backup", dir)
+	for _, asNew := range []bool{false, true} {
+		to := filepath.Join(t.TempDir(), "site")
+		args := []string{"restore", dir}
+		if asNew {
+			args = append(args, "--as-new-site")
+		}
+		output(t, 0, to, args...)
+		db, err := store.Open(t.Context(), filepath.Join(to, storeName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p, want := range map[store.Purpose]bool{store.PurposeSession: false, store.PurposeJoin: false, store.PurposeAPI: true} {
+			if _, err := db.Token(t.Context(), "secret-"+string(p), p); (err == nil) != want {
+				t.Errorf("%s: %v, want it to work: %v", p, err, want)
+			}
+		}
+		if n, err := db.OpenInvitations(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d open invitations, %v", n, err)
+		}
+		sites, err := db.CardSites(t.Context())
+		_, key := os.Stat(filepath.Join(to, keystoreName))
+		if err != nil || (len(sites) == 0) != asNew || (key != nil) != asNew {
+			t.Errorf("as new %v: cards of %v, keystore %v", asNew, sites, key)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Killed at any moment, a backup leaves the one before, and a restore leaves no site; both go on.
+func TestKilledBackup(t *testing.T) {
+	t.Parallel()
+	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
+	addAll(t, data, bigTable(t, 200))
+	files := store.OpenFiles(filepath.Join(data, originalsName))
+	for i := range 200 {
+		if _, _, err := files.Put(t.Context(), strings.NewReader(prose(1000+i)), 1<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	output(t, 0, data, "backup", dir)
+	kill := func(when func() bool, data string, args ...string) (killed bool) {
+		t.Helper()
+		c := program(t, data, args...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		for {
+			select {
+			case err := <-ended:
+				return err != nil
+			default:
+			}
+			if when() {
+				_ = c.Process.Kill()
+				return <-ended != nil
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	count := func(pattern string) int {
+		names, _ := filepath.Glob(pattern)
+		return len(names)
+	}
+	killed := 0
+	for _, when := range []func() bool{
+		func() bool { return count(filepath.Join(dir, "state-*")) > 1 },
+		func() bool { return count(filepath.Join(dir, "state-*", "index", "00", "shard.json")) > 1 },
+		func() bool { return count(filepath.Join(dir, "state-*", configName)) > 1 },
+		func() bool { return count(filepath.Join(dir, "state-*", "files.sha256")) > 1 },
+	} {
+		if kill(when, data, "backup", dir) {
+			killed++
+		}
+		output(t, 0, data, "backup", "verify", dir)
+	}
+	if killed == 0 {
+		t.Error("no backup was killed: this shows nothing")
+	}
+	output(t, 0, data, "backup", dir)
+	b, err := backup.Open(dir)
+	if err != nil || b.Manifest.Documents != 200 || count(filepath.Join(dir, "state-*")) != 1 {
+		t.Fatalf("%+v, %v", b, err)
+	}
+
+	to, killed := filepath.Join(t.TempDir(), "site"), 0
+	for n := 1; n <= 150; n += 30 {
+		if kill(func() bool { return countFiles(to) > n }, to, "restore", dir) {
+			killed++
+		}
+		if _, err := os.Stat(filepath.Join(to, storeName)); err == nil {
+			break // it was faster
+		}
+	}
+	if killed == 0 {
+		t.Error("no restore was killed: this shows nothing")
+	}
+	if _, err := os.Stat(filepath.Join(to, storeName)); err != nil {
+		output(t, exitUsage, to, "library", "list") // it is no site yet
+		output(t, 0, to, "restore", dir)
+	}
+	if n := fits(t, to); n != 200 {
+		t.Errorf("%d documents", n)
+	}
+}
+
+func countFiles(dir string) (n int) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
+// A disk without room for the backup is told before anything is written, and the one before stays.
+func TestBackupOnFullDisk(t *testing.T) {
+	t.Parallel()
+	data := newSite(t)
+	addAll(t, data, bigTable(t, 20))
+	disk := smallDisk(t, 16)
+	put := func(mib int) {
+		t.Helper()
+		if _, _, err := store.OpenFiles(filepath.Join(data, originalsName)).Put(t.Context(), strings.NewReader(prose(mib<<20)), 1<<30); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(2)
+	output(t, 0, data, "backup", disk)
+	put(20)
+	if _, stderr := output(t, exitFailed, data, "backup", disk); !strings.Contains(stderr, "needs up to") {
+		t.Errorf("said %s", stderr)
+	}
+	output(t, 0, data, "backup", "verify", disk)
+	small := smallDisk(t, 1)
+	if _, stderr := output(t, exitFailed, small, "restore", disk); !strings.Contains(stderr, "the site needs") {
+		t.Errorf("said %s", stderr)
+	}
+	output(t, exitUsage, data, "backup", filepath.Join(data, "backup"))
+	output(t, exitUsage, data, "backup", filepath.Dir(data))
+}

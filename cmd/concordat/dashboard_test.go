@@ -1,0 +1,255 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"go.yaml.in/yaml/v3"
+
+	"concordat"
+	"concordat/federation"
+	"concordat/site"
+)
+
+// query is a metric in an expression, with the labels that it is chosen by.
+var (
+	queryName  = regexp.MustCompile(`\b((?:concordat|go|process)_[a-z_]+)\b(?:\{([^}]*)\})?`)
+	queryLabel = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!=|!~|=)`)
+	queryBy    = regexp.MustCompile(`\bby \(([^)]*)\)`)
+)
+
+// routed is a handler with one route.
+type routed struct{ http.Handler }
+
+func (routed) Route(*http.Request) string { return "GET /x" }
+
+// liveMetrics returns the metrics of a served site, and those that only come with partners, with their labels.
+func liveMetrics(t *testing.T) map[string][]string {
+	t.Helper()
+	out := map[string][]string{"up": {"job", "instance"}}
+	note := func(name string, labels ...string) {
+		out[name] = append(out[name], labels...)
+	}
+	data := newSite(t)
+	output(t, 0, data, "backup", t.TempDir()+"/backup")
+	s := serveSite(t, data, "CONCORDAT_SERVE_METRICS=127.0.0.1:0")
+	if code, answer := s.submit("one", "essay.txt", prose(2000)); code != http.StatusAccepted {
+		t.Fatalf("%d %s", code, answer)
+	}
+	s.only()
+	st, err := serving(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := get(t, "http://"+st.Metrics+"/metrics")
+	sample := regexp.MustCompile(`(?m)^([a-z_]+)(?:\{(.*)\})? `)
+	for _, m := range sample.FindAllStringSubmatch(page, -1) {
+		note(m[1])
+		for _, l := range regexp.MustCompile(`([a-z_]+)="`).FindAllStringSubmatch(m[2], -1) {
+			note(m[1], l[1])
+		}
+	}
+	// Of partners, in this process: the same names are registered.
+	r := prometheus.NewRegistry()
+	m := newMeters(r)
+	m.answered("p", federation.OutcomeAnswered, time.Second)
+	m.asked("p", federation.OutcomeRefused, time.Second)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, x := range f.Metric {
+			for _, l := range x.Label {
+				if f.GetType() == dto.MetricType_HISTOGRAM {
+					for _, part := range []string{"_bucket", "_sum", "_count"} {
+						note(f.GetName()+part, l.GetName(), "le")
+					}
+				} else {
+					note(f.GetName(), l.GetName())
+				}
+			}
+		}
+	}
+	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(metricCard.String())[1]) // comes with a card
+	return out
+}
+
+func get(t *testing.T, address string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status, err)
+	}
+	return string(b)
+}
+
+// fitsMetrics fails where an expression names a metric or a label that there is not.
+func fitsMetrics(t *testing.T, where, expr string, live map[string][]string) {
+	t.Helper()
+	by := []string{}
+	for _, g := range queryBy.FindAllStringSubmatch(expr, -1) {
+		for l := range strings.SplitSeq(g[1], ",") {
+			by = append(by, strings.TrimSpace(l))
+		}
+	}
+	names := queryName.FindAllStringSubmatch(expr, -1)
+	if len(names) == 0 && !strings.Contains(expr, "up{") {
+		t.Errorf("%s: no metric in %s", where, expr)
+	}
+	for _, m := range names {
+		labels, ok := live[m[1]]
+		if !ok {
+			t.Errorf("%s: there is no metric %s", where, m[1])
+			continue
+		}
+		want := slices.Clone(by)
+		for _, l := range queryLabel.FindAllStringSubmatch(m[2], -1) {
+			want = append(want, l[1])
+		}
+		for _, l := range want {
+			if !slices.Contains(labels, l) && l != "instance" && l != "job" { // those Prometheus adds
+				t.Errorf("%s: %s has no label %s, only %v", where, m[1], l, labels)
+			}
+		}
+	}
+	if strings.Count(expr, "(") != strings.Count(expr, ")") || strings.Count(expr, "{") != strings.Count(expr, "}") {
+		t.Errorf("%s: %s is not closed", where, expr)
+	}
+}
+
+// Every alert and every panel asks for metrics that a site has, and every metric of the program's own is shown.
+func TestAlertsAndDashboard(t *testing.T) {
+	t.Parallel()
+	live := liveMetrics(t)
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	b, err := os.ReadFile("../../deploy/prometheus/alerts.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(b, &rules)
+	}
+	if err != nil || len(rules.Groups) != 1 || len(rules.Groups[0].Rules) < 10 {
+		t.Fatalf("%+v, %v", rules, err)
+	}
+	for _, r := range rules.Groups[0].Rules {
+		fitsMetrics(t, r.Alert, r.Expr, live)
+		if _, err := time.ParseDuration(cmpOr(r.For, "0s")); err != nil || r.Labels["severity"] == "" || r.Annotations["action"] == "" {
+			t.Errorf("%s: %+v", r.Alert, r)
+		}
+	}
+	var board struct {
+		Panels []struct {
+			ID      int
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	all, err := os.ReadFile("../../deploy/grafana/concordat.json")
+	if err == nil {
+		err = json.Unmarshal(all, &board)
+	}
+	if err != nil || len(board.Panels) < 10 {
+		t.Fatalf("%d panels, %v", len(board.Panels), err)
+	}
+	for _, p := range board.Panels {
+		for _, x := range p.Targets {
+			fitsMetrics(t, p.Title, x.Expr, live)
+		}
+	}
+	for name := range live {
+		base := name
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			base = strings.TrimSuffix(base, suffix)
+		}
+		if strings.HasPrefix(name, "concordat_") && !strings.Contains(string(all), base) {
+			t.Errorf("the dashboard does not show %s", base)
+		}
+	}
+}
+
+func cmpOr(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// Meters count what they are told, and a nil one nothing.
+func TestMeters(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	for _, m := range []*meters{newMeters(r), nil} {
+		h := m.counted(routed{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}, slog.New(slog.DiscardHandler))
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/x?key=secret", nil))
+		if rec.Code != http.StatusTeapot || m != nil && len(rec.Header().Get("X-Request-Id")) != 16 {
+			t.Errorf("%d %v", rec.Code, rec.Header())
+		}
+		m.begun(time.Minute)
+		for _, stage := range []string{site.StageRead, "match", "match", site.StageEnded} {
+			m.told(site.Event{Task: "t", Progress: site.Progress{Stage: stage}})
+		}
+		m.told(site.Event{Task: "cancelled", Progress: site.Progress{Stage: site.StageEnded}})
+		m.reading()([]site.Item{{}, {Err: errors.New("x")}}, nil)
+		m.answered("", federation.OutcomeRejected, time.Second)
+		m.asked(concordat.SiteID("p"), federation.OutcomeAnswered, time.Second)
+		slog.New(m.log(slog.DiscardHandler)).Error("x") // discarded before it is counted: nobody sees it
+	}
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, x := range f.Metric {
+			name := f.GetName()
+			for _, l := range x.Label {
+				name += " " + l.GetValue()
+			}
+			if h := x.GetHistogram(); h != nil {
+				got[name] = float64(h.GetSampleCount())
+			} else {
+				got[name] = x.GetCounter().GetValue() + x.GetGauge().GetValue()
+			}
+		}
+	}
+	for name, want := range map[string]float64{
+		"concordat_http_requests_total 4xx GET /x": 1, "concordat_http_request_duration_seconds GET /x": 1, "concordat_queue_wait_seconds": 1,
+		"concordat_check_stage_duration_seconds read": 1, "concordat_check_stage_duration_seconds match": 1, "concordat_check_duration_seconds": 1,
+		"concordat_extracted_texts_total ok": 1, "concordat_extracted_texts_total failed": 1, "concordat_extraction_running": 0,
+		"concordat_federation_answers_total rejected unknown": 1, "concordat_federation_asks_total answered p": 1,
+	} {
+		if v, ok := got[name]; !ok || v != want {
+			t.Errorf("%s is %v, want %v; all %v", name, v, want, got)
+		}
+	}
+}

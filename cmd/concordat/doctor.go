@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// States of a finding.
+const (
+	findingOK      = "ok"
+	findingWarning = "warning" // the site works; somebody should look at it
+	findingFault   = "fault"   // something does not work, or is lost
+	findingSkipped = "skipped" // not looked at, and why
+)
+
+// finding is what doctor says of one thing.
+type finding struct {
+	Check  string `json:"check"` // stable, for programs
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+	Advice string `json:"advice,omitempty"` // what to do
+	Fix    string `json:"fix,omitempty"`    // what --fix would do, or did
+	Fixed  bool   `json:"fixed,omitempty"`
+
+	fix func() error
+}
+
+// doctorOptions say how much is looked at.
+type doctorOptions struct {
+	quick, offline bool
+	sample         int
+	timeout        time.Duration
+}
+
+// doctor collects findings about the site in dir.
+type doctor struct {
+	a        *app
+	dir      string
+	o        doctorOptions
+	now      time.Time
+	findings []finding
+}
+
+func (d *doctor) add(f finding) { d.findings = append(d.findings, f) }
+
+func (d *doctor) ok(check, format string, args ...any) {
+	d.add(finding{Check: check, State: findingOK, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (d *doctor) warning(check, advice, format string, args ...any) {
+	d.add(finding{Check: check, State: findingWarning, Detail: fmt.Sprintf(format, args...), Advice: advice})
+}
+
+func (d *doctor) fault(check, advice string, err error) {
+	d.add(finding{Check: check, State: findingFault, Detail: err.Error(), Advice: advice})
+}
+
+func (d *doctor) skipped(check, format string, args ...any) {
+	d.add(finding{Check: check, State: findingSkipped, Detail: fmt.Sprintf(format, args...)})
+}
+
+// broken reports whether a check has found a fault.
+func (d *doctor) broken(check string) bool {
+	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.Check == check && f.State == findingFault })
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var o doctorOptions
+	var fix, yes bool
+	c := &cobra.Command{
+		Use: "doctor", Short: "Look whether the site is in order, and say what to do where it is not", Args: cobra.NoArgs,
+		Long: `Doctor looks at the folder and its permissions, the configuration, the disk, the store and the audit, the
+index against the catalogue, the originals, keys and card, the clock, the ports, the reading of files and the partners,
+whether the site is served or not. It changes nothing.
+
+Exit code 0: nothing worse than warnings; 1: a fault. --fix says what it would mend of the harmless things, such as
+permissions and remains of what was cut short; with --yes it does.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if yes && !fix {
+				return usagef("--yes goes with --fix")
+			}
+			return a.examine(cmd.Context(), o, fix, yes)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&o.quick, "quick", false, "leave out what reads the whole store and index")
+	f.BoolVar(&o.offline, "offline", false, "ask no partner")
+	f.IntVar(&o.sample, "originals", 100, "how many originals are read and compared with their hashes; -1: all")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait for a partner")
+	f.BoolVar(&fix, "fix", false, "tell what can be mended without harm")
+	f.BoolVar(&yes, "yes", false, "with --fix: mend it")
+	return c
+}
+
+func (a *app) examine(ctx context.Context, o doctorOptions, fix, yes bool) error {
+	dir, err := a.dir()
+	if err != nil {
+		return err
+	}
+	d := &doctor{a: a, dir: dir, o: o, now: time.Now()}
+	if err := d.examine(ctx); err != nil {
+		return err
+	}
+	faults, warnings := 0, 0
+	for i := range d.findings {
+		f := &d.findings[i]
+		if fix && yes && f.fix != nil {
+			if err := f.fix(); err != nil {
+				f.Advice = fmt.Sprintf("%s (mending it: %v)", f.Advice, err)
+			} else {
+				f.Fixed = true
+			}
+		}
+		switch {
+		case f.Fixed:
+		case f.State == findingFault:
+			faults++
+		case f.State == findingWarning:
+			warnings++
+		}
+		if err := a.tellFinding(f, fix); err != nil {
+			return err
+		}
+	}
+	a.say("%d checks, %d faults, %d warnings", len(d.findings), faults, warnings)
+	if faults > 0 {
+		return &exitError{exitFailed, nil}
+	}
+	return nil
+}
+
+func (a *app) tellFinding(f *finding, fix bool) error {
+	if a.json {
+		return a.line(f)
+	}
+	a.say("%-8s %-12s %s", f.State, f.Check, f.Detail)
+	if f.Advice != "" && !f.Fixed {
+		a.say("%21s %s", "→", f.Advice)
+	}
+	switch {
+	case f.Fixed:
+		a.say("%21s mended: %s", "→", f.Fix)
+	case f.Fix != "" && fix:
+		a.say("%21s --fix --yes would %s", "→", f.Fix)
+	case f.Fix != "":
+		a.say("%21s --fix can mend this", "→")
+	}
+	return nil
+}
+
+// examine runs all checks. Each stands on its own as far as it can: a damaged store does not keep the
+// keys from being looked at.
+func (d *doctor) examine(ctx context.Context) error {
+	if !d.folder() {
+		return nil // no site: the rest would say so again and again
+	}
+	c, err := loadConfig(d.path(configName))
+	if err != nil {
+		d.fault("config", "mend the line named; concordat config check shows every key", err)
+		return nil
+	}
+	d.config(c)
+	d.disk(c)
+	d.extraction(ctx, c)
+	served, down := serving(ctx, d.dir)
+	if down != nil {
+		served = nil
+	}
+	d.ports(ctx, c, served)
+	err = d.a.with(ctx, storeOnly, func(o *opened) error {
+		d.store(ctx, o)
+		d.originals(ctx, o)
+		d.clock(ctx, o)
+		d.keys(ctx, o)
+		d.backups(ctx, o)
+		return ctx.Err()
+	})
+	if err != nil {
+		d.fault("store", "restore the site from a backup: concordat restore", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.index(ctx, c, served)
+	return ctx.Err()
+}

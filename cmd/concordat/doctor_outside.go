@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/config"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/report/pdf"
+	"concordat/store"
+)
+
+// sampleTitle stands in the report that doctor makes and reads: both fonts are needed for it, and a
+// dictionary to find its words.
+const sampleTitle = "Concordat 检查中文分词和字体"
+
+// extraction makes a PDF with the fonts of the program, and has a child read it.
+func (d *doctor) extraction(ctx context.Context, c *config.Config) {
+	p, err := profile.New(profile.Options{Recipe: c.Scheme})
+	if err == nil {
+		_, err = p.ForIndex(concordat.Document{Library: "l", ID: "d", Text: strings.Repeat(sampleTitle+"。", 30)})
+	}
+	if err != nil {
+		d.fault("dictionary", "the program is damaged: install it again", err)
+	} else {
+		d.ok("dictionary", "Chinese words are found")
+	}
+	pages, err := pdf.Write(&report.Report{Submission: concordat.Document{Title: sampleTitle, Text: sampleTitle}}, pdf.Options{Site: "doctor", Program: programVersion()})
+	if err != nil {
+		d.fault("fonts", "the program is damaged: install it again", err)
+		return
+	}
+	d.ok("fonts", "a report as PDF can be made")
+	d.ocr(ctx, c.Extract.OCR)
+	options := extraction(c)
+	options.OCR, options.RequireIsolation = nil, true
+	r := d.a.reader(options, 1)
+	defer func() { _ = r.close() }() // its child has answered or was ended
+	runner, err := r.start()
+	if err != nil {
+		d.warning("extraction", "run it on a kernel with Landlock and seccomp (Linux 5.13 or later): a file that takes over its reader could read the site", "%v", err)
+		options.RequireIsolation = false
+		weak := d.a.reader(options, 1)
+		defer func() { _ = weak.close() }()
+		if runner, err = weak.start(); err != nil {
+			d.fault("extraction", "no file can be read: look at limits of memory and processes of this user", err)
+			return
+		}
+	}
+	items, err := runner.Stream(ctx, "doctor.pdf", bytes.NewReader(pages), int64(len(pages)))
+	switch {
+	case err != nil:
+		d.fault("extraction", "no PDF can be read: look at limits of memory and processes of this user", err)
+	case len(items) != 1 || items[0].Result == nil:
+		d.fault("extraction", "no PDF can be read: look at limits of memory and processes of this user", fmt.Errorf("the child answers %v", items))
+	case !strings.Contains(strings.Join(strings.Fields(items[0].Result.Text), ""), strings.Join(strings.Fields(sampleTitle), "")):
+		d.fault("extraction", "the program is damaged: install it again", errors.New("a PDF is read wrongly"))
+	default:
+		d.ok("extraction", "a child reads a PDF")
+	}
+}
+
+// ocr looks for Tesseract with the languages that the configuration wants.
+func (d *doctor) ocr(ctx context.Context, languages string) {
+	if languages == "" {
+		d.skipped("ocr", "extract.ocr is empty: pages without a text layer are not read")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.o.timeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "tesseract", "--list-langs").CombinedOutput()
+	if err != nil {
+		d.fault("ocr", "install Tesseract, or empty extract.ocr", err)
+		return
+	}
+	have := strings.Fields(string(out))
+	for l := range strings.SplitSeq(languages, "+") {
+		if !slices.Contains(have, l) {
+			d.fault("ocr", "install its data, such as tesseract-ocr-"+strings.ReplaceAll(l, "_", "-"), fmt.Errorf("tesseract does not know %s", l))
+			return
+		}
+	}
+	d.ok("ocr", "tesseract reads %s", languages)
+}
+
+// keys looks at the keystore, the card and the partners.
+func (d *doctor) keys(ctx context.Context, o *opened) {
+	_, id, err := d.a.openKeys(d.dir)
+	if errors.Is(err, errNoIdentity) {
+		d.skipped("keys", "the site has no keys; it needs none to work alone")
+		if ps, err := o.store.Partners(ctx); err == nil && len(ps) > 0 {
+			d.fault("partners", "take the keystore from a backup", fmt.Errorf("there are %d partners and no keystore", len(ps)))
+		}
+		return
+	}
+	if err != nil {
+		d.fault("keys", "name its key with "+keyFileVariable+" or "+passphraseVariable, err)
+		return
+	}
+	for _, kind := range []string{"signing", "sealing", "tls"} {
+		if !slices.ContainsFunc(id.Keys(d.now), func(k crypto.KeyTerm) bool { return k.Kind == kind && k.InForce && k.Held }) {
+			d.fault("keys", "make a new card: concordat site card --renew", fmt.Errorf("no key for %s is in force", kind))
+		}
+	}
+	d.ok("keys", "of site %s", id.Site())
+	card, err := ownCard(ctx, o.store, id)
+	switch detail, fault := cardState(card, err, d.now); {
+	case fault == nil:
+		d.ok("card", "in force until %s", detail)
+	case card == nil && err == nil:
+		d.skipped("card", "there is none: no partner knows this site")
+		return
+	case card != nil && card.Valid(d.now) == nil:
+		d.warning("card", "renew it: concordat site card --renew", "%v", fault)
+	default:
+		d.fault("card", "renew it: concordat site card --renew", fault)
+		return
+	}
+	d.partners(ctx, o, id)
+}
+
+// cardState returns until when a card is in force, or what is wrong with it; err is that of reading it.
+func cardState(card *crypto.Card, err error, now time.Time) (string, error) {
+	switch {
+	case err != nil:
+		return "", err
+	case card == nil:
+		return "", errors.New("there is none")
+	case card.Valid(now) != nil:
+		return "", card.Valid(now)
+	case card.NotAfter.Sub(now) < cardWarning:
+		return "", fmt.Errorf("it ends on %s", card.NotAfter.Local().Format(time.DateOnly))
+	}
+	return card.NotAfter.Local().Format(time.DateOnly), nil
+}
+
+// partners asks each active partner for the end of its audit, which also tells its clock.
+func (d *doctor) partners(ctx context.Context, o *opened, id *crypto.Identity) {
+	ps, err := o.store.Partners(ctx)
+	if err != nil {
+		d.fault("partners", "", err)
+		return
+	}
+	active := 0
+	for _, p := range ps {
+		if p.State != store.PartnerActive {
+			continue
+		}
+		active++
+		if !d.o.offline {
+			d.partner(ctx, o, id, p)
+		}
+	}
+	switch {
+	case active == 0:
+		d.skipped("partners", "there are none")
+	case d.o.offline:
+		d.skipped("partners", "--offline: %d were not asked", active)
+	}
+}
+
+func (d *doctor) partner(ctx context.Context, o *opened, id *crypto.Identity, p store.Partner) {
+	const advice = "ask its administrator; a partner that is away is named in reports as not asked"
+	r, err := d.a.roster(ctx, o, id)
+	if err != nil {
+		d.fault("partners", "", err)
+		return
+	}
+	site, err := crypto.ParseSiteID(string(p.Site))
+	if err != nil {
+		d.fault("partners", "", err)
+		return
+	}
+	c := federation.NewClient(site, r, id.LocalKey(orderPurpose), federation.ClientOptions{Timeout: d.o.timeout, Journal: r})
+	defer c.Close()
+	began := time.Now()
+	h, err := c.Head(ctx)
+	switch {
+	case err != nil:
+		d.warning("partners", advice, "%s: %v", p.Site, err)
+	case time.Until(h.At) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head may be a minute old
+		d.warning("clock", "compare both clocks with a third; beyond two minutes messages are refused", "the clock of %s says %s", p.Site, h.At.Local().Format(time.DateTime))
+	default:
+		d.ok("partners", "%s answers, audit up to entry %d", p.Site, h.Seq)
+	}
+}

@@ -1,0 +1,452 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/config"
+	"concordat/store"
+)
+
+func (d *doctor) path(name string) string { return filepath.Join(d.dir, name) }
+
+// folder looks at what lies in the folder, and reports whether it holds a site.
+func (d *doctor) folder() bool {
+	if _, err := os.Stat(d.path(restoringName)); err == nil {
+		d.fault("folder", "run the same concordat restore again: it goes on", fmt.Errorf("a restore into %s was cut short", d.dir))
+		return false
+	}
+	if _, err := os.Stat(d.path(configName)); err == nil {
+		if c, err := loadConfig(d.path(configName)); err != nil || c.Store.URL != "" {
+			d.ok("folder", "%s", d.dir) // the configuration is looked at apart, and the store lies elsewhere
+			d.permissions()
+			return true
+		}
+	}
+	if _, err := os.Stat(d.path(storeName)); err != nil {
+		d.fault("folder", "name the folder with --data, make a site with concordat init, or take one back with concordat restore", fmt.Errorf("%s holds no site: %w", d.dir, err))
+		return false
+	}
+	d.ok("folder", "%s", d.dir)
+	d.permissions()
+	d.remains()
+	return true
+}
+
+// permissions looks for what others than the site's user may read or write.
+func (d *doctor) permissions() {
+	n := 0
+	for _, name := range []string{".", storeName, configName, keystoreName, keyFileName, indexKeyName, replaysName, originalsName, indexName} {
+		path := d.path(name)
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			d.fault("permissions", "give the folder to the user that serves the site", err)
+			return
+		}
+		secret := slices.Contains(secrets, name) || name == storeName || name == originalsName || name == indexName || name == replaysName
+		mode := info.Mode().Perm()
+		if mode&0o022 == 0 && (!secret || mode&0o077 == 0) {
+			continue
+		}
+		want := mode &^ 0o077
+		n++
+		d.add(finding{Check: "permissions", State: findingFault, Detail: fmt.Sprintf("%s has mode %04o: others can read or change it", path, mode),
+			Advice: fmt.Sprintf("chmod %04o %s", want, path), Fix: fmt.Sprintf("set the mode of %s to %04o", path, want),
+			fix: func() error { return os.Chmod(path, want) }})
+	}
+	if n == 0 {
+		d.ok("permissions", "only the site's user can read it")
+	}
+}
+
+// remains looks for what was cut short.
+func (d *doctor) remains() {
+	for _, name := range []string{newIndexName, oldIndexName} {
+		if _, err := os.Stat(d.path(name)); err == nil {
+			d.warning("remains", "run concordat reindex again, with the site stopped: it ends what was begun", "%s is left of a reindex", name)
+		}
+	}
+	for _, name := range []string{configName + ".new", indexKeyName + ".new"} {
+		path := d.path(name)
+		if _, err := os.Stat(path); err == nil {
+			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " is left of a creation that was cut short", Advice: "remove it", Fix: "remove " + path, fix: func() error { return os.Remove(path) }})
+		}
+	}
+}
+
+// config looks at what the configuration names outside the folder.
+func (d *doctor) config(c *config.Config) {
+	for _, f := range []struct{ key, path string }{{"report.certificate", c.Report.Certificate}, {"report.key", c.Report.Key}} {
+		if f.path == "" {
+			continue
+		}
+		if _, err := os.Stat(f.path); err != nil {
+			d.fault("config", "put the file there, or empty "+f.key, fmt.Errorf("%s: %w", f.key, err))
+		}
+	}
+	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration has checked it
+	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !overTLS(c) {
+		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420", "the pages are shown to others at %s without https", c.Serve.Listen)
+		return
+	}
+	d.ok("config", "%s", d.path(configName))
+}
+
+func (d *doctor) disk(c *config.Config) {
+	left, all, err := free(d.dir)
+	switch {
+	case err != nil:
+		d.fault("disk", "", err)
+	case left < c.Serve.LowWater:
+		d.fault("disk", "free some space: nothing is taken in and no check is begun", fmt.Errorf("%d of %d MiB are free, below serve.low_water of %d MiB", left>>20, all>>20, c.Serve.LowWater>>20))
+	case left < 4*c.Serve.LowWater:
+		d.warning("disk", "free some space before serve.low_water is reached", "%d of %d MiB are free, serve.low_water is %d MiB", left>>20, all>>20, c.Serve.LowWater>>20)
+	default:
+		d.ok("disk", "%d of %d MiB are free", left>>20, all>>20)
+	}
+}
+
+func (d *doctor) store(ctx context.Context, o *opened) {
+	const advice = "restore the site from a backup: concordat restore"
+	if d.o.quick {
+		d.ok("store", "opens, with the schema of this program")
+		d.skipped("audit", "--quick")
+		return
+	}
+	if err := o.store.Check(ctx); err != nil {
+		d.fault("store", advice, err)
+	} else {
+		d.ok("store", "every page and every reference is in order")
+	}
+	if head, err := o.store.VerifyAudit(ctx); err != nil {
+		d.fault("audit", "somebody changed it, or the disk did: keep a copy, compare with what partners have (concordat audit verify), restore", err)
+	} else {
+		d.ok("audit", "%d entries, each with the hash of the one before", head.Seq)
+	}
+}
+
+// originals looks for originals that reports need, and compares some with their names.
+func (d *doctor) originals(ctx context.Context, o *opened) {
+	if o.config.Store.URL != "" {
+		d.skipped("originals", "the database keeps them")
+		return
+	}
+	var names []string
+	err := filepath.WalkDir(d.path(originalsName), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && len(e.Name()) == 2*sha256.Size {
+			names = append(names, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		d.fault("originals", "", err)
+		return
+	}
+	all := len(names)
+	rand.Shuffle(all, func(i, j int) { names[i], names[j] = names[j], names[i] })
+	if d.o.sample >= 0 {
+		names = names[:min(len(names), d.o.sample)]
+	}
+	bad := 0
+	for _, path := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		if got, err := hashFile(path); errors.Is(err, fs.ErrNotExist) {
+			continue // deleted meanwhile
+		} else if err != nil || got != filepath.Base(path) {
+			bad++
+			d.fault("originals", "take it from a backup; the report stands without it", fmt.Errorf("%s is not what was handed in (%v)", path, err))
+		}
+	}
+	missing, err := d.missingOriginals(ctx, o)
+	switch {
+	case err != nil:
+		d.fault("originals", "", err)
+	case missing > 0:
+		d.warning("originals", "take them from a backup; reports stand without them, checks that wait for them fail", "%d originals that checks name are not there", missing)
+	case bad == 0:
+		d.ok("originals", "%d, of which %d were read and are as handed in", all, len(names))
+	}
+}
+
+func (d *doctor) missingOriginals(ctx context.Context, o *opened) (n int, err error) {
+	files := store.OpenFiles(d.path(originalsName))
+	for before := int64(0); ; {
+		tasks, err := o.store.Tasks(ctx, before, 1000)
+		if err != nil || len(tasks) == 0 {
+			return n, err
+		}
+		for _, t := range tasks {
+			before = t.Seq
+			names, err := o.store.Originals(ctx, t.ID)
+			if err != nil {
+				return n, err
+			}
+			for _, name := range names {
+				if _, err := files.Path(name); errors.Is(err, concordat.ErrNotFound) {
+					n++
+				}
+			}
+		}
+	}
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // only read
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// backupAge is how old the last backup may be.
+const backupAge = 8 * 24 * time.Hour
+
+func (d *doctor) backups(ctx context.Context, o *opened) {
+	made, err := o.lastBackup(ctx)
+	switch {
+	case err != nil:
+		d.fault("backup", "", err)
+	case made.IsZero():
+		d.skipped("backup", "none was made with concordat backup")
+	case d.now.Sub(made) > backupAge:
+		d.warning("backup", "make one: concordat backup, best by a timer", "the last one is of %s", made.Local().Format(time.DateTime))
+	default:
+		d.ok("backup", "the last one is of %s", made.Local().Format(time.DateTime))
+	}
+}
+
+// clockSkew is how far the clock may be behind what was written by it.
+const clockSkew = 2 * time.Minute
+
+// clock compares the clock with what the site has written: a clock that went back gives wrong days to
+// keys, and lets sessions live longer.
+func (d *doctor) clock(ctx context.Context, o *opened) {
+	head, err := o.store.AuditHead(ctx)
+	if err != nil || head.Seq == 0 {
+		d.skipped("clock", "the audit is empty: there is nothing to compare the clock with")
+		return
+	}
+	es, err := o.store.Audit(ctx, head.Seq-1, 1)
+	if err != nil || len(es) != 1 {
+		d.fault("clock", "", fmt.Errorf("read the last entry of the audit: %w", err))
+		return
+	}
+	if ahead := es[0].At.Sub(d.now); ahead > clockSkew {
+		d.fault("clock", "set the clock, best by NTP", fmt.Errorf("the clock is %s behind the last entry of the audit", ahead.Round(time.Second)))
+		return
+	}
+	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
+}
+
+// ports asks the serving process how it is, or tries whether it could listen.
+func (d *doctor) ports(ctx context.Context, c *config.Config, served *status) {
+	if served != nil {
+		address := served.Listen
+		if host, port, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).IsUnspecified() {
+			address = net.JoinHostPort("localhost", port)
+		}
+		if err := ready(ctx, address); err != nil {
+			d.fault("serve", "see the log of concordat serve", fmt.Errorf("process %d at %s: %w", served.Process, address, err))
+			return
+		}
+		d.ok("serve", "process %d serves the site at %s and is ready", served.Process, address)
+		return
+	}
+	for _, l := range []struct{ key, flag, address string }{{"serve.listen", "--listen", c.Serve.Listen}, {"serve.metrics", "", c.Serve.Metrics}, {"federation.listen", "", c.Federation.Listen}} {
+		if l.address == "" {
+			continue
+		}
+		listener, err := listenAt(l.key, l.flag, l.address)
+		if err != nil {
+			d.fault("ports", "", err)
+			continue
+		}
+		_ = listener.Close() // it was only tried
+		d.ok("ports", "%s: %s is free", l.key, l.address)
+	}
+	lock, err := lockIndex(d.dir)
+	if err != nil {
+		d.warning("serve", "wait for it to end; if none runs, look for a serve that hangs", "the site is not served, and another concordat process works on it")
+		return
+	}
+	_ = lock.Close() // nothing was done under it
+	d.skipped("serve", "the site is not served")
+}
+
+// ready asks a serving process whether it can work.
+func ready(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("not ready: %s", strings.TrimSpace(string(b)))
+	}
+	return err
+}
+
+// indexState is what the index says of itself, and how it fits the catalogue.
+type indexState struct {
+	Documents int      `json:"documents"`
+	Sentences int      `json:"sentences"`
+	Fault     string   `json:"fault,omitempty"` // of Verify
+	Missing   int      `json:"missing"`         // in the catalogue, not in the index
+	Extra     int      `json:"extra"`           // in the index, not in the catalogue
+	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
+}
+
+// mostNamed bounds the documents that are named.
+const mostNamed = 20
+
+// checkIndex compares the index with the catalogue and, unless quick, reads every byte of it.
+func (o *opened) checkIndex(ctx context.Context, quick bool) (*indexState, error) {
+	st := o.shard.Stats()
+	out := &indexState{Documents: st.Documents, Sentences: st.Sentences}
+	// A document that is being added is in the index first, one that is being deleted leaves it first: with
+	// writers kept out for the moment of the two looks, only what was cut short differs.
+	var refs []concordat.Ref
+	known := map[concordat.Ref]bool{}
+	err := o.shard.Still(func() error {
+		refs = o.shard.Refs()
+		return o.eachDocument(ctx, func(r concordat.Ref) { known[r] = true })
+	})
+	if err != nil {
+		return nil, err
+	}
+	name := func(r concordat.Ref) {
+		if len(out.Some) < mostNamed {
+			out.Some = append(out.Some, string(r.Library)+"/"+string(r.Document))
+		}
+	}
+	for _, r := range refs {
+		if !known[r] {
+			out.Extra++
+			name(r)
+		}
+		delete(known, r)
+	}
+	out.Missing = len(known)
+	for r := range known {
+		name(r)
+	}
+	slices.Sort(out.Some)
+	if !quick {
+		if err := o.shard.Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
+			out.Fault = err.Error()
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// eachDocument calls f for every document of the catalogue.
+func (o *opened) eachDocument(ctx context.Context, f func(concordat.Ref)) error {
+	libraries, err := o.store.Libraries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range libraries {
+		for after := concordat.DocumentID(""); ; {
+			rows, err := o.store.Documents(ctx, l.ID, after, 0)
+			if err != nil {
+				return err
+			}
+			for _, r := range rows {
+				after = r.ID
+				f(concordat.Ref{Site: o.ID(), Library: l.ID, Document: r.ID})
+			}
+			if len(rows) < store.MaxPage {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// examineIndex answers doctor while the site is served.
+func (s *server) examineIndex(w http.ResponseWriter, r *http.Request) {
+	st, err := s.o.checkIndex(r.Context(), r.URL.Query().Get("quick") == "true")
+	if err != nil {
+		s.log.Error("doctor", "error", err)
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, st)
+}
+
+func (d *doctor) index(ctx context.Context, c *config.Config, served *status) {
+	if c.Cluster.Coordinator != "" {
+		d.skipped("index", "the site has several machines: concordat cluster status tells of its shards")
+		return
+	}
+	st := &indexState{}
+	var err error
+	if served != nil {
+		err = askServing(ctx, d.dir, fmt.Sprintf("/doctor?quick=%v", d.o.quick), nil, st)
+	} else if _, gone := os.Stat(d.path(filepath.Join(indexName, "00"))); errors.Is(gone, fs.ErrNotExist) {
+		// Opening would make an empty one.
+		err = d.a.with(ctx, storeOnly, func(o *opened) error {
+			return o.eachDocument(ctx, func(concordat.Ref) { st.Missing++ })
+		})
+	} else {
+		err = d.a.with(ctx, locked, func(*opened) error { return nil }) // so that a lock is told as such
+		if err == nil {
+			err = d.a.with(ctx, withIndex, func(o *opened) error {
+				st, err = o.checkIndex(ctx, d.o.quick)
+				return err
+			})
+		}
+	}
+	switch {
+	case errors.Is(err, concordat.ErrLocked):
+		d.skipped("index", "another concordat process works on the site")
+	case errors.Is(err, concordat.ErrCorrupt) && d.broken("store"):
+		d.skipped("index", "without the store it cannot be compared with the catalogue")
+	case errors.Is(err, concordat.ErrScheme):
+		d.fault("index", "put "+indexKeyName+" back, or run concordat reindex", err)
+	case err != nil:
+		d.fault("index", "restore the site from a backup (concordat restore); where only the index is damaged, move it away and add the documents again", err)
+	case st.Fault != "":
+		d.fault("index", "restore the site from a backup: concordat restore", errors.New(st.Fault))
+	case st.Missing > 0:
+		d.fault("index", "add these documents again from their files, or restore the site from a backup", fmt.Errorf("%d documents of the catalogue are not in the index: %s", st.Missing, strings.Join(st.Some, ", ")))
+	case st.Extra > 0:
+		d.warning("index", "add these documents again, or delete them with concordat delete: something was cut short", "%d documents of the index are not in the catalogue: %s", st.Extra, strings.Join(st.Some, ", "))
+	default:
+		d.ok("index", "%d documents, as in the catalogue; %d sentences", st.Documents, st.Sentences)
+	}
+}

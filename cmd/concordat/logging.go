@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// logHandler writes the log in the form of log.format.
+func logHandler(w io.Writer, format string, level slog.Leveler) slog.Handler {
+	o := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.NewJSONHandler(w, o)
+	}
+	return slog.NewTextHandler(w, o)
+}
+
+// reload reads log.level again at each SIGHUP. A configuration that is not in order changes nothing.
+func (s *server) reload(ctx context.Context) error {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	defer signal.Stop(c)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c:
+		}
+		next, err := loadConfig(filepath.Join(s.o.dir, configName))
+		if err != nil {
+			s.log.Error("configuration not read again", "error", err)
+			continue
+		}
+		s.level.Set(next.Log.Level)
+		s.log.Warn("log level read again", "level", next.Log.Level)
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/federation"
+	"concordat/site"
+)
+
+// meters count what goes on in a serving process, for Prometheus. Their labels have few values: routes are
+// patterns, partners are those that the administrator made, and nothing names a person or a document. All
+// methods work on nil, and then count nothing; they are safe for concurrent use.
+type meters struct {
+	requests, extracted, federated, asks, logged *prometheus.CounterVec
+	took, stages, federatedTook, asksTook        *prometheus.HistogramVec
+	wait, checks                                 prometheus.Histogram
+	children                                     prometheus.Gauge
+
+	mu    sync.Mutex // guards at
+	at    map[concordat.TaskID]stageAt
+	begin map[concordat.TaskID]time.Time
+}
+
+// stageAt is where a running task is, and since when.
+type stageAt struct {
+	stage string
+	since time.Time
+}
+
+// slow are the bounds of what takes from milliseconds to minutes, in seconds.
+var slow = []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000}
+
+func newMeters(r prometheus.Registerer) *meters {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "concordat_" + name, Help: help}, labels)
+		r.MustRegister(c)
+		return c
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "concordat_" + name, Help: help, Buckets: slow}, labels)
+		r.MustRegister(h)
+		return h
+	}
+	m := &meters{at: map[concordat.TaskID]stageAt{}, begin: map[concordat.TaskID]time.Time{},
+		requests:      counter("http_requests_total", "Requests to the pages and the HTTP interface.", "route", "code"),
+		took:          histogram("http_request_duration_seconds", "How long requests took.", "route"),
+		extracted:     counter("extracted_texts_total", "Texts of files that were handed in, by what came of reading them: ok or the code of the failure.", "outcome"),
+		federated:     counter("federation_answers_total", "Messages of partners, by what came of them.", "partner", "outcome"),
+		federatedTook: histogram("federation_answer_duration_seconds", "How long answering partners took.", "partner"),
+		asks:          counter("federation_asks_total", "Calls to partners, by what came of them.", "partner", "outcome"),
+		asksTook:      histogram("federation_ask_duration_seconds", "How long partners took to answer.", "partner"),
+		stages:        histogram("check_stage_duration_seconds", "How long the stages of checks took.", "stage"),
+		logged:        counter("log_records_total", "Records of the log, by level.", "level"),
+		wait:          prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_queue_wait_seconds", Help: "How long tasks waited before they were begun.", Buckets: slow}),
+		checks:        prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_check_duration_seconds", Help: "How long tasks took from their beginning to their end.", Buckets: slow}),
+		children:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files that children are reading."}),
+	}
+	r.MustRegister(m.wait, m.checks, m.children)
+	for _, level := range []slog.Level{slog.LevelWarn, slog.LevelError} { // so that the first one is an increase
+		m.logged.WithLabelValues(levelName(level))
+	}
+	return m
+}
+
+// counted counts the requests that pages answers, and logs each under a number of its own, which the answer
+// has too: who reports an error can name it. Failures of the site are warnings, the others are for debugging.
+// Paths, addresses and people are not logged: a path may hold the secret of a link.
+func (m *meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
+	router, ok := pages.(interface{ Route(*http.Request) string })
+	if m == nil || !ok {
+		return pages
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		route := router.Route(r)
+		if route == "" {
+			route = "none"
+		}
+		id := rand.Text()[:16]
+		w.Header().Set("X-Request-Id", id)
+		c := &codeWriter{ResponseWriter: w, code: http.StatusOK}
+		defer func() { // a panic that cuts the answer short is counted too
+			m.requests.WithLabelValues(route, codeClass(c.code)).Inc()
+			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
+			level := slog.LevelDebug
+			if c.code >= http.StatusInternalServerError {
+				level = slog.LevelWarn
+			}
+			log.Log(r.Context(), level, "request", "request", id, "route", route, "status", c.code, "took", time.Since(began))
+		}()
+		pages.ServeHTTP(c, r)
+	})
+}
+
+// codeClass is a status as one of five.
+func codeClass(code int) string {
+	return string(rune('0'+min(max(code/100, 1), 5))) + "xx"
+}
+
+// codeWriter remembers the status. http.ResponseController finds what is below it.
+type codeWriter struct {
+	http.ResponseWriter
+	code  int
+	wrote bool
+}
+
+func (c *codeWriter) WriteHeader(code int) {
+	if !c.wrote {
+		c.code, c.wrote = code, code >= 200
+	}
+	c.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (c *codeWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func (m *meters) begun(wait time.Duration) {
+	if m != nil {
+		m.wait.Observe(max(wait, 0).Seconds())
+	}
+}
+
+// told measures stages by when the next one begins. What partners do overlaps, and is measured by asks.
+func (m *meters) told(e site.Event) {
+	if m == nil {
+		return
+	}
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, known := m.at[e.Task]
+	if e.Stage == was.stage {
+		return
+	}
+	if known {
+		m.stages.WithLabelValues(was.stage).Observe(now.Sub(was.since).Seconds())
+	} else if e.Stage != site.StageEnded {
+		m.begin[e.Task] = now
+	}
+	if e.Stage != site.StageEnded {
+		m.at[e.Task] = stageAt{e.Stage, now}
+		return
+	}
+	if began, ok := m.begin[e.Task]; ok {
+		m.checks.Observe(now.Sub(began).Seconds())
+	}
+	delete(m.at, e.Task)
+	delete(m.begin, e.Task)
+}
+
+// reading notes that a file is being read, and the function that it returns what came of it.
+func (m *meters) reading() func([]site.Item, error) {
+	if m == nil {
+		return func([]site.Item, error) {}
+	}
+	m.children.Inc()
+	return func(items []site.Item, err error) {
+		m.children.Dec()
+		if err != nil {
+			m.extracted.WithLabelValues(extractOutcome(err)).Inc()
+		}
+		for _, i := range items {
+			m.extracted.WithLabelValues(extractOutcome(i.Err)).Inc()
+		}
+	}
+}
+
+func extractOutcome(err error) string {
+	var e *extract.Error
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &e):
+		return string(e.Code)
+	}
+	return "failed"
+}
+
+func (m *meters) answered(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
+	if m == nil {
+		return
+	}
+	if partner == "" {
+		partner = "unknown" // what strangers send makes no names
+	}
+	m.federated.WithLabelValues(string(partner), string(o)).Inc()
+	m.federatedTook.WithLabelValues(string(partner)).Observe(took.Seconds())
+}
+
+func (m *meters) asked(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
+	if m == nil {
+		return
+	}
+	m.asks.WithLabelValues(string(partner), string(o)).Inc()
+	m.asksTook.WithLabelValues(string(partner)).Observe(took.Seconds())
+}
+
+// log counts the records that h takes.
+func (m *meters) log(h slog.Handler) slog.Handler { return countingHandler{h, m} }
+
+type countingHandler struct {
+	slog.Handler
+	m *meters
+}
+
+func (c countingHandler) Handle(ctx context.Context, r slog.Record) error {
+	if c.m != nil {
+		c.m.logged.WithLabelValues(levelName(r.Level)).Inc()
+	}
+	return c.Handler.Handle(ctx, r)
+}
+
+func (c countingHandler) WithAttrs(as []slog.Attr) slog.Handler {
+	return countingHandler{c.Handler.WithAttrs(as), c.m}
+}
+
+func (c countingHandler) WithGroup(name string) slog.Handler {
+	return countingHandler{c.Handler.WithGroup(name), c.m}
+}
+
+// levelName is a level as one of four.
+func levelName(l slog.Level) string {
+	switch {
+	case l >= slog.LevelError:
+		return "error"
+	case l >= slog.LevelWarn:
+		return "warn"
+	case l >= slog.LevelInfo:
+		return "info"
+	}
+	return "debug"
+}

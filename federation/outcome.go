@@ -1,0 +1,33 @@
+package federation
+
+import (
+	"errors"
+
+	"concordat"
+)
+
+// Outcome is what came of a message: one of the constants, or for a call that failed a Kind.
+type Outcome string
+
+// The outcomes besides the kinds of failure.
+const (
+	OutcomeAnswered Outcome = "answered" // also by a sealed refusal, of one that was asked
+	OutcomeRefused  Outcome = "refused"  // by the partner that was asked
+	OutcomeRejected Outcome = "rejected" // not of an active partner, or not in order
+	OutcomeBusy     Outcome = "busy"
+	OutcomeFailed   Outcome = "failed"
+)
+
+func outcomeOf(err error) Outcome {
+	var refusal *concordat.Refusal
+	var failed *Error
+	switch {
+	case err == nil:
+		return OutcomeAnswered
+	case errors.As(err, &refusal):
+		return OutcomeRefused
+	case errors.As(err, &failed):
+		return Outcome(failed.Kind)
+	}
+	return OutcomeFailed
+}

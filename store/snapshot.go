@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/mattn/go-sqlite3"
+
+	"concordat"
+)
+
+// Snapshot is the state of the store at one moment, of which a copy can be written while writers go on.
+// It is for one goroutine.
+type Snapshot struct {
+	db    *DB
+	state frozen
+}
+
+// frozen is what an engine offers of a Snapshot.
+type frozen interface {
+	copyTo(ctx context.Context, path string) error
+	close() error
+}
+
+// Snapshot returns the present state of the store; it costs no time to speak of. The log of the store
+// grows until Close. It fails with concordat.ErrInvalid where the database has its own means.
+func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
+	if db.d.freeze == nil {
+		return nil, db.fail(fmt.Errorf("%w: back the database up by its own means", concordat.ErrInvalid), "snapshot")
+	}
+	state, err := db.d.freeze(ctx, db.reader)
+	if err != nil {
+		return nil, db.fail(err, "snapshot")
+	}
+	return &Snapshot{db, state}, nil
+}
+
+// CopyTo writes the state to a new file at path, which only its owner can read, and returns when it is on
+// the disk. It fails with concordat.ErrExists where there is a file. After another error nothing is left
+// at path. [Open] opens the copy.
+func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if os.IsExist(err) {
+		return fmt.Errorf("copy store: %w: %w", concordat.ErrExists, err)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil {
+		err = s.state.copyTo(ctx, path)
+	}
+	if err == nil {
+		err = syncFile(path)
+	}
+	if err != nil {
+		return errors.Join(s.db.fail(noSpace(err), "copy store"), os.Remove(path))
+	}
+	return nil
+}
+
+// Close gives the state back. A second Close does nothing.
+func (s *Snapshot) Close() error {
+	if s.state == nil {
+		return nil
+	}
+	err := s.state.close()
+	s.state = nil
+	return err
+}
+
+// sqliteFrozen is a connection within a read transaction: in the mode of the write-ahead log it sees the
+// database as it was at the transaction's first read, and hinders no writer.
+type sqliteFrozen struct{ c *sql.Conn }
+
+func sqliteFreeze(ctx context.Context, db *sql.DB) (frozen, error) {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var n int
+	if _, err = c.ExecContext(ctx, `BEGIN`); err == nil {
+		err = c.QueryRowContext(ctx, `SELECT count(*) FROM setting`).Scan(&n) // BEGIN alone reads nothing
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return sqliteFrozen{c}, nil
+}
+
+// backupPages is how many pages are copied between two looks at the context.
+const backupPages = 2048
+
+// copyTo uses the backup interface, which reads within the transaction that is open
+// (https://www.sqlite.org/c3ref/backup_finish.html).
+func (s sqliteFrozen) copyTo(ctx context.Context, path string) (err error) {
+	to, err := (&sqlite3.SQLiteDriver{}).Open((&url.URL{Scheme: "file", Path: path, RawQuery: "_synchronous=OFF"}).String())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	return s.c.Raw(func(from any) error {
+		b, err := to.(*sqlite3.SQLiteConn).Backup("main", from.(*sqlite3.SQLiteConn), "main")
+		if err != nil {
+			return err
+		}
+		for done := false; !done && err == nil; {
+			if err = ctx.Err(); err == nil {
+				done, err = b.Step(backupPages)
+			}
+		}
+		return errors.Join(err, b.Close())
+	})
+}
+
+func (s sqliteFrozen) close() error {
+	// The connection is in a transaction: it does not go back to the pool.
+	_ = s.c.Raw(func(any) error { return driver.ErrBadConn }) // the error is the one just given
+	err := s.c.Close()
+	if errors.Is(err, sql.ErrConnDone) {
+		return nil
+	}
+	return err
+}
