@@ -87,7 +87,7 @@ func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string)
 func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
 
 // additions names the tasks that add to a library.
-func additions(id concordat.LibraryID) string { return "library " + string(id) }
+func additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
 
 const (
 	// documentPage is how many documents a page lists.

@@ -293,18 +293,19 @@ type place struct {
 	Path  string
 	Title string // key of a message
 	roles []store.Role
+	lti   bool // only where learning platforms are used
 }
 
 var places = []place{
-	{"/checks", "title.checks", everyone},
-	{"/checks/new", "title.new", checkers},
-	{"/batches", "title.batches", everyone},
-	{"/libraries", "title.libraries", everyone},
-	{"/requests", "title.requests", officers},
-	{"/people", "title.people", administrators},
-	{"/deletions", "title.deletions", overseers},
-	{"/platforms", "title.platforms", administrators},
-	{"/admin", "title.admin", overseers},
+	{"/checks", "title.checks", everyone, false},
+	{"/checks/new", "title.new", checkers, false},
+	{"/batches", "title.batches", everyone, false},
+	{"/libraries", "title.libraries", everyone, false},
+	{"/requests", "title.requests", officers, false},
+	{"/people", "title.people", administrators, false},
+	{"/deletions", "title.deletions", overseers, false},
+	{"/platforms", "title.platforms", administrators, true},
+	{"/admin", "title.admin", overseers, false},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.
@@ -332,13 +333,14 @@ type frame struct {
 	Title    string // key of a message
 	Path     string
 	Visitor  *visitor // nil: nobody has signed in
+	LTI      bool     // learning platforms are used
 	Page     any
 }
 
 // Places are the pages of the main navigation that the visitor may open.
 func (f frame) Places() (out []place) {
 	for _, p := range places {
-		if f.Visitor != nil && slices.Contains(p.roles, f.Visitor.Role) {
+		if f.Visitor != nil && slices.Contains(p.roles, f.Visitor.Role) && (f.LTI || !p.lti) {
 			out = append(out, p)
 		}
 	}
@@ -349,7 +351,7 @@ func (f frame) Places() (out []place) {
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
 	l := languageOf(r)
 	var b bytes.Buffer
-	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Visitor: v, Page: page}); err != nil {
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Visitor: v, LTI: w.lti != nil, Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.say("error.fault"), http.StatusInternalServerError)
 		return
