@@ -189,7 +189,10 @@ func TestLibraryPages(t *testing.T) {
 	olga.post(path+"/documents/delete", http.StatusOK, url.Values{"document": {"essay.txt"}})
 	olga.post(path+"/documents/delete", http.StatusNotFound, url.Values{"document": {"essay.txt"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"theses"}})
-	adam.post(path, http.StatusOK, url.Values{"action": {"delete"}, "confirm": {"new & old"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"new & old"}}) // without a reason
+	if page := adam.post(path, http.StatusOK, url.Values{"action": {"delete"}, "confirm": {"new & old"}, "reason": {"licence ended"}}); !strings.Contains(page, "licence ended") {
+		t.Errorf("no receipt:\n%s", page)
+	}
 	adam.get(path, http.StatusNotFound)
 }
 

@@ -276,8 +276,8 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 			w.showLibrary(rw, r, v, http.StatusBadRequest, "library.confirm")
 			return
 		}
-		detail["documents"], to = l.Documents, "/libraries"
-		err = w.o.Site.DeleteLibrary(r.Context(), l.ID, func(int) {})
+		detail["documents"], to = l.Documents, "/deletions"
+		_, err = w.erase(r.Context(), v, f.Get("reason"), site.Target{Library: l.ID, Whole: true})
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}

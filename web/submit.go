@@ -369,11 +369,7 @@ func (w *Web) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules
 	if err != nil {
 		return report.Rules{}, err
 	}
-	var j site.Job
-	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Rules == nil {
-		return w.o.Rules(), nil // such as a check of the command line
-	}
-	return *j.Rules, nil
+	return site.FirstRules(t, w.o.Rules()), nil
 }
 
 // read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
