@@ -174,6 +174,12 @@ func TestLibraryPages(t *testing.T) {
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"NONE"}, "level": {"counts"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"all"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"0"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"7000"}, "purposes": {"thesis, appeal"}, "ship": {"yes"}, "expires": {"2098-01-02"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}}) // what is empty stays
+	if x, err := d.store.Share(t.Context(), "new & old", "SOUTH"); err != nil || x.Rule.Limits.Sentences != 7000 || len(x.Rule.Purposes) != 2 || !x.Rule.Ship || x.Rule.Expires.IsZero() {
+		t.Errorf("share %+v, %v", x, err)
+	}
 	adam.post(path, http.StatusOK, url.Values{"action": {"wording"}, "name": {"cover"}, "text": {"I declare that this is mine."}})
 	page = adam.get(path, http.StatusOK)
 	for _, want := range []string{"All papers", "2099-01-02", `value="none" selected`, "how much matches</td>", "cover <span"} {

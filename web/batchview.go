@@ -24,17 +24,17 @@ const (
 
 type batchPage struct {
 	*site.BatchView
-	MayCancel, MayReview bool
-	MorePairs            int
-	MoreClusters         int
-	Shown                []shownCluster
-	All                  *shownMatrix // of all documents; nil: there are too many
-	Rows                 []shownPair
-	Documents            []shownMember
-	Events               []store.BatchEvent
-	Strays               []string
-	Recheck              *store.Recheck
-	Today                string
+	MayCancel, MayReview, MayDelete bool
+	MorePairs                       int
+	MoreClusters                    int
+	Shown                           []shownCluster
+	All                             *shownMatrix // of all documents; nil: there are too many
+	Rows                            []shownPair
+	Documents                       []shownMember
+	Events                          []store.BatchEvent
+	Strays                          []string
+	Recheck                         *store.Recheck
+	Today                           string
 }
 
 type shownMember struct {
@@ -101,7 +101,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, b store.Batch, l langua
 	if err != nil {
 		return nil, err
 	}
-	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), Today: w.o.Now().Format(time.DateOnly)}
+	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() && w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly)}
 	if err := p.fill(l); err != nil {
 		return nil, err
 	}

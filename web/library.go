@@ -116,6 +116,11 @@ type libraryPage struct {
 	MaxFiles          int
 }
 
+// Limits are the fields of the limits of a share, in the order in which they are shown.
+func (libraryPage) Limits() []string {
+	return []string{"sentences", "burst", "disclosures", "documents", "characters", "opened"}
+}
+
 // addition is a task that adds to a library.
 type addition struct {
 	store.Task
@@ -308,31 +313,4 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 		return err
 	}
 	return w.o.Store.UpdateLibrary(ctx, l)
-}
-
-// shareLibrary opens a library to a partner, or changes how much it is shown; the other rules of an
-// earlier share stay.
-func (w *Web) shareLibrary(ctx context.Context, l store.Library, f url.Values) error {
-	partners, err := w.o.Partners(ctx)
-	if err != nil {
-		return err
-	}
-	id := concordat.SiteID(f.Get("partner"))
-	known := false
-	for _, p := range partners {
-		known = known || p.Site == id
-	}
-	if !known {
-		return fmt.Errorf("partner %q: %w", id, concordat.ErrInvalid)
-	}
-	x, err := w.o.Store.Share(ctx, l.ID, id)
-	if errors.Is(err, concordat.ErrNotFound) {
-		x, err = store.Share{Library: l.ID, Partner: id, Rule: store.ShareRule{Outline: concordat.OutlineWords}}, nil
-	}
-	if err != nil {
-		return err
-	}
-	x.Rule.Level = concordat.Show(f.Get("level"))
-	_, err = w.o.Site.Share(ctx, x)
-	return err
 }

@@ -108,3 +108,39 @@ func testUnjoined(t *testing.T, p Place) {
 		t.Errorf("links %v, %v", all, err)
 	}
 }
+
+// testEraseMember: what a batch keeps of a document goes, and of the others nothing.
+func testEraseMember(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"), Made: start},
+		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"}, {Number: 2, Name: "z.txt", Place: "z"}}))
+	for i, name := range []string{"x.txt", "y.txt", "z.txt"} {
+		must(t, db.PutBatchMembers(ctx, "b", i, []store.BatchMember{{Name: name, Title: name, Author: "Ann", DraftOf: "x.txt", Characters: 9}}))
+	}
+	must(t, db.PutCompared(ctx, "b", 0, []store.BatchPair{{A: 0, B: 1, Passages: []byte("[1]")}, {A: 0, B: 2, Passages: []byte("[2]")}}))
+	must(t, db.PutCompared(ctx, "b", 1, []store.BatchPair{{A: 1, B: 2, Passages: []byte("[3]")}}))
+	must(t, db.EraseBatchMember(ctx, "b", 0, []byte(`{"forward":"none"}`)))
+	wantErr(t, db.EraseBatchMember(ctx, "b", 7, nil), concordat.ErrNotFound)
+	ms, err := db.BatchMembers(ctx, "b")
+	must(t, err)
+	var names []string
+	for _, m := range ms {
+		names = append(names, m.Name)
+		if gone := m.Number == 0; gone != (m.Reason != "") || gone != (m.Title == "") || m.DraftOf != "" {
+			t.Errorf("member %+v", m)
+		}
+	}
+	if d := cmp.Diff([]string{"deleted #1", "y.txt", "z.txt"}, names); d != "" {
+		t.Error(d)
+	}
+	if ps, err := db.PairsOfMember(ctx, "b", 2); err != nil || len(ps) != 1 || ps[0].A != 1 {
+		t.Errorf("pairs %v, %v", ps, err)
+	}
+	if b, err := db.Batch(ctx, "b"); err != nil || string(b.Request) != `{"forward":"none"}` {
+		t.Errorf("request %s, %v", b.Request, err)
+	}
+	if in, err := db.BatchInputs(ctx, "b", false); err != nil || in[0].Name != "deleted #1" || in[0].Place != "" || in[1].Name != "y.txt" {
+		t.Errorf("files %v, %v", in, err)
+	}
+}

@@ -36,6 +36,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"TaskLife", testTaskLife},
 		{"TaskQueueOrder", testTaskQueueOrder},
 		{"Lanes", testLanes},
+		{"EraseMember", testEraseMember},
 		{"BatchDone", testBatchDone},
 		{"Unjoined", testUnjoined},
 		{"TaskLease", testTaskLease},
