@@ -27,6 +27,7 @@ type accountPage struct {
 	Problem  string
 	Changed  bool // the password
 	Quota    []quotaRow
+	Name     string // of the account, for a browser's keeper of passwords
 }
 
 // sessionRow is a browser that is signed in.
@@ -62,7 +63,7 @@ func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, c
 	for i := range tokens {
 		p.Sessions = append(p.Sessions, sessionRow{ids[i], ids[i] == v.session, tokens[i]})
 	}
-	p.Quota = w.quotaRows(v)
+	p.Quota, p.Name = w.quotaRows(v), v.Name
 	w.show(rw, r, v, code, "account", "title.account", p)
 }
 

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -100,9 +99,10 @@ func TestAccessible(t *testing.T) {
 		language string
 		width    int
 	}{{"en", 1200}, {"zh-Hans", 390}} {
-		ctx, complaints := browser(t, d.URL, look.width)
-		ctx, cancel := chromedp.NewContext(ctx)
-		t.Cleanup(cancel)
+		if testing.Short() && look.width > 390 {
+			continue
+		}
+		ctx := window(t, look.width)
 		visit := func(paths []string) {
 			for _, path := range paths {
 				var wide bool
@@ -135,9 +135,6 @@ func TestAccessible(t *testing.T) {
 		}
 		for _, p := range slices.Sorted(maps.Keys(shownPages)) {
 			visit(shownPages[p])
-		}
-		for _, c := range complaints() {
-			t.Errorf("%s: %s", filepath.Base(look.language), c)
 		}
 	}
 }
