@@ -28,6 +28,7 @@ type Config struct {
 	Report     Report
 	Templates  []Template // by name, each name once
 	Extract    Extract
+	Store      Store
 	Serve      Serve
 	Webhooks   Webhooks
 	Login      Login

@@ -152,6 +152,7 @@ quota: {documents: 5, bytes: 1MiB, characters: 6, open: 7}
 public: {documents: 8, bytes: 2MiB, characters: 9, open: 11, queue: 12, accounts: 13, registrations: 14}
 retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true, cited: withhold}
 log: {level: debug}
+store: {url: 'postgres://ada@db/site', password_file: secret}
 segment: {gojieba: true}
 templates:
   - name: thesis
@@ -196,6 +197,7 @@ func TestFull(t *testing.T) {
 		"public.documents": "8", "public.bytes": "2MiB", "public.characters": "9", "public.open": "11", "public.queue": "12",
 		"public.accounts": "13", "public.registrations": "14",
 		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true", "retention.cited": "withhold",
+		"store.url": "postgres://ada@db/site", "store.password_file": "secret",
 		"serve.url": "https://check.example.edu", "login.password": "administrators", "lti.learners": "true", "lti.private_addresses": "true",
 		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
 		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`, "templates.thesis": "abstract /^Abstract$/; references /^References$/ skip",

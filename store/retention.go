@@ -296,11 +296,9 @@ func (db *DB) OpenErasures(ctx context.Context) ([]Erasure, error) {
 
 // Purge takes the bytes of what was deleted or replaced off the disk, as far as the engine can. whole
 // rewrites the database, which needs as much free space again and keeps writers waiting; else only its
-// log is emptied, and what pages held in gaps between rows may stay. purged is false where the engine
-// leaves that to its own housekeeping.
+// log is emptied, and what pages held in gaps between rows may stay. purged is false where bytes may
+// stay: PostgreSQL's tables are rewritten, and its write-ahead log is left to its own housekeeping.
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
-	if db.d.purge == nil {
-		return false, nil
-	}
-	return true, db.fail(db.d.purge(ctx, db.writer, whole), "purge store")
+	purged, err = db.d.purge(ctx, db, whole)
+	return purged, db.fail(err, "purge store")
 }

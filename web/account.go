@@ -19,6 +19,7 @@ const apiTokenTime = 365 * 24 * time.Hour
 const tokenPrefix = "concordat_"
 
 type accountPage struct {
+	Name   string // of the account, for the browser's keeper of passwords
 	Tokens []tokenRow
 	Scopes []string
 	Secret string // shown once
@@ -27,7 +28,6 @@ type accountPage struct {
 	Problem  string
 	Changed  bool // the password
 	Quota    []quotaRow
-	Name     string // of the account, for a browser's keeper of passwords
 }
 
 // sessionRow is a browser that is signed in.
@@ -52,7 +52,7 @@ func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, c
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.Scopes = scopes
+	p.Name, p.Scopes = v.Name, scopes
 	for i := range tokens {
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}
@@ -63,7 +63,7 @@ func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, c
 	for i := range tokens {
 		p.Sessions = append(p.Sessions, sessionRow{ids[i], ids[i] == v.session, tokens[i]})
 	}
-	p.Quota, p.Name = w.quotaRows(v), v.Name
+	p.Quota = w.quotaRows(v)
 	w.show(rw, r, v, code, "account", "title.account", p)
 }
 

@@ -111,10 +111,7 @@ func (a *app) open(ctx context.Context, w what) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, storeName)); errors.Is(err, os.ErrNotExist) {
-		return nil, usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
-	}
-	c, err := loadConfig(filepath.Join(dir, configName))
+	c, err := siteConfig(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +131,11 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	if o.profiler, err = profile.New(profile.Options{Recipe: o.config.Scheme, Key: key}); err != nil {
 		return usage(err)
 	}
-	if o.store, err = store.Open(ctx, filepath.Join(o.dir, storeName)); err != nil {
+	if o.store, err = openStore(ctx, o.dir, o.config); err != nil {
 		return fmt.Errorf("open the store: %w", err)
+	}
+	if err := o.checkStore(ctx); err != nil {
+		return err
 	}
 	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
 	if w >= locked {

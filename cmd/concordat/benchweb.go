@@ -50,7 +50,7 @@ const benchSession = time.Hour
 
 // benchPages makes a site, serves it and puts it under load.
 func (a *app) benchPages(ctx context.Context, dir string, officers int, o bench.WebOptions) (err error) {
-	if _, err := makeSite(ctx, dir, "bench", "", profile.Natural, false); err != nil {
+	if _, err := makeSite(ctx, dir, "bench", "", profile.Natural, "", false); err != nil {
 		return err
 	}
 	db, err := store.Open(ctx, filepath.Join(dir, storeName))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -36,13 +35,14 @@ type desk struct {
 func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
 	d := &desk{reader: a.reader(extraction(o.config), 0)}
-	files := store.OpenFiles(filepath.Join(o.dir, originalsName))
+	files := o.files()
 	if err := files.Sweep(); err != nil {
 		return nil, err
 	}
 	s.eraser = a.eraser(o, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,
+		Worker: o.worker(),
 		Logger: s.log,
 		Hold:   o.roomLeft,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
@@ -50,7 +50,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		},
 		Discard: s.eraser.Discard,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
-			path, err := files.Path(j.File)
+			path, err := files.Fetch(ctx, j.File)
 			if err != nil {
 				return nil, err
 			}

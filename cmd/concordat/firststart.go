@@ -23,7 +23,7 @@ const firstLibrary concordat.LibraryID = "documents"
 
 // makeSite makes a site in dir. What an interrupted run left there, and a configuration that was put
 // there beforehand, is taken as it is: the store comes last, and with it the folder holds a site.
-func makeSite(ctx context.Context, dir, id, title, scheme string, public bool) (*profile.Profiler, error) {
+func makeSite(ctx context.Context, dir, id, title, scheme, database string, public bool) (*profile.Profiler, error) {
 	var key []byte
 	if !public {
 		key = make([]byte, indexKeyBytes)
@@ -38,7 +38,7 @@ func makeSite(ctx context.Context, dir, id, title, scheme string, public bool) (
 		return nil, err
 	}
 	path := filepath.Join(dir, configName)
-	wrote, err := writeNew(path, initialConfig(id, title, scheme))
+	wrote, err := writeNew(path, initialConfig(id, title, scheme, database))
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,12 @@ func makeSite(ctx context.Context, dir, id, title, scheme string, public bool) (
 	if err != nil {
 		return nil, usage(err)
 	}
-	db, err := store.Open(ctx, filepath.Join(dir, storeName))
+	db, err := openStore(ctx, dir, c)
 	if err != nil {
 		return nil, err
+	}
+	if err := vacant(ctx, db, c.Site.ID, p.Scheme()); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return p, errors.Join(db.SetSetting(ctx, "site", string(c.Site.ID)), db.SetSetting(ctx, "scheme", string(p.Scheme())), db.Close())
 }
@@ -90,8 +93,8 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, storeName)); err == nil {
-		return nil
+	if held, err := holdsSite(ctx, dir); held || err != nil {
+		return err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +107,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 			return usagef("%s holds no site and is not empty (%s): name another folder with --data, or empty this one", dir, e.Name())
 		}
 	}
-	if _, err := makeSite(ctx, dir, randomSite(), title, profile.Natural, false); err != nil {
+	if _, err := makeSite(ctx, dir, randomSite(), title, profile.Natural, "", false); err != nil {
 		return fmt.Errorf("create a site in %s: %w", dir, err)
 	}
 	err = a.with(ctx, storeOnly, func(o *opened) error {

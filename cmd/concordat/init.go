@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var id, title, scheme string
+	var id, title, scheme, database string
 	var public bool
 	c := &cobra.Command{
 		Use:   "init [DIR]",
@@ -30,17 +31,18 @@ func (a *app) initCommand() *cobra.Command {
 				}
 				a.data = args[0]
 			}
-			return a.initSite(cmd.Context(), id, title, scheme, public)
+			return a.initSite(cmd.Context(), id, title, scheme, database, public)
 		},
 	}
 	c.Flags().StringVar(&id, "site", "", "identity of the site (default: random)")
 	c.Flags().StringVar(&title, "title", "", "name of the site for people")
+	c.Flags().StringVar(&database, "store", "", "keep the store in a PostgreSQL database, such as postgres://concordat@db.example.edu/concordat (default: a file in the folder)")
 	c.Flags().BoolVar(&public, "public", false, "make fingerprints without a key of the site's own, as another implementation would")
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme: "+strings.Join(profile.Names(), ", "))
 	return c
 }
 
-func (a *app) initSite(ctx context.Context, id, title, scheme string, public bool) error {
+func (a *app) initSite(ctx context.Context, id, title, scheme, database string, public bool) error {
 	dir, err := a.dir()
 	if err != nil {
 		return err
@@ -52,13 +54,22 @@ func (a *app) initSite(ctx context.Context, id, title, scheme string, public boo
 		return usage(err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	absent := errors.Is(err, os.ErrNotExist)
+	if err != nil && !absent {
 		return err
 	}
 	if len(entries) > 0 {
 		return usagef("%s is not empty: a site needs a folder of its own", dir)
 	}
-	p, err := makeSite(ctx, dir, id, title, scheme, public)
+	p, err := makeSite(ctx, dir, id, title, scheme, database, public)
+	if _, made := os.Stat(filepath.Join(dir, storeName)); err != nil && errors.Is(made, os.ErrNotExist) {
+		for _, name := range []string{configName, indexKeyName} { // the folder was empty
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+		if absent {
+			_ = os.Remove(dir)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"cluster/coord":   {""},
 	"cluster/local":   {"", "cluster/coord"},
 	"cluster/wal":     {""},
+	"cluster/zk":      {"", "cluster/coord"},
 	"cluster/replica": {"cluster/coord", "cluster/wal"},
 	"screen":          {"", "segment", "minhash", "simhash"},
 	"federation":      {"", "crypto", "federation/wire"},
