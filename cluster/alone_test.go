@@ -45,7 +45,7 @@ func refOf(id string) concordat.Ref {
 }
 
 // textOf returns the text of a document, or "none".
-func textOf(t *testing.T, x concordat.Index, id string) string {
+func textOf(t testing.TB, x concordat.Index, id string) string {
 	t.Helper()
 	d, err := x.Document(t.Context(), refOf(id))
 	if errors.Is(err, concordat.ErrNotFound) {

@@ -184,3 +184,35 @@ func parseProfile(b []byte) (*concordat.Profile, bool) {
 	}
 	return p, r.ok && len(r.b) == 0 && utf8.ValidString(p.Document.Text)
 }
+
+// packChanges writes changes as the log would.
+func packChanges(changes []index.Change) ([]byte, error) {
+	records := make([]wal.Record, len(changes))
+	for i := range changes {
+		var err error
+		if records[i], err = record(&changes[i]); err != nil {
+			return nil, err
+		}
+		records[i].Seq, records[i].Epoch = uint64(i+1), 1
+	}
+	return wal.AppendRecords(nil, records), nil
+}
+
+// unpackChanges is the inverse of packChanges. Errors: concordat.ErrInvalid, concordat.ErrCorrupt.
+func unpackChanges(b []byte, site concordat.SiteID) ([]index.Change, error) {
+	records, err := wal.ParseRecords(b)
+	if err != nil {
+		return nil, err
+	}
+	var changes []index.Change
+	for i := range records {
+		c, ok, err := change(&records[i], site)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}

@@ -31,7 +31,8 @@ type Copy struct {
 	mu      sync.Mutex // guards all below; never held while waiting
 	replica *replica.Replica
 	wal     *wal.Log
-	gen     uint64 // of the log, the highest the replica has named
+	syncing time.Duration // since when the log is being synced, by now(); 0: it is not
+	gen     uint64        // of the log, the highest the replica has named
 	live    map[coord.NodeID]coord.Node
 	failed  error // for ever: the folder must be opened again
 	nextID  uint64
@@ -45,6 +46,8 @@ type Copy struct {
 	changed *sync.Cond           // on mu: role, position or failed changed
 
 	applying sync.Mutex // held while the index is changed or replaced; taken before mu
+
+	operations operations // of other nodes and this one, while the copy is master
 
 	toSync  chan struct{} // capacity 1: there is something to sync
 	toApply chan struct{} // capacity 1: target rose
@@ -71,6 +74,12 @@ type CopyOptions struct {
 	// Restored says that an index without a log may be the truth, as one from a backup or of an
 	// older version of the program. In a cluster others decide.
 	Restored bool
+	// Lost says that the copy may lack what it once acknowledged, since its folder was lost or is an
+	// older one: it must not lead before it has caught up.
+	Lost bool
+	// SlowSync is how long the disk may take to make a group of records durable before a master gives
+	// its office to another copy; default 2 s.
+	SlowSync time.Duration
 }
 
 // Peers carries messages to other copies of the shard.
@@ -117,6 +126,9 @@ func newCopy(dir string, o CopyOptions) (*Copy, error) {
 		dir: dir, o: o, log: o.Index.Logger, start: time.Now(), writes: map[uint64]*write{}, changes: map[uint64]*index.Change{},
 		fetches: map[fetchKey]chan replica.Reply{}, refused: map[coord.NodeID]int{}, toSync: make(chan struct{}, 1), toApply: make(chan struct{}, 1),
 	}
+	if c.o.SlowSync == 0 {
+		c.o.SlowSync = 2 * time.Second
+	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -161,6 +173,12 @@ func (c *Copy) openLog() error {
 	if meta.Damaged && c.o.Restored && !exists(c.logDir()) {
 		// The operator removed the log: what the index holds is the truth from now on.
 		meta.Damaged = false
+		if err := writeMeta(c.dir, meta); err != nil {
+			return err
+		}
+	}
+	if c.o.Lost && !meta.Damaged {
+		meta.Damaged = true
 		if err := writeMeta(c.dir, meta); err != nil {
 			return err
 		}

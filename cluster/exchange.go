@@ -41,7 +41,8 @@ func (c *Copy) sendFetch(a replica.SendFetch) {
 				c.step(reply)
 				return
 			case !errors.Is(err, syscall.ECONNREFUSED):
-				return // lost: the replica asks again
+				c.step(replica.Lost{ID: a.Fetch.ID})
+				return
 			case n == refusals:
 				c.step(replica.Unreachable{Node: a.To})
 				return

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(killEnv); dir != "" {
 		writeUntilKilled(dir)
 	}
+	if args := os.Getenv(nodeEnv); args != "" {
+		runNode(strings.Split(args, "|"))
+	}
 	os.Exit(m.Run())
 }
 

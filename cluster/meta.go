@@ -55,12 +55,16 @@ func writeMeta(dir string, m replica.Meta) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, metaName)
+	return replaceFile(filepath.Join(dir, metaName), append(b, '\n'))
+}
+
+// replaceFile replaces the file durably: after a crash the old bytes are there or the new ones.
+func replaceFile(path string, b []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(append(b, '\n')); err == nil {
+	if _, err = f.Write(b); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -69,9 +73,5 @@ func writeMeta(dir string, m replica.Meta) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(filepath.Dir(path))
 }

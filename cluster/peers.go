@@ -60,6 +60,7 @@ func NodeHandler(lookup func(concordat.ShardID) (*Copy, bool)) http.Handler {
 	}
 	m.HandleFunc("POST "+peerPrefix+"{shard}/fetch", with(serveFetch))
 	m.HandleFunc("GET "+peerPrefix+"{shard}/snapshot", with(serveSnapshot))
+	m.HandleFunc("POST "+peerPrefix+"{shard}/write", with(serveWrite))
 	return m
 }
 
@@ -170,7 +171,15 @@ type HTTPPeers struct {
 	Client *http.Client
 	// Scheme of the addresses; default https.
 	Scheme string
+	// Cluster is named in each call; a node of another one refuses.
+	Cluster string
 }
+
+// The headers name the cluster and the node that the caller means.
+const (
+	clusterHeader = "Concordat-Cluster"
+	nodeHeader    = "Concordat-Node"
+)
 
 var _ Peers = (*HTTPPeers)(nil)
 
@@ -184,7 +193,12 @@ func (p *HTTPPeers) call(ctx context.Context, method string, to coord.Node, shar
 	if err != nil {
 		return nil, err
 	}
+	req.Header.Set(clusterHeader, p.Cluster)
+	req.Header.Set(nodeHeader, string(to.ID))
 	resp, err := p.Client.Do(req)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w: %w", to.ID, concordat.ErrUnavailable, err)
 	}
@@ -193,6 +207,26 @@ func (p *HTTPPeers) call(ctx context.Context, method string, to coord.Node, shar
 		return nil, errors.Join(fmt.Errorf("node %s: %w", to.ID, err), resp.Body.Close())
 	}
 	return resp, nil
+}
+
+// exchange sends a question about a shard, as gob, and reads the answer.
+func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat.ShardID, call string, question, answer any) error {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(question); err != nil {
+		return fmt.Errorf("%s: %w: %w", call, concordat.ErrInvalid, err)
+	}
+	resp, err := p.call(ctx, http.MethodPost, to, shard, call, &b)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	if err := gob.NewDecoder(io.LimitReader(resp.Body, mostBody)).Decode(answer); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
+		}
+		return fmt.Errorf("node %s: %w: broken answer: %w", to.ID, concordat.ErrUnavailable, err)
+	}
+	return nil
 }
 
 // Fetch implements Peers.

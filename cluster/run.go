@@ -32,6 +32,9 @@ func (c *Copy) runTicks() {
 		c.mu.Lock()
 		c.stepLocked(replica.Contact{Online: online})
 		c.stepLocked(replica.Tick{})
+		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
+			c.stepLocked(replica.StepDown{}) // the coordinator sees nothing of a disk that hangs
+		}
 		if n%20 == 0 {
 			c.watchRoom()
 		}
@@ -88,6 +91,9 @@ func (c *Copy) trimTo(seq uint64, keep int64) error {
 	if c.failed != nil || c.replica.Status().Installing {
 		return c.failed
 	}
+	if keep > 0 && c.syncing != 0 {
+		return nil // trimming waits for the disk, and mu is held; later
+	}
 	before := c.wal.Extent().Base
 	err := c.wal.Trim(seq, keep)
 	if x := c.wal.Extent(); x.Base > before {
@@ -106,9 +112,11 @@ func (c *Copy) runSync() {
 		}
 		c.mu.Lock()
 		log, gen := c.wal, c.gen
+		c.syncing = c.now()
 		c.mu.Unlock()
 		durable, err := log.Sync()
 		c.mu.Lock()
+		c.syncing = 0
 		switch {
 		case c.failed != nil || log != c.wal || c.replica.Status().Installing:
 		case err != nil:

@@ -24,6 +24,15 @@ type write struct {
 // concordat.ErrUnavailable (some changes may have been made, or be made yet; repeating is safe),
 // concordat.ErrDiskFull, concordat.ErrInvalid and concordat.ErrScheme (nothing was changed).
 func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error) {
+	return c.writeIn(ctx, anyEpoch, changes)
+}
+
+// anyEpoch lets writeIn write as long as the copy is master.
+const anyEpoch = 0
+
+// writeIn is Write, and refuses if the copy is not master of the given epoch: a message that was long under
+// way must not have its way in a later one.
+func (c *Copy) writeIn(ctx context.Context, epoch uint64, changes []index.Change) (uint64, error) {
 	records, size := make([]wal.Record, len(changes)), 0
 	for i := range changes {
 		if p := changes[i].Put; p != nil {
@@ -45,6 +54,10 @@ func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error
 	}
 	w := &write{open: len(changes), done: make(chan struct{})}
 	c.mu.Lock()
+	if st := c.replica.Status(); epoch != anyEpoch && c.failed == nil && (st.Role != replica.Master || st.Shard.Epoch != epoch) {
+		c.mu.Unlock()
+		return 0, &NotMasterError{master(st.Shard.State)}
+	}
 	for i := range changes {
 		if c.failed != nil {
 			w.answer(0, c.failed)
@@ -89,6 +102,14 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 		delete(c.writes, id)
 		w.answer(seq, err)
 	}
+}
+
+// master returns who is, as far as the state says.
+func master(s coord.State) coord.NodeID {
+	if s.Leader == "" || len(s.ISR) == 0 {
+		return ""
+	}
+	return s.ISR[0]
 }
 
 // NotMasterError says that another copy is the master. It is a concordat.ErrUnavailable.

@@ -38,6 +38,7 @@ type Config struct {
 	Retention  Retention
 	Log        Log
 	Segment    Segment
+	Cluster    Cluster
 
 	origins map[string]Origin // of keys that are not at their default
 }

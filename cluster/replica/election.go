@@ -91,7 +91,7 @@ func (r *Replica) candidacy() coord.State {
 	for _, n := range s.ISR {
 		switch {
 		case n == r.cfg.Me:
-		case r.live[n] != "":
+		case r.live[n] != "" && n != r.suspect: // writes would wait for one whose process is gone
 			there = append(there, n)
 		default:
 			gone = append(gone, n)

@@ -195,6 +195,10 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 		r.log.Rebase(e.Base, e.Epoch)
 	case Unreachable:
 		r.onUnreachable(e)
+	case Lost:
+		if r.fetch.out && r.fetch.id == e.ID {
+			r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
+		}
 	case Broken:
 		r.quarantine(e.Reason)
 	case StepDown:

@@ -294,7 +294,7 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	}
 	if r.Instance != next.Instance {
 		return fmt.Errorf("the cluster knows another installation as node %s (%.8s, this is %.8s): two machines have one name, or this one lost its folder. "+
-			"Give it another name; or, if the other is gone for good, run \"concordat cluster forget %s\": %w", s.o.Node, r.Instance, next.Instance, s.o.Node, ErrIdentity)
+			"Give it another name; or, if the other is gone for good, run \"concordat cluster zookeeper forget %s\": %w", s.o.Node, r.Instance, next.Instance, s.o.Node, ErrIdentity)
 	}
 	if *next != stored {
 		return s.remember(*next)

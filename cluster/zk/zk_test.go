@@ -257,7 +257,7 @@ func twice(t *testing.T, w *world) {
 	o.Identity = filepath.Join(t.TempDir(), "a.json")
 	refused(t, o, zk.ErrIdentity, "another installation as node a")
 	must(t, a.Close())
-	refused(t, o, zk.ErrIdentity, "concordat cluster forget a")
+	refused(t, o, zk.ErrIdentity, "concordat cluster zookeeper forget a")
 	o = w.options("b")
 	o.Identity = w.options("a").Identity
 	refused(t, o, zk.ErrIdentity, "of node a")

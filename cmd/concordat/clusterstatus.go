@@ -34,11 +34,11 @@ type zookeeperFlags struct {
 
 const zookeeperVariable = "CONCORDAT_ZOOKEEPER"
 
-func (a *app) clusterCommand() *cobra.Command {
+func (a *app) zookeeperCommand() *cobra.Command {
 	var z zookeeperFlags
 	c := &cobra.Command{
-		Use: "cluster", Short: "Look after the machines of a site that share its documents", Args: cobra.NoArgs,
-		Long: `Cluster shows and sets what the nodes of a site have in ZooKeeper. It needs no running node.
+		Use: "zookeeper", Short: "Show and set what the machines of a site have in ZooKeeper", Args: cobra.NoArgs,
+		Long: `Zookeeper shows and sets what the nodes of a site have in ZooKeeper. It needs no running node.
 
 ZooKeeper's account is "user:password" in the file of --zookeeper-account or in $` + zk.AccountVariable + `.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

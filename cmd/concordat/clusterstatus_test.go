@@ -30,7 +30,7 @@ func TestClusterCommands(t *testing.T) {
 	cluster := func(code int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		got := run(t.Context(), append([]string{"cluster", "--site", "alpha", "--zookeeper-wait", "60s"}, args...), strings.NewReader(`{"expires":"2030-01-01T00:00:00Z"}`), &out, &errs)
+		got := run(t.Context(), append([]string{"cluster", "zookeeper", "--site", "alpha", "--zookeeper-wait", "60s"}, args...), strings.NewReader(`{"expires":"2030-01-01T00:00:00Z"}`), &out, &errs)
 		if got != code {
 			t.Fatalf("%v: exit %d, want %d: %s%s", args, got, code, &out, &errs)
 		}

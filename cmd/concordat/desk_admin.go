@@ -37,7 +37,7 @@ func (s *server) storage(context.Context) (web.Storage, error) {
 	if err != nil {
 		return web.Storage{}, err
 	}
-	st := s.o.shard.Stats()
+	st := s.o.stats()
 	out := web.Storage{Folder: s.o.dir, Free: left, All: all, LowWater: s.o.config.Serve.LowWater, Documents: st.Documents, Sentences: st.Sentences,
 		Distinct: st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
 	sizes := map[string]int64{}
@@ -94,7 +94,7 @@ func (s *server) health(ctx context.Context) []web.HealthPart {
 	}
 	libraries, err := s.o.store.Libraries(ctx)
 	note("store", "", err)
-	detail, err := s.indexFits(libraries)
+	detail, err := s.indexFits(ctx, libraries)
 	note("index", detail, err)
 	left, all, err := free(s.o.dir)
 	detail = fmt.Sprintf("%d of %d MiB", left>>20, all>>20)
@@ -112,12 +112,16 @@ func (s *server) health(ctx context.Context) []web.HealthPart {
 
 // indexFits compares the index with the catalogue. A document is in the index first, so that the index may
 // hold more for a moment, and never less.
-func (s *server) indexFits(libraries []store.Library) (string, error) {
+func (s *server) indexFits(ctx context.Context, libraries []store.Library) (string, error) {
 	all := 0
 	for _, l := range libraries {
 		all += l.Documents
 	}
-	if n := s.o.shard.Stats().Documents; n < all {
+	n, err := s.o.indexDocuments(ctx)
+	if err != nil {
+		return "", err
+	}
+	if n < all {
 		return "", fmt.Errorf("%d documents, the catalogue has %d", n, all)
 	}
 	return fmt.Sprintf("%d documents", all), nil

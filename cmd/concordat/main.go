@@ -134,6 +134,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(), a.recheckCommand(), a.reportCommand(),
 		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.benchCommand(), a.evalCommand(), a.screenCommand(), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(), a.serveCommand(), a.statusCommand(), a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand())
 	root.AddCommand(a.storeCommand(), a.clusterCommand())
+	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.reportCommand(),
+		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.benchCommand(), a.evalCommand(), a.screenCommand(), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(), a.serveCommand(), a.clusterCommand(), a.statusCommand(), a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand())
 	a.answerCommands(root)
 	requireArgs(root)
 	return root

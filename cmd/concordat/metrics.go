@@ -73,7 +73,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricWorkers, float64(q.Workers))
 	gauge(metricRunning, float64(len(q.Running)))
 	gauge(metricHeld, yes(q.Holding != nil))
-	st := c.s.o.shard.Stats()
+	st := c.s.o.stats()
 	gauge(metricDocuments, float64(st.Documents))
 	gauge(metricSentences, float64(st.Sentences))
 	gauge(metricSegments, float64(st.Segments))

@@ -39,11 +39,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 		err = errors.New("the store does not answer")
 	}
 	note("store", err)
-	err = nil
-	if s.o.shard == nil || s.o.shard.Stats().Segments < 0 {
-		err = errors.New("the index is not open")
-	}
-	note("index", err)
+	note("index", s.o.indexReady())
 	note("disk", s.o.roomLeft())
 	writeJSON(w, code, out)
 }

@@ -54,7 +54,7 @@ the serving process. Only reindex needs the site for itself.`,
 					return err
 				}
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+			return a.with(cmd.Context(), toServe, func(o *opened) error {
 				if o.remote != nil {
 					return fmt.Errorf("site %s: %w: it is served already", o.dir, concordat.ErrLocked)
 				}
@@ -144,6 +144,16 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 		s.partners.run(ctx, g, listener)
 	}
 	g.Go(func() error { return s.sweep(ctx, s.eraser) })
+	if o.node != nil {
+		g.Go(func() error {
+			select {
+			case err := <-o.gone:
+				return fmt.Errorf("this machine cannot be a node any more: %w", err)
+			case <-ctx.Done():
+				return nil
+			}
+		})
+	}
 	if a.json {
 		err = a.line(s.status())
 	} else {
@@ -183,7 +193,7 @@ func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Ser
 // control answers the other processes of the site.
 func (s *server) control() http.Handler {
 	m := http.NewServeMux()
-	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.shard, name == "00" }))
+	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.index, name == "00" }))
 	m.HandleFunc("POST /sweep", s.sweepNow)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
@@ -224,7 +234,7 @@ type status struct {
 }
 
 func (s *server) status() status {
-	st := s.o.shard.Stats()
+	st := s.o.stats()
 	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
 }
 
