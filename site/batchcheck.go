@@ -227,6 +227,16 @@ func rulesInForce(ctx context.Context, db BatchStore, id concordat.TaskID, base 
 	return rules, decided, err
 }
 
+// FirstRules returns the rules with which the report of a task begins: those chosen when it was handed in,
+// else base.
+func FirstRules(t store.Task, base report.Rules) report.Rules {
+	var j Job
+	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Rules == nil {
+		return base // such as a check of the command line
+	}
+	return *j.Rules
+}
+
 // RulesInForce returns the rules of a report: those that the latest review of its task sets, else base.
 func RulesInForce(ctx context.Context, db BatchStore, id concordat.TaskID, base report.Rules) (report.Rules, error) {
 	rules, _, err := rulesInForce(ctx, db, id, base)

@@ -52,7 +52,7 @@ type Batches struct {
 	wake chan struct{}
 
 	mu      sync.Mutex // guards the rest
-	running map[string]context.CancelFunc
+	running map[string]*batchAtWork
 }
 
 // NewBatches returns the batches of s. Run runs them.
@@ -60,7 +60,7 @@ func (s *Site) NewBatches(o BatchesOptions) *Batches {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Batches{site: s, o: o, wake: make(chan struct{}, 1), running: map[string]context.CancelFunc{}}
+	return &Batches{site: s, o: o, wake: make(chan struct{}, 1), running: map[string]*batchAtWork{}}
 }
 
 // NewBatch is a batch to be made, with the job and the default lineage, and its identity.
@@ -129,12 +129,34 @@ func (b *Batches) Cancel(ctx context.Context, id, cause string) error {
 		return nil
 	}
 	b.mu.Lock()
-	stop := b.running[id]
+	at := b.running[id]
 	b.mu.Unlock()
-	if stop != nil {
-		stop()
+	if at != nil {
+		at.stop()
 	}
 	return err
+}
+
+// Await waits until nobody here works on a batch that was cancelled.
+func (b *Batches) Await(ctx context.Context, id string) error {
+	b.mu.Lock()
+	at := b.running[id]
+	b.mu.Unlock()
+	if at == nil {
+		return nil
+	}
+	select {
+	case <-at.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// batchAtWork is a batch that is being run.
+type batchAtWork struct {
+	stop  context.CancelFunc
+	ended chan struct{} // closed once its index is
 }
 
 // recheckPoll is how often Run looks for what is to be done again.
@@ -210,12 +232,14 @@ func (b *Batches) run(ctx context.Context, id string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	b.mu.Lock()
-	b.running[id] = stop
+	at := &batchAtWork{stop, make(chan struct{})}
+	b.running[id] = at
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		delete(b.running, id)
 		b.mu.Unlock()
+		close(at.ended)
 	}()
 	index, closing, err := b.o.Open(ctx, id)
 	if err != nil {

@@ -24,6 +24,8 @@ type Target struct {
 	Documents []concordat.DocumentID `json:"documents,omitempty"` // of Library
 	// Whole takes Library away with all its documents.
 	Whole bool `json:"whole,omitempty"`
+	// Batches go with the checks of their documents and with their own indexes.
+	Batches []string `json:"batches,omitempty"`
 }
 
 // MostTargets bounds the tasks and the documents of one deletion.
@@ -32,12 +34,12 @@ const MostTargets = 10_000
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
 func (t Target) Validate() error {
 	switch {
-	case len(t.Tasks) == 0 && len(t.Documents) == 0 && !t.Whole:
+	case len(t.Tasks) == 0 && len(t.Documents) == 0 && len(t.Batches) == 0 && !t.Whole:
 		return fmt.Errorf("deletion of nothing: %w", concordat.ErrInvalid)
 	case (len(t.Documents) > 0 || t.Whole) && t.Library == "":
 		return fmt.Errorf("documents of no library: %w", concordat.ErrInvalid)
-	case len(t.Tasks)+len(t.Documents) > MostTargets:
-		return fmt.Errorf("deletion of %d things: %w: at most %d", len(t.Tasks)+len(t.Documents), concordat.ErrInvalid, MostTargets)
+	case len(t.Tasks)+len(t.Documents)+len(t.Batches) > MostTargets:
+		return fmt.Errorf("deletion of %d things: %w: at most %d", len(t.Tasks)+len(t.Documents)+len(t.Batches), concordat.ErrInvalid, MostTargets)
 	}
 	return nil
 }
@@ -82,6 +84,11 @@ type EraserStore interface {
 	ForgetQuota(ctx context.Context, before time.Time) error
 	DeleteUnjoined(ctx context.Context, before time.Time) (int, error)
 	Purge(ctx context.Context, whole bool) (bool, error)
+	Batch(ctx context.Context, id string) (store.Batch, error)
+	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
+	BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error)
+	EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error
+	DeleteBatch(ctx context.Context, id string) error
 }
 
 var _ EraserStore = (*store.DB)(nil)
@@ -90,6 +97,8 @@ var _ EraserStore = (*store.DB)(nil)
 type EraserOptions struct {
 	Store EraserStore
 	Areas []Area
+	// Batches is where batches keep the texts of their documents; nil: there are none.
+	Batches BatchPlace
 	// Sign signs what Receipt.Sum returns, in a form of its own; nil: receipts are not signed.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
 	Cited  func() CitedPolicy // nil: CitedKeep
@@ -195,8 +204,17 @@ func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
 	if err := json.Unmarshal(row.Target, &t); err != nil {
 		return nil, fmt.Errorf("deletion %s: %w: %v", id, concordat.ErrCorrupt, err)
 	}
+	for _, batch := range t.Batches {
+		if err := e.deleteBatch(ctx, r, batch); err != nil {
+			return nil, fmt.Errorf("deletion %s: batch %s: %w", id, batch, err)
+		}
+	}
 	for _, task := range t.Tasks {
-		if err := e.deleteTask(ctx, r, task); err != nil {
+		err := e.leaveBatch(ctx, r, task)
+		if err == nil {
+			err = e.deleteTask(ctx, r, task)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("deletion %s: %w", id, err)
 		}
 	}
@@ -285,6 +303,9 @@ func (r *Receipt) place(name string, items int, state string) {
 func (e *Eraser) deleteDocuments(ctx context.Context, r *Receipt, t Target) error {
 	if t.Library == "" {
 		return nil
+	}
+	if batch, ok := t.Library.Batch(); ok {
+		return e.deleteMembers(ctx, r, batch, t.Documents)
 	}
 	for part := range slices.Chunk(t.Documents, deletePage) {
 		if err := e.deletePart(ctx, r, t.Library, part); err != nil {

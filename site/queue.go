@@ -83,7 +83,8 @@ type PartnerProgress struct {
 type QueueStore interface {
 	Store
 	CreateTask(ctx context.Context, t store.Task) error
-	ClaimTask(ctx context.Context, worker string, lease time.Duration) (store.Task, error)
+	CreateTasks(ctx context.Context, ts []store.Task) error
+	ClaimTaskOf(ctx context.Context, lane store.Lane, worker string, lease time.Duration) (store.Task, error)
 	RenewTask(ctx context.Context, t store.Task, lease time.Duration) error
 	ReleaseTask(ctx context.Context, t store.Task) error
 	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
@@ -113,7 +114,7 @@ type QueueOptions struct {
 	// Both are quick, and safe for concurrent use.
 	Begun  func(wait time.Duration)
 	Told   func(Event)
-	Checks int          // at a time; 0: one
+	Checks int          // at a time; 0: one. What is added to libraries has a worker of its own beside them
 	Logger *slog.Logger // nil: nothing is logged
 }
 
@@ -122,10 +123,10 @@ type QueueOptions struct {
 type Queue struct {
 	site *Site
 	o    QueueOptions
-	wake chan struct{} // holds a token when there may be a new task
+	wake map[store.Lane]chan struct{} // holds a token when there may be a new task
 
 	mu       sync.Mutex // guards the rest
-	running  map[concordat.TaskID]context.CancelFunc
+	running  map[concordat.TaskID]begun
 	latest   map[concordat.TaskID]Event // of running tasks
 	watchers map[concordat.TaskID]map[chan Event]bool
 	workers  int   // that run
@@ -144,7 +145,7 @@ func (s *Site) NewQueue(o QueueOptions) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Queue{site: s, o: o, wake: make(chan struct{}, 1), running: map[concordat.TaskID]context.CancelFunc{},
+	return &Queue{site: s, o: o, wake: map[store.Lane]chan struct{}{store.LaneChecks: make(chan struct{}, 1), store.LaneAdding: make(chan struct{}, 1)}, running: map[concordat.TaskID]begun{},
 		latest: map[concordat.TaskID]Event{}, watchers: map[concordat.TaskID]map[chan Event]bool{}}
 }
 
@@ -154,25 +155,66 @@ func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concord
 	return id, q.submit(ctx, id, owner, batch, j)
 }
 
-func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch string, j Job) error {
-	request, err := json.Marshal(j)
-	if err != nil {
-		return fmt.Errorf("submit: %w", err)
+// SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended.
+// As none ends before all are there, the end of a batch is told once.
+func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job) ([]concordat.TaskID, error) {
+	var tasks []store.Task
+	var ids []concordat.TaskID
+	for _, j := range jobs {
+		t, err := q.task(concordat.TaskID(strings.ToLower(rand.Text())), owner, batch, j)
+		if err != nil {
+			return nil, err
+		}
+		tasks, ids = append(tasks, t), append(ids, t.ID)
 	}
-	t := store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request, File: j.File}
-	if err := q.o.Store.CreateTask(ctx, t); err != nil {
-		return err
+	if err := q.o.Store.CreateTasks(ctx, tasks); err != nil {
+		return nil, err
 	}
 	q.look()
-	return nil
+	for i, j := range jobs {
+		if j.Fault == "" {
+			continue
+		}
+		if err := q.Cancel(context.WithoutCancel(ctx), ids[i], j.Fault); err != nil { // it need not wait for its turn
+			return ids, err
+		}
+	}
+	return ids, nil
 }
 
-// look wakes a worker that waits for a task.
-func (q *Queue) look() {
-	select {
-	case q.wake <- struct{}{}:
-	default: // somebody is about to look anyway
+func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Task, error) {
+	request, err := json.Marshal(j)
+	if err != nil {
+		return store.Task{}, fmt.Errorf("submit: %w", err)
 	}
+	return store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request, File: j.File}, nil
+}
+
+func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch string, j Job) error {
+	t, err := q.task(id, owner, batch, j)
+	if err == nil {
+		err = q.o.Store.CreateTask(ctx, t)
+	}
+	if err == nil {
+		q.look()
+	}
+	return err
+}
+
+// look wakes the workers that wait for a task.
+func (q *Queue) look() {
+	for _, wake := range q.wake {
+		select {
+		case wake <- struct{}{}:
+		default: // somebody is about to look anyway
+		}
+	}
+}
+
+// begun is a task that a worker is at.
+type begun struct {
+	stop context.CancelFunc
+	lane store.Lane
 }
 
 // Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in
@@ -191,10 +233,10 @@ func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause string) e
 		return err
 	}
 	q.mu.Lock()
-	stop := q.running[id]
+	b, running := q.running[id]
 	q.mu.Unlock()
-	if stop != nil {
-		stop()
+	if running {
+		b.stop()
 	}
 	q.tell(Event{Task: id, State: concordat.TaskFailed, Progress: Progress{Stage: StageEnded}})
 	return nil
@@ -256,20 +298,24 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for range q.o.Checks {
-		g.Go(func() error { return q.work(ctx) })
+		g.Go(func() error { return q.work(ctx, store.LaneChecks) })
 	}
+	// A large archive on its way into a library must not hold the checks up.
+	g.Go(func() error { return q.work(ctx, store.LaneAdding) })
 	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
 }
 
-// work takes one task after the other.
-func (q *Queue) work(ctx context.Context) error {
+// work takes one task of a lane after the other.
+func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 	poll := time.NewTicker(queuePoll)
 	defer poll.Stop()
-	q.count(1)
-	defer q.count(-1)
+	if lane == store.LaneChecks {
+		q.count(1)
+		defer q.count(-1)
+	}
 	for {
 		if q.held(q.o.Hold) != nil {
 			select {
@@ -279,7 +325,7 @@ func (q *Queue) work(ctx context.Context) error {
 			}
 			continue
 		}
-		t, err := q.o.Store.ClaimTask(ctx, q.o.Worker, queueLease)
+		t, err := q.o.Store.ClaimTaskOf(ctx, lane, q.o.Worker, queueLease)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -287,7 +333,7 @@ func (q *Queue) work(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-q.wake:
+			case <-q.wake[lane]:
 			case <-poll.C:
 			}
 			continue
@@ -304,16 +350,16 @@ func (q *Queue) work(ctx context.Context) error {
 		if q.o.Begun != nil {
 			q.o.Begun(q.site.o.Now().Sub(t.Made))
 		}
-		q.run(ctx, t)
+		q.run(ctx, t, lane)
 	}
 }
 
 // run does one task and ends it, or puts it back when ctx ends.
-func (q *Queue) run(ctx context.Context, t store.Task) {
+func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
 	q.mu.Lock()
-	q.running[t.ID] = stop
+	q.running[t.ID] = begun{stop, lane}
 	q.mu.Unlock()
 	renewed := make(chan struct{})
 	go func() {

@@ -4,12 +4,14 @@ import (
 	"slices"
 
 	"concordat"
+	"concordat/store"
 )
 
 // QueueStatus is how a queue is at one moment.
 type QueueStatus struct {
-	Workers int                // that run; 0: the queue is not run
+	Workers int                // of checks, that run; 0: the queue is not run
 	Running []concordat.TaskID // begun by them, in no order
+	Adding  []concordat.TaskID // begun beside them, for libraries
 	// Holding is why no further task is begun, beside the workers being busy; nil: nothing.
 	Holding error
 }
@@ -19,8 +21,12 @@ func (q *Queue) Status() QueueStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := QueueStatus{Workers: q.workers, Holding: q.holding}
-	for id := range q.running {
-		out.Running = append(out.Running, id)
+	for id, b := range q.running {
+		if b.lane == store.LaneAdding {
+			out.Adding = append(out.Adding, id)
+		} else {
+			out.Running = append(out.Running, id)
+		}
 	}
 	return out
 }

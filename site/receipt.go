@@ -27,6 +27,7 @@ type Receipt struct {
 
 	Tasks     []ErasedTask     `json:"tasks"`
 	Documents []ErasedDocument `json:"documents"`
+	Batches   []ErasedBatch    `json:"batches,omitempty"`
 	// Places are where bytes were, in the order in which they were taken off.
 	Places []Place `json:"places"`
 	// Cited says what became of the wording in reports that name the documents: keep or withhold.
@@ -44,6 +45,13 @@ type ErasedTask struct {
 	Task concordat.TaskID `json:"task"`
 	store.Erased
 	Files []string `json:"files"` // SHA-256 of originals that went with it; others still need the rest
+}
+
+// ErasedBatch is a batch that was deleted.
+type ErasedBatch struct {
+	Batch     string `json:"batch"`
+	Documents int    `json:"documents"`
+	Files     int    `json:"files"` // of its own index and what was written beside it
 }
 
 // ErasedDocument is a document of a library that was deleted.

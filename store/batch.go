@@ -127,17 +127,19 @@ func (db *DB) BatchProgress(ctx context.Context, id, stage string, done, total i
 
 // changeBatch updates a batch that has not ended.
 func (db *DB) changeBatch(ctx context.Context, id, set string, args ...any) error {
-	return db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE batch SET `+set+` WHERE id = ? AND state IN (?, ?)`, append(args, id, concordat.TaskQueued, concordat.TaskRunning)...)
-		if err != nil || n == 1 {
-			return err
-		}
-		var found string
-		if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
-			return err
-		}
-		return ErrLease
-	})
+	return db.write(ctx, func(c conn) error { return changeBatchIn(ctx, c, id, set, args...) })
+}
+
+func changeBatchIn(ctx context.Context, c conn, id, set string, args ...any) error {
+	n, err := c.exec(ctx, `UPDATE batch SET `+set+` WHERE id = ? AND state IN (?, ?)`, append(args, id, concordat.TaskQueued, concordat.TaskRunning)...)
+	if err != nil || n == 1 {
+		return err
+	}
+	var found string
+	if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
+		return err
+	}
+	return ErrLease
 }
 
 // FinishBatch ends a batch as done, partial or failed, with the cause if there is one. It fails as
@@ -146,7 +148,12 @@ func (db *DB) FinishBatch(ctx context.Context, id string, state concordat.State,
 	var err error
 	switch state {
 	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
-		err = db.changeBatch(ctx, id, `state = ?, cause = ?, finished = ?`, state, prose(cause), stamp(db.now()))
+		err = db.write(ctx, func(c conn) error {
+			if err := changeBatchIn(ctx, c, id, `state = ?, cause = ?, finished = ?`, state, prose(cause), stamp(db.now())); err != nil {
+				return err
+			}
+			return db.batchFinished(ctx, c, id)
+		})
 	default:
 		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, state)
 	}

@@ -100,6 +100,39 @@ func (db *DB) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string
 	return id, member, db.fail(err, "batch of %s", task)
 }
 
+// EraseBatchMember forgets what is kept of a member but that there was one: names, wording it has in
+// common with others, and what was found. request, if not nil, replaces that of the batch, which may name
+// it. It fails with concordat.ErrNotFound where there is no such member.
+func (db *DB) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
+	err := db.write(ctx, func(c conn) error {
+		var name string
+		if err := c.row(ctx, `SELECT name FROM batch_member WHERE batch = ? AND number = ?`, id, number).Scan(&name); err != nil {
+			return err
+		}
+		gone := fmt.Sprintf("deleted #%d", number+1)
+		for _, x := range []struct {
+			query string
+			args  []any
+		}{
+			{`DELETE FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?)`, []any{id, number, number}},
+			{`UPDATE batch_input SET name = ?, place = '' WHERE batch = ? AND name = ?`, []any{gone, id, name}},
+			{`UPDATE batch_member SET draft_of = '' WHERE batch = ? AND draft_of = ?`, []any{id, name}},
+			{`UPDATE batch_member SET name = ?, title = '', author = '', author_by = '', grp = '', draft_of = '', dated = '', dated_by = '', flags = 'null', reason = 'deleted',
+				characters = 0, task = '', incomplete = 0, share = 0.0, largest = 0.0, fresh = 'null' WHERE batch = ? AND number = ?`, []any{gone, id, number}},
+		} {
+			if _, err := c.exec(ctx, x.query, x.args...); err != nil {
+				return err
+			}
+		}
+		if request == nil {
+			return nil
+		}
+		_, err := c.exec(ctx, `UPDATE batch SET request = ? WHERE id = ?`, jsonText(request), id)
+		return err
+	})
+	return db.fail(err, "erase %d of batch %s", number, id)
+}
+
 // BatchPair is what two members of a batch have in common. A is the one whose name comes first.
 type BatchPair struct {
 	A, B           int     // numbers

@@ -22,7 +22,7 @@ type EventKind string
 const (
 	EventCheckDone       EventKind = "check.done"       // a check has ended, wholly or in part, or was split into others
 	EventCheckFailed     EventKind = "check.failed"     // a check has failed or was cancelled
-	EventBatchDone       EventKind = "batch.done"       // all checks that were handed in together have ended
+	EventBatchDone       EventKind = "batch.done"       // all checks that were handed in together, or a batch of documents, have ended
 	EventEvidenceRequest EventKind = "evidence.request" // a partner asks to read passages of a document of this site
 	EventEvidenceAnswer  EventKind = "evidence.answer"  // a request of this site to a partner was decided
 	EventPing            EventKind = "ping"             // asked for by a person, to try a webhook

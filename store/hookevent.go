@@ -131,7 +131,12 @@ func (db *DB) taskEnded(ctx context.Context, c conn, id concordat.TaskID) error 
 func (db *DB) batchEnded(ctx context.Context, c conn, batch, owner string) error {
 	e := batchEvent{Batch: batch, Owner: owner}
 	var open int
-	err := c.row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed, batch).Scan(&e.Checks, &e.Failed)
+	// The documents of a Batch end one by one; FinishBatch tells of its end.
+	err := c.row(ctx, `SELECT count(*) FROM batch WHERE id = ?`, batch).Scan(&open)
+	if err != nil || open > 0 {
+		return err
+	}
+	err = c.row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed, batch).Scan(&e.Checks, &e.Failed)
 	if err == nil {
 		err = c.row(ctx, `SELECT count(*) FROM task WHERE (batch = ? OR id = ?) AND state IN (?, ?)`, batch, batch, concordat.TaskQueued, concordat.TaskRunning).Scan(&open)
 	}
@@ -139,6 +144,17 @@ func (db *DB) batchEnded(ctx context.Context, c conn, batch, owner string) error
 		return err
 	}
 	return db.announce(ctx, c, EventBatchDone, owner, e)
+}
+
+// batchFinished announces that a Batch has ended. Its documents are its checks.
+func (db *DB) batchFinished(ctx context.Context, c conn, id string) error {
+	e := batchEvent{Batch: id}
+	err := c.row(ctx, `SELECT owner, (SELECT count(*) FROM batch_member WHERE batch = batch.id), (SELECT count(*) FROM batch_member WHERE batch = batch.id AND reason <> '')
+		FROM batch WHERE id = ?`, id).Scan(&e.Owner, &e.Checks, &e.Failed)
+	if err != nil {
+		return err
+	}
+	return db.announce(ctx, c, EventBatchDone, e.Owner, e)
 }
 
 // disclosed announces a request to read passages, or what was decided about one.

@@ -22,8 +22,8 @@ type Library struct {
 // Policy is what the owner of a library wants of it, for everyone; to whom it is open stands in a
 // Share for each partner.
 type Policy struct {
-	// Forward is the forwarding of checks against this library: unmatched, all or none; empty:
-	// the site's setting.
+	// Forward is the forwarding of checks that name this library: unmatched, all or none; empty: the
+	// site's setting. Of several libraries the strictest counts, and a check's own wish before all.
 	Forward string `json:"forward,omitempty"`
 	// Template names the section template of its documents; empty: none.
 	Template string `json:"template,omitempty"`

@@ -64,12 +64,12 @@ func (db *DB) SetPassword(ctx context.Context, account, password string) error {
 	return db.fail(err, "password of %s", account)
 }
 
-// DeleteUnjoined forgets public accounts without a password that were made before the given time: nobody
+// DeleteUnjoined forgets public accounts without a password, and without a link to a provider, that were made before the given time: nobody
 // keeps a name by asking for it. It returns how many.
 func (db *DB) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	err := db.write(ctx, func(c conn) error {
-		const those = `public = 1 AND password = '' AND created < ?`
+		const those = `public = 1 AND password = '' AND created < ? AND name NOT IN (SELECT account FROM identity)`
 		if _, err := c.exec(ctx, `DELETE FROM token WHERE account IN (SELECT name FROM account WHERE `+those+`)`, stamp(before)); err != nil {
 			return err
 		}

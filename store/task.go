@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"concordat"
@@ -56,6 +57,19 @@ func (db *DB) CreateTask(ctx context.Context, t Task) error {
 	return db.fail(err, "create task %s", t.ID)
 }
 
+// CreateTasks is CreateTask for several, of which all are there or none.
+func (db *DB) CreateTasks(ctx context.Context, ts []Task) error {
+	err := db.write(ctx, func(c conn) error {
+		for _, t := range ts {
+			if _, err := insertTaskIn(ctx, c, t, concordat.TaskQueued, "", 0, 0); err != nil {
+				return fmt.Errorf("task %s: %w", t.ID, err)
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "create %d tasks", len(ts))
+}
+
 // StartTask is CreateTask and ClaimTask in one: no other worker gets the task while the lease runs.
 func (db *DB) StartTask(ctx context.Context, t Task, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
@@ -66,31 +80,71 @@ func (db *DB) StartTask(ctx context.Context, t Task, worker string, lease time.D
 }
 
 func (db *DB) insertTask(ctx context.Context, t Task, state concordat.State, worker string, lease time.Duration) (Task, error) {
+	var started, until int64
+	if state == concordat.TaskRunning {
+		now := db.now()
+		started, until = stamp(now), stamp(now.Add(lease))
+	}
+	var out Task
+	err := db.write(ctx, func(c conn) (err error) {
+		out, err = insertTaskIn(ctx, c, t, state, worker, started, until)
+		return err
+	})
+	return out, err
+}
+
+func insertTaskIn(ctx context.Context, c conn, t Task, state concordat.State, worker string, started, until int64) (Task, error) {
 	if err := checkName("task", t.ID); err != nil {
 		return t, err
 	}
-	var started, until int64
 	attempts := 0
 	if state == concordat.TaskRunning {
-		now := db.now()
-		started, until, attempts = stamp(now), stamp(now.Add(lease)), 1
+		attempts = 1
 	}
 	request, file := t.Request, t.File
 	if request == nil {
 		request = []byte{} // the column takes no NULL
 	}
-	err := db.write(ctx, func(c conn) error {
-		var err error
-		t, err = scanTask(c.row(ctx, `INSERT INTO task
-			(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch)
-			VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?, ?, ?) RETURNING `+taskColumns,
-			t.ID, state, prose(t.Title), request, stamp(t.Made), started, attempts, worker, until, prose(t.Owner), prose(t.Batch)))
-		if err == nil && file != "" {
-			_, err = c.exec(ctx, `INSERT INTO original (hash, task) VALUES (?, ?)`, file, t.ID)
-		}
-		return err
-	})
+	t, err := scanTask(c.row(ctx, `INSERT INTO task
+		(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch)
+		VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?, ?, ?) RETURNING `+taskColumns,
+		t.ID, state, prose(t.Title), request, stamp(t.Made), started, attempts, worker, until, prose(t.Owner), prose(t.Batch)))
+	if err == nil && file != "" {
+		_, err = c.exec(ctx, `INSERT INTO original (hash, task) VALUES (?, ?)`, file, t.ID)
+	}
 	return t, err
+}
+
+// Lane is one of the two lines in which tasks wait: what is added to libraries keeps no check waiting.
+type Lane string
+
+// The lanes.
+const (
+	LaneAll    Lane = ""
+	LaneChecks Lane = "checks"
+	LaneAdding Lane = "adding" // tasks whose Batch begins with AddingBatch
+)
+
+// AddingBatch begins the Batch of tasks that add to a library; its name follows.
+const AddingBatch = "library "
+
+// where is the condition of the lane's tasks.
+func (l Lane) where() string {
+	switch l {
+	case LaneChecks:
+		return ` AND batch NOT LIKE '` + AddingBatch + `%'`
+	case LaneAdding:
+		return ` AND batch LIKE '` + AddingBatch + `%'`
+	}
+	return ""
+}
+
+// lane is the one in which the task waits.
+func (t Task) lane() Lane {
+	if strings.HasPrefix(t.Batch, AddingBatch) {
+		return LaneAdding
+	}
+	return LaneChecks
 }
 
 func checkClaim(worker string, lease time.Duration) error {
@@ -104,6 +158,11 @@ func checkClaim(worker string, lease time.Duration) error {
 // ended (its worker crashed), else the oldest queued one, else it fails with concordat.ErrNotFound.
 // No two workers hold one task at a time. Tasks begun MaxAttempts times are set to failed on the way.
 func (db *DB) ClaimTask(ctx context.Context, worker string, lease time.Duration) (Task, error) {
+	return db.ClaimTaskOf(ctx, LaneAll, worker, lease)
+}
+
+// ClaimTaskOf is ClaimTask among the tasks of a lane.
+func (db *DB) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
 	}
@@ -127,8 +186,8 @@ func (db *DB) ClaimTask(ctx context.Context, worker string, lease time.Duration)
 		t, err = scanTask(c.row(ctx, `UPDATE task
 			SET state = ?, worker = ?, started = ?, lease_until = ?, attempts = attempts + 1
 			WHERE seq = COALESCE(
-				(SELECT seq FROM task WHERE state = ? AND lease_until <= ? ORDER BY seq LIMIT 1 `+c.d.skipLocked+`),
-				(SELECT seq FROM task WHERE state = ? ORDER BY seq LIMIT 1 `+c.d.skipLocked+`))
+				(SELECT seq FROM task WHERE state = ? AND lease_until <= ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.d.skipLocked+`),
+				(SELECT seq FROM task WHERE state = ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.d.skipLocked+`))
 			RETURNING `+taskColumns,
 			concordat.TaskRunning, worker, stamp(now), stamp(now.Add(lease)),
 			concordat.TaskRunning, stamp(now), concordat.TaskQueued))
@@ -226,11 +285,11 @@ func (db *DB) OwnTasks(ctx context.Context, owner string, before int64, limit in
 	return ts, db.fail(err, "list tasks of %s", owner)
 }
 
-// Ahead returns the number of tasks that are claimed before t: those queued earlier, and those that
+// Ahead returns the number of tasks of its lane that are claimed before t: those queued earlier, and those that
 // are running.
 func (db *DB) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
 	err = db.read().row(ctx, `SELECT
-		(SELECT COUNT(*) FROM task WHERE state = ? AND seq < ?), (SELECT COUNT(*) FROM task WHERE state = ?)`,
+		(SELECT COUNT(*) FROM task WHERE state = ? AND seq < ?`+t.lane().where()+`), (SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
 		concordat.TaskQueued, t.Seq, concordat.TaskRunning).Scan(&queued, &running)
 	return queued, running, db.fail(err, "tasks before %s", t.ID)
 }

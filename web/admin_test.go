@@ -174,6 +174,12 @@ func TestLibraryPages(t *testing.T) {
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"NONE"}, "level": {"counts"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"all"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"0"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"7000"}, "purposes": {"thesis, appeal"}, "ship": {"yes"}, "expires": {"2098-01-02"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}}) // what is empty stays
+	if x, err := d.store.Share(t.Context(), "new & old", "SOUTH"); err != nil || x.Rule.Limits.Sentences != 7000 || len(x.Rule.Purposes) != 2 || !x.Rule.Ship || x.Rule.Expires.IsZero() {
+		t.Errorf("share %+v, %v", x, err)
+	}
 	adam.post(path, http.StatusOK, url.Values{"action": {"wording"}, "name": {"cover"}, "text": {"I declare that this is mine."}})
 	page = adam.get(path, http.StatusOK)
 	for _, want := range []string{"All papers", "2099-01-02", `value="none" selected`, "how much matches</td>", "cover <span"} {
@@ -189,7 +195,10 @@ func TestLibraryPages(t *testing.T) {
 	olga.post(path+"/documents/delete", http.StatusOK, url.Values{"document": {"essay.txt"}})
 	olga.post(path+"/documents/delete", http.StatusNotFound, url.Values{"document": {"essay.txt"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"theses"}})
-	adam.post(path, http.StatusOK, url.Values{"action": {"delete"}, "confirm": {"new & old"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"new & old"}}) // without a reason
+	if page := adam.post(path, http.StatusOK, url.Values{"action": {"delete"}, "confirm": {"new & old"}, "reason": {"licence ended"}}); !strings.Contains(page, "licence ended") {
+		t.Errorf("no receipt:\n%s", page)
+	}
 	adam.get(path, http.StatusNotFound)
 }
 

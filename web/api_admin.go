@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -285,13 +286,18 @@ func (w *Web) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answ
 }
 
 type apiLibraryPath struct {
-	ID string `path:"id"`
+	ID     string `path:"id"`
+	Reason string `query:"reason" maxLength:"1000" doc:"Why, for the receipt"`
 }
 
 func (w *Web) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct{}, error) {
 	v, err := apiMay(ctx, administrators...)
+	var l store.Library
 	if err == nil {
-		err = w.o.Site.DeleteLibrary(ctx, concordat.LibraryID(in.ID), func(int) {})
+		l, err = w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
+	}
+	if err == nil {
+		_, err = w.erase(ctx, v, cmp.Or(in.Reason, "deleted by a program"), site.Target{Library: l.ID, Whole: true})
 	}
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type apiEraseInput struct {
 		Tasks     []concordat.TaskID     `json:"tasks,omitempty" maxItems:"1000"`
 		Library   concordat.LibraryID    `json:"library,omitempty"`
 		Documents []concordat.DocumentID `json:"documents,omitempty" maxItems:"1000"`
+		Batches   []string               `json:"batches,omitempty" maxItems:"100" doc:"With the checks of their documents"`
 	}
 }
 
@@ -42,7 +43,7 @@ type apiReceiptOutput struct {
 
 func (w *Web) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
 	b := in.Body
-	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, site.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents})
+	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, site.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents, Batches: b.Batches})
 	if err != nil {
 		return nil, w.told(err)
 	}

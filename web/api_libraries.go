@@ -50,6 +50,7 @@ func (w *Web) apiOfLibraries(a huma.API) {
 	register(w, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site", scopeRead, everyone), w.apiPartners)
 	register(w, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
 	register(w, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
+	w.apiOfShares(a)
 	w.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents", summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
 		text: "Fields hold for the file after them. Answers when all are in, or cannot be; a document that cannot be read does not stop the others. " +
 			"A document with an id that is there replaces it; the same text again changes nothing, so a request that broke off can be repeated."}, func(o *huma.Operation) {

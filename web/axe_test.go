@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +67,15 @@ var unshownPages = map[string]string{
 // openPages are shown to whoever has not signed in.
 var openPages = []string{"/login", "/join?key=none", "/first?key=none"}
 
+// standsOut names the first element that makes a page wider than its window; empty: none does.
+const standsOut = `(() => {
+	const root = document.documentElement, width = root.clientWidth;
+	if (root.scrollWidth <= width) return "";
+	const all = [...document.body.querySelectorAll("*")].filter(e => !e.parentElement.closest(".scroll") && e.getBoundingClientRect().right > width + 1);
+	const last = all[all.length - 1];
+	return last ? last.outerHTML.slice(0, 300) : "something";
+})()`
+
 // TestAccessible finds no fault of axe-core on any page, wide in English and narrow in Chinese.
 func TestAccessible(t *testing.T) {
 	d := newDesk(t, false)
@@ -101,14 +109,15 @@ func TestAccessible(t *testing.T) {
 		language string
 		width    int
 	}{{"en", 1200}, {"zh-Hans", 390}} {
-		ctx, complaints := browser(t, d.URL, look.width)
-		ctx, cancel := chromedp.NewContext(ctx)
-		t.Cleanup(cancel)
+		if testing.Short() && look.width > 390 {
+			continue
+		}
+		ctx := window(t, look.width)
 		visit := func(paths []string) {
 			for _, path := range paths {
-				var wide bool
+				var wide string // the first element that stands out
 				if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+fill.Replace(path)), chromedp.WaitReady("main", chromedp.ByQuery),
-					chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &wide),
+					chromedp.Evaluate(standsOut, &wide),
 					shot(t, "axe-"+strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(path), look.width)); err != nil {
 					t.Fatalf("%s: %v", path, err)
 				}
@@ -119,8 +128,8 @@ func TestAccessible(t *testing.T) {
 				for _, f := range faults {
 					t.Errorf("%s in %s, %d pixels: %s", path, look.language, look.width, f)
 				}
-				if wide {
-					t.Errorf("%s in %s is wider than %d pixels", path, look.language, look.width)
+				if wide != "" {
+					t.Errorf("%s in %s is wider than %d pixels: %s", path, look.language, look.width, wide)
 				}
 			}
 		}
@@ -136,9 +145,6 @@ func TestAccessible(t *testing.T) {
 		}
 		for _, p := range slices.Sorted(maps.Keys(shownPages)) {
 			visit(shownPages[p])
-		}
-		for _, c := range complaints() {
-			t.Errorf("%s: %s", filepath.Base(look.language), c)
 		}
 	}
 }

@@ -24,18 +24,18 @@ const (
 
 type batchPage struct {
 	*site.BatchView
-	MayCancel, MayReview bool
-	MorePairs            int
-	MoreClusters         int
-	Shown                []shownCluster
-	All                  *shownMatrix // of all documents; nil: there are too many
-	Rows                 []shownPair
-	Documents            []shownMember
-	Events               []store.BatchEvent
-	Strays               []string
-	Recheck              *store.Recheck
-	Today                string
-	Now                  progress // of a batch that has not ended
+	MayCancel, MayReview, MayDelete bool
+	MorePairs                       int
+	MoreClusters                    int
+	Shown                           []shownCluster
+	All                             *shownMatrix // of all documents; nil: there are too many
+	Rows                            []shownPair
+	Documents                       []shownMember
+	Events                          []store.BatchEvent
+	Strays                          []string
+	Recheck                         *store.Recheck
+	Today                           string
+	Now                             progress // of a batch that has not ended
 }
 
 // Address is where the page is.
@@ -105,7 +105,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, b store.Batch, l langua
 	if err != nil {
 		return nil, err
 	}
-	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
+	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() && w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
 	if err := p.fill(l); err != nil {
 		return nil, err
 	}

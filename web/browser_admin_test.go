@@ -141,13 +141,13 @@ func TestAdministrationInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"/admin", "/admin/tasks", "/admin/storage", "/admin/schemes", "/admin/cluster", "/admin/partners", "/admin/partners/SOUTH", "/admin/audit", "/admin/settings", "/libraries", "/libraries/theses"} {
-			var overflow bool
+			var overflow string
 			name := strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "-")
-			if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path), chromedp.WaitVisible("h1", chromedp.ByQuery), wide(&overflow), shot(t, name, width)); err != nil {
+			if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path), chromedp.WaitVisible("h1", chromedp.ByQuery), chromedp.Evaluate(standsOut, &overflow), shot(t, name, width)); err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
-			if overflow {
-				t.Errorf("%s: %d pixels are too narrow", path, width)
+			if overflow != "" {
+				t.Errorf("%s: %d pixels are too narrow: %s", path, width, overflow)
 			}
 		}
 		// Documents are added by the script of handing in.

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 // eraseRoutes are the pages that delete for good, and that show what was deleted.
 func (w *Web) eraseRoutes() {
 	w.page("POST /checks/{id}/delete", officers, w.eraseCheck)
+	w.page("POST /batches/{id}/delete", officers, w.eraseBatch)
 	w.page("GET /deletions", overseers, w.deletionsPage)
 	w.page("POST /deletions", administrators, w.eraseDocument)
 	w.page("GET /deletions/{id}", overseers, w.receiptFile)
@@ -92,6 +94,50 @@ func (w *Web) eraseCheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 }
 
+// batchAtWork returns the batch of a check if it has not ended; empty: there is none.
+func (w *Web) batchAtWork(ctx context.Context, task concordat.TaskID) (string, error) {
+	id, _, err := w.o.Store.BatchOfTask(ctx, task)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return "", nil
+	}
+	var b store.Batch
+	if err == nil {
+		b, err = w.o.Store.Batch(ctx, id)
+	}
+	if err != nil || ended(b.State) {
+		return "", err
+	}
+	return id, nil
+}
+
+// restBatch sees to it that nobody works on a batch that is to be deleted.
+func (w *Web) restBatch(ctx context.Context, v *visitor, id string) error {
+	b, err := w.visibleBatch(ctx, v, id)
+	if err == nil && !ended(b.State) {
+		err = w.stopBatch(ctx, v, b)
+	}
+	if err != nil || w.o.Batches == nil {
+		return err
+	}
+	return w.o.Batches.Await(ctx, id)
+}
+
+// eraseBatch deletes a batch with the checks of its documents for good.
+func (w *Web) eraseBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	if err == nil {
+		err = form(rw, r)
+	}
+	if err == nil {
+		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), site.Target{Batches: []string{b.ID}})
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/batches", http.StatusSeeOther)
+}
+
 // eraseDocument deletes a document of a library for good.
 func (w *Web) eraseDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := form(rw, r)
@@ -125,10 +171,20 @@ func (w *Web) erase(ctx context.Context, v *visitor, reason string, t site.Targe
 		if err != nil {
 			return nil, err
 		}
+		if b, err := w.batchAtWork(ctx, id); err != nil {
+			return nil, err
+		} else if b != "" {
+			return nil, fmt.Errorf("check %s is of batch %s, which has not ended: %w", id, b, concordat.ErrChanged)
+		}
 		if !ended(task.State) {
 			if err := w.cancelTask(ctx, v, task); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for _, id := range t.Batches {
+		if err := w.restBatch(ctx, v, id); err != nil {
+			return nil, err
 		}
 	}
 	r, err := w.o.Eraser.Erase(ctx, v.Name, reason, t)

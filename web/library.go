@@ -91,11 +91,8 @@ func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string)
 
 func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
 
-// additionsMark begins the batch of every task that adds to a library.
-const additionsMark = "library "
-
 // additions names the tasks that add to a library.
-func additions(id concordat.LibraryID) string { return additionsMark + string(id) }
+func additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
 
 const (
 	// documentPage is how many documents a page lists.
@@ -122,6 +119,11 @@ type libraryPage struct {
 	Faults            []fault
 	MaxMiB            int64
 	MaxFiles          int
+}
+
+// Limits are the fields of the limits of a share, in the order in which they are shown.
+func (libraryPage) Limits() []string {
+	return []string{"sentences", "burst", "disclosures", "documents", "characters", "opened"}
 }
 
 // addition is a task that adds to a library.
@@ -284,8 +286,8 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 			w.showLibrary(rw, r, v, http.StatusBadRequest, "library.confirm")
 			return
 		}
-		detail["documents"], to = l.Documents, "/libraries"
-		err = w.o.Site.DeleteLibrary(r.Context(), l.ID, func(int) {})
+		detail["documents"], to = l.Documents, "/deletions"
+		_, err = w.erase(r.Context(), v, f.Get("reason"), site.Target{Library: l.ID, Whole: true})
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
@@ -317,31 +319,4 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 		return err
 	}
 	return w.o.Store.UpdateLibrary(ctx, l)
-}
-
-// shareLibrary opens a library to a partner, or changes how much it is shown; the other rules of an
-// earlier share stay.
-func (w *Web) shareLibrary(ctx context.Context, l store.Library, f url.Values) error {
-	partners, err := w.o.Partners(ctx)
-	if err != nil {
-		return err
-	}
-	id := concordat.SiteID(f.Get("partner"))
-	known := false
-	for _, p := range partners {
-		known = known || p.Site == id
-	}
-	if !known {
-		return fmt.Errorf("partner %q: %w", id, concordat.ErrInvalid)
-	}
-	x, err := w.o.Store.Share(ctx, l.ID, id)
-	if errors.Is(err, concordat.ErrNotFound) {
-		x, err = store.Share{Library: l.ID, Partner: id, Rule: store.ShareRule{Outline: concordat.OutlineWords}}, nil
-	}
-	if err != nil {
-		return err
-	}
-	x.Rule.Level = concordat.Show(f.Get("level"))
-	_, err = w.o.Site.Share(ctx, x)
-	return err
 }

@@ -91,4 +91,6 @@ var batchesMessages = map[string][2]string{
 	"recheck.kind.check": {"check", "检测"},
 	"recheck.kind.batch": {"batch", "批次"},
 	"recheck.link":       {"Check again later", "以后复查"},
+	"batch.delete":       {"Delete the batch", "删除批次"},
+	"batch.delete.how":   {"The checks and texts of all its documents are deleted with it for good, with a receipt under Deletions.", "其中所有文档的检测与文本将一并永久删除，凭证见“删除记录”。"},
 }

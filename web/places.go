@@ -62,7 +62,7 @@ func (f frame) shown(all []place) (out []shownPlace) {
 	}
 	here := holder(all, f.Path)
 	for i, p := range all {
-		if !slices.Contains(p.roles, f.Visitor.Role) {
+		if !slices.Contains(p.roles, f.Visitor.Role) || p.Path == "/platforms" && !f.LTI {
 			continue
 		}
 		one := shownPlace{Path: p.Path, Title: p.Title}

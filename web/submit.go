@@ -233,30 +233,23 @@ func taken(jobs []site.Job) (out []site.Job) {
 
 // enqueue puts a task of each job into the queue, with what is common to all.
 func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job, action string) ([]concordat.TaskID, error) {
-	var ids []concordat.TaskID
-	for _, j := range jobs {
-		one := common
-		one.Name, one.File, one.Text, one.Title, one.Fault = j.Name, j.File, j.Text, j.Title, j.Fault
-		id, err := w.o.Queue.Submit(ctx, v.Name, batch, one)
-		if err != nil {
-			return ids, err
-		}
-		ids = append(ids, id)
+	all := make([]site.Job, len(jobs))
+	for i, j := range jobs {
+		all[i] = common
+		all[i].Name, all[i].File, all[i].Text, all[i].Title, all[i].Fault = j.Name, j.File, j.Text, j.Title, j.Fault
+	}
+	ids, err := w.o.Queue.SubmitAll(ctx, v.Name, batch, all)
+	for i, id := range ids {
 		if common.Into == "" {
 			w.plan(ctx, v, store.RecheckCheck, string(id))
 		}
-		detail := map[string]any{"task": id, "file": j.File}
+		detail := map[string]any{"task": id, "file": all[i].File}
 		if common.Into != "" {
 			detail["library"] = common.Into
 		}
 		w.audit(ctx, v.Name, action, detail)
-		if j.Fault != "" { // it need not wait for its turn
-			if err := w.o.Queue.Cancel(ctx, id, j.Fault); err != nil {
-				return ids, err
-			}
-		}
 	}
-	return ids, nil
+	return ids, err
 }
 
 // batchName is the form of a batch that a page was given.
@@ -376,11 +369,7 @@ func (w *Web) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules
 	if err != nil {
 		return report.Rules{}, err
 	}
-	var j site.Job
-	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Rules == nil {
-		return w.o.Rules(), nil // such as a check of the command line
-	}
-	return *j.Rules, nil
+	return site.FirstRules(t, w.o.Rules()), nil
 }
 
 // read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is

@@ -34,7 +34,7 @@ type checksPage struct {
 
 func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
-	f := store.TaskFilter{Without: additionsMark}                      // a library lists what is added to it
+	f := store.TaskFilter{Without: store.AddingBatch}                  // a library lists what is added to it
 	if !v.seesAll() {
 		f.Owner = v.Name
 	}

@@ -320,6 +320,7 @@ type frame struct {
 	Path     string
 	Next     string   // where the page is read again, such as in the other language
 	Visitor  *visitor // nil: nobody has signed in
+	LTI      bool     // learning platforms are used
 	Page     any
 }
 
@@ -327,7 +328,7 @@ type frame struct {
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
 	l := languageOf(r)
 	var b bytes.Buffer
-	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r), Visitor: v, Page: page}); err != nil {
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r), Visitor: v, LTI: w.lti != nil, Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.say("error.fault"), http.StatusInternalServerError)
 		return

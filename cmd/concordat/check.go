@@ -198,9 +198,15 @@ func (f *ruleFlags) validate() error {
 
 // rules returns the rules of the flags over those of the configuration.
 func (f *ruleFlags) rules(ctx context.Context, a *app, o *opened) (report.Rules, error) {
-	r := defaultRules(o.config)
+	return f.over(ctx, a, o, defaultRules(o.config))
+}
+
+// over returns the rules of the flags over others.
+func (f *ruleFlags) over(ctx context.Context, a *app, o *opened, r report.Rules) (report.Rules, error) {
+	r.ExcludeSections, r.ExcludeKinds = slices.Clone(r.ExcludeSections), slices.Clone(r.ExcludeKinds)
+	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)
 	r.ExcludeCitations = r.ExcludeCitations || f.citations
-	r.CountTemplates = f.countTemplate
+	r.CountTemplates = r.CountTemplates || f.countTemplate
 	r.ExcludeQuotes = r.ExcludeQuotes || f.quotes
 	r.ExcludeBibliography = r.ExcludeBibliography || f.bibliography
 	r.MinCharacters = cmp.Or(f.minMatch, r.MinCharacters)
@@ -285,8 +291,7 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 
 func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.CheckOptions, error) {
 	out := site.CheckOptions{Exact: f.exact || o.config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
-		Threshold: cmp.Or(f.threshold, o.config.Check.Threshold), Forward: cmp.Or(f.forward, o.config.Check.Forward),
-		Short: f.short || o.config.Check.Short, ShortThreshold: cmp.Or(f.shortThreshold, o.config.Check.ShortThreshold)}
+		Threshold: cmp.Or(f.threshold, o.config.Check.Threshold), Short: f.short || o.config.Check.Short, ShortThreshold: cmp.Or(f.shortThreshold, o.config.Check.ShortThreshold)}
 	for _, name := range f.libraries {
 		l, err := o.library(ctx, name)
 		if err != nil {
@@ -305,6 +310,9 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
 	}
 	var err error
+	if out.Forward, err = o.forward(ctx, f.forward, out.Libraries); err != nil {
+		return out, err
+	}
 	if out.Channel, err = channelFlag(f.channel); err != nil {
 		return out, err
 	}

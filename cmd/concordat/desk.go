@@ -110,8 +110,11 @@ func (d *desk) run(ctx context.Context) error {
 func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
 	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.config.Check.Probe == concordat.ProbeExact,
-		Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}
+		Threshold: o.config.Check.Threshold}
 	var err error
+	if out.Forward, err = o.forward(ctx, j.Forward, j.Libraries); err != nil {
+		return out, nil, err
+	}
 	if out.Template, err = o.template(j.Template); err != nil {
 		return out, nil, err
 	}
@@ -123,6 +126,27 @@ func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.Check
 	f.partners = append(f.partners, j.PartnerLibraries...)
 	_, done, err := f.setOthers(ctx, a, o, &out)
 	return out, done, err
+}
+
+// forward is what partners are asked about: as the check says, else by the strictest of the libraries that it
+// names, else as the site is set. A check of all libraries names none.
+func (o *opened) forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
+	if wanted != "" {
+		return wanted, nil
+	}
+	strict := []string{site.ForwardAll, site.ForwardUnmatched, site.ForwardNone}
+	most := -1
+	for _, id := range libraries {
+		l, err := o.store.Library(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		most = max(most, slices.Index(strict, l.Policy.Forward))
+	}
+	if most < 0 {
+		return o.config.Check.Forward, nil
+	}
+	return strict[most], nil
 }
 
 // partnerChoices are the active partners with what they told last of their libraries.

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"concordat"
 	"concordat/report"
+	"concordat/site"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -24,10 +26,11 @@ func (a *app) reportCommand() *cobra.Command {
 	list.Flags().IntVar(&limit, "limit", 50, "most checks listed")
 	var showRules ruleFlags
 	var showLanguage string
+	var showConfigured, exportConfigured bool
 	show := &cobra.Command{
 		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withReport(cmd.Context(), args[0], &showRules, showLanguage, func(_ *opened, rep *report.Report) error {
+			return a.withReport(cmd.Context(), args[0], &showRules, showConfigured, showLanguage, func(_ *opened, rep *report.Report) error {
 				if a.json {
 					return a.reportLine(rep)
 				}
@@ -36,6 +39,7 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 	}
 	showRules.add(show.Flags())
+	addConfigured(show.Flags(), &showConfigured)
 	addLanguage(show.Flags(), &showLanguage)
 	var exportRules ruleFlags
 	var out outFlags
@@ -48,7 +52,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return a.withReport(cmd.Context(), args[0], &exportRules, out.language, func(o *opened, rep *report.Report) error {
+			return a.withReport(cmd.Context(), args[0], &exportRules, exportConfigured, out.language, func(o *opened, rep *report.Report) error {
 				notes, err := o.notes(cmd.Context(), rep.Task)
 				if err != nil {
 					return err
@@ -60,8 +64,13 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	out.add(export.Flags())
 	exportRules.add(export.Flags())
+	addConfigured(export.Flags(), &exportConfigured)
 	c.AddCommand(list, show, export, a.reportVerify())
 	return c
+}
+
+func addConfigured(fl *pflag.FlagSet, to *bool) {
+	fl.BoolVar(to, "configured-rules", false, "begin with the rules of the configuration, not with those that a review has set")
 }
 
 func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
@@ -82,8 +91,19 @@ func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
 	return nil
 }
 
-// withReport calls f with the report of a task by the given rules.
-func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, language string, f func(*opened, *report.Report) error) error {
+// rulesInForce are those with which the pages show a report: what people set last, else those chosen when it
+// was handed in, else base.
+func (o *opened) rulesInForce(ctx context.Context, id concordat.TaskID, base report.Rules) (report.Rules, error) {
+	t, err := o.store.Task(ctx, id)
+	if err != nil {
+		return base, err
+	}
+	return site.RulesInForce(ctx, o.store, id, site.FirstRules(t, base))
+}
+
+// withReport calls f with the report of a task by the given rules over those in force, or, if configured is
+// set, over those of the configuration.
+func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, configured bool, language string, f func(*opened, *report.Report) error) error {
 	if err := rules.validate(); err != nil {
 		return err
 	}
@@ -95,7 +115,13 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, langu
 		if err != nil {
 			return err
 		}
-		r, err := rules.rules(ctx, a, o)
+		base := defaultRules(o.config)
+		if !configured {
+			if base, err = o.rulesInForce(ctx, found.Task, base); err != nil {
+				return err
+			}
+		}
+		r, err := rules.over(ctx, a, o, base)
 		if err != nil {
 			return err
 		}

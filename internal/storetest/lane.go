@@ -1,0 +1,146 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/store"
+)
+
+// testLanes: tasks of one lane are claimed in order whatever waits in the other.
+func testLanes(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	var ts []store.Task
+	for _, x := range []struct{ id, batch string }{{"a1", store.AddingBatch + "one"}, {"a2", store.AddingBatch + "one"}, {"c1", ""}, {"c2", "abc"}} {
+		one := task(concordat.TaskID(x.id))
+		one.Batch = x.batch
+		ts = append(ts, one)
+	}
+	must(t, db.CreateTasks(ctx, ts))
+	// All or none.
+	wantErr(t, db.CreateTasks(ctx, []store.Task{task("new"), task("c1")}), concordat.ErrExists)
+	_, err := db.Task(ctx, "new")
+	wantErr(t, err, concordat.ErrNotFound)
+
+	last, err := db.Task(ctx, "c2")
+	must(t, err)
+	queued, running, err := db.Ahead(ctx, last)
+	must(t, err)
+	if queued != 1 || running != 0 {
+		t.Errorf("before the second check: %d queued, %d running; want the first check alone", queued, running)
+	}
+	for _, x := range []struct {
+		lane store.Lane
+		want concordat.TaskID
+	}{{store.LaneChecks, "c1"}, {store.LaneAdding, "a1"}, {store.LaneChecks, "c2"}, {store.LaneAll, "a2"}} {
+		got, err := db.ClaimTaskOf(ctx, x.lane, "w", lease)
+		must(t, err)
+		if got.ID != x.want {
+			t.Errorf("lane %q gave %s, want %s", x.lane, got.ID, x.want)
+		}
+	}
+	_, err = db.ClaimTaskOf(ctx, store.LaneChecks, "w", lease)
+	wantErr(t, err, concordat.ErrNotFound)
+	c.move(lease) // what nobody renews comes back in its own lane
+	got, err := db.ClaimTaskOf(ctx, store.LaneAdding, "w", lease)
+	must(t, err)
+	if got.ID != "a1" {
+		t.Errorf("got %s, want a1 again", got.ID)
+	}
+}
+
+// testBatchDone: the end of what was handed in together is told once, when all has ended; that of a batch
+// of documents when the batch ends, and not with one of them.
+func testBatchDone(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	h := hooked(t, db, "ada", store.RoleOfficer, false, store.EventBatchDone)
+	var ts []store.Task
+	for _, id := range []concordat.TaskID{"t1", "t2"} {
+		one := task(id)
+		one.Owner, one.Batch = "ada", "together"
+		ts = append(ts, one)
+	}
+	must(t, db.CreateTasks(ctx, ts))
+	must(t, db.CancelTask(ctx, "t1", "empty"))
+	if got := kinds(t, db, h); len(got) != 0 {
+		t.Errorf("told %v while one waits", got)
+	}
+	must(t, db.CancelTask(ctx, "t2", "empty"))
+
+	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Owner: "ada", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"), Made: start},
+		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"}}))
+	must(t, db.PutBatchMembers(ctx, "b", 0, []store.BatchMember{{Name: "x.txt"}}))
+	must(t, db.PutBatchMembers(ctx, "b", 1, []store.BatchMember{{Name: "y.txt", Reason: "empty"}}))
+	one := task("b-1")
+	one.Owner, one.Batch = "ada", "b"
+	one, err := db.StartTask(ctx, one, "w", lease)
+	must(t, err)
+	must(t, db.FinishTask(ctx, one, concordat.TaskDone, ""))
+	want := []string{"batch.done together"}
+	if d := cmp.Diff(want, kinds(t, db, h)); d != "" {
+		t.Error(d)
+	}
+	must(t, db.FinishBatch(ctx, "b", concordat.TaskDone, ""))
+	wantErr(t, db.FinishBatch(ctx, "b", concordat.TaskDone, ""), store.ErrLease) // it is told once
+	if d := cmp.Diff(append(want, "batch.done b"), kinds(t, db, h)); d != "" {
+		t.Error(d)
+	}
+}
+
+// testUnjoined: an account that somebody uses by a provider is used, though it has no password.
+func testUnjoined(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	linked := store.Account{Name: "linked", Role: store.RoleSubmitter, Created: start.Add(-time.Hour), Public: true}
+	must(t, db.CreateLinked(ctx, linked, store.Identity{Issuer: "https://id.example", Subject: "1", Account: "linked", Made: start}))
+	must(t, db.CreateAccount(ctx, store.Account{Name: "idle", Role: store.RoleSubmitter, Created: start.Add(-time.Hour), Public: true}))
+	n, err := db.DeleteUnjoined(ctx, start)
+	must(t, err)
+	if _, err := db.Account(ctx, "linked"); n != 1 || err != nil {
+		t.Errorf("%d forgotten, the linked one gives %v; want the idle one alone gone", n, err)
+	}
+	if all, err := db.Identities(ctx, ""); err != nil || len(all) != 1 {
+		t.Errorf("links %v, %v", all, err)
+	}
+}
+
+// testEraseMember: what a batch keeps of a document goes, and of the others nothing.
+func testEraseMember(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"), Made: start},
+		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"}, {Number: 2, Name: "z.txt", Place: "z"}}))
+	for i, name := range []string{"x.txt", "y.txt", "z.txt"} {
+		must(t, db.PutBatchMembers(ctx, "b", i, []store.BatchMember{{Name: name, Title: name, Author: "Ann", DraftOf: "x.txt", Characters: 9}}))
+	}
+	must(t, db.PutCompared(ctx, "b", 0, []store.BatchPair{{A: 0, B: 1, Passages: []byte("[1]")}, {A: 0, B: 2, Passages: []byte("[2]")}}))
+	must(t, db.PutCompared(ctx, "b", 1, []store.BatchPair{{A: 1, B: 2, Passages: []byte("[3]")}}))
+	must(t, db.EraseBatchMember(ctx, "b", 0, []byte(`{"forward":"none"}`)))
+	wantErr(t, db.EraseBatchMember(ctx, "b", 7, nil), concordat.ErrNotFound)
+	ms, err := db.BatchMembers(ctx, "b")
+	must(t, err)
+	var names []string
+	for _, m := range ms {
+		names = append(names, m.Name)
+		if gone := m.Number == 0; gone != (m.Reason != "") || gone != (m.Title == "") || m.DraftOf != "" {
+			t.Errorf("member %+v", m)
+		}
+	}
+	if d := cmp.Diff([]string{"deleted #1", "y.txt", "z.txt"}, names); d != "" {
+		t.Error(d)
+	}
+	if ps, err := db.PairsOfMember(ctx, "b", 2); err != nil || len(ps) != 1 || ps[0].A != 1 {
+		t.Errorf("pairs %v, %v", ps, err)
+	}
+	if b, err := db.Batch(ctx, "b"); err != nil || string(b.Request) != `{"forward":"none"}` {
+		t.Errorf("request %s, %v", b.Request, err)
+	}
+	if in, err := db.BatchInputs(ctx, "b", false); err != nil || in[0].Name != "deleted #1" || in[0].Place != "" || in[1].Name != "y.txt" {
+		t.Errorf("files %v, %v", in, err)
+	}
+}

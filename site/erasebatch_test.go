@@ -1,0 +1,135 @@
+package site_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+)
+
+// onePlace is a place of one batch.
+type onePlace struct {
+	index   concordat.Index
+	busy    bool
+	removed int
+}
+
+func (p *onePlace) OpenBatch(string) (concordat.Index, func() error, error) {
+	if p.busy {
+		return nil, nil, concordat.ErrLocked
+	}
+	return p.index, func() error { return nil }, nil
+}
+
+func (p *onePlace) RemoveBatch(string) (int, error) {
+	if p.busy {
+		return 0, concordat.ErrLocked
+	}
+	p.removed++
+	return 3, nil
+}
+
+// wording returns all that a report's findings say of others' words.
+func wording(f *report.Findings) string {
+	var b strings.Builder
+	for _, p := range f.Passages {
+		b.WriteString(p.Before + p.Text + p.After + p.Title + string(p.Source.Document) + "\n")
+	}
+	return b.String()
+}
+
+// TestEraseMember: with the check of one document of a batch its text goes from the batch's index, and its
+// words and name from the reports of the others.
+func TestEraseMember(t *testing.T) {
+	p := newSite(t)
+	shared := prose(1, 12)
+	b := newBatch(t, p, map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8), "z.txt": shared + prose(4, 8)}, []string{"x.txt", "y.txt", "z.txt"},
+		site.BatchJob{NoLibraries: true, Manifest: []site.ManifestLine{{File: "x.txt", Author: "Xenia"}, {File: "y.txt", Author: "Yves"}}})
+	v := b.run(t)
+	tasks := map[string]concordat.TaskID{}
+	for _, m := range v.Members {
+		tasks[m.Name] = m.Task
+	}
+	before, err := p.Findings(t.Context(), tasks["y.txt"])
+	if err != nil || !strings.Contains(wording(before), "x.txt") || !strings.Contains(wording(before), "z.txt") {
+		t.Fatalf("the report of y.txt names %q, %v: nothing can be shown", wording(before), err)
+	}
+	place := &onePlace{index: b.index, busy: true}
+	e := p.NewEraser(site.EraserOptions{Store: p.store, Batches: place})
+	if _, err := e.Erase(t.Context(), "ada", "asked", site.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}); !errors.Is(err, concordat.ErrLocked) {
+		t.Errorf("while somebody works on the batch: %v", err)
+	}
+	if _, err := p.store.Task(t.Context(), tasks["x.txt"]); err != nil {
+		t.Errorf("and yet the check is gone: %v", err)
+	}
+	place.busy = false
+	if n, err := e.Resume(t.Context()); n != 1 || err != nil {
+		t.Fatalf("went on with %d deletions, %v", n, err)
+	}
+	ref := concordat.Ref{Site: "here", Library: concordat.BatchLibrary(b.id), Document: "x.txt"}
+	if _, err := b.index.Document(t.Context(), ref); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("its text: %v", err)
+	}
+	if _, err := p.store.Task(t.Context(), tasks["x.txt"]); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("its check: %v", err)
+	}
+	for _, name := range []string{"y.txt", "z.txt"} {
+		f, err := p.Findings(t.Context(), tasks[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(wording(f), "x.txt") {
+			t.Errorf("the report of %s names it still", name)
+		}
+		for _, one := range f.Passages {
+			if strings.HasPrefix(string(one.Source.Document), "deleted-") && one.Text != "" {
+				t.Errorf("the report of %s has its words still: %q", name, one.Text)
+			}
+		}
+	}
+	after, err := p.Findings(t.Context(), tasks["y.txt"])
+	if err != nil || !strings.Contains(wording(after), "z.txt") {
+		t.Errorf("what is not deleted went too: %q, %v", wording(after), err)
+	}
+	row, err := p.store.Batch(t.Context(), b.id)
+	if err != nil || strings.Contains(string(row.Request), "Xenia") || !strings.Contains(string(row.Request), "Yves") {
+		t.Errorf("the list of the batch: %s, %v", row.Request, err)
+	}
+
+	// A document named by the batch goes with its check.
+	r, err := e.Erase(t.Context(), "ada", "asked", site.Target{Library: ref.Library, Documents: []concordat.DocumentID{"z.txt"}})
+	if err != nil || len(r.Tasks) != 1 || r.Tasks[0].Task != tasks["z.txt"] {
+		t.Errorf("receipt %+v, %v", r, err)
+	}
+}
+
+// TestEraseBatch: a batch goes with the checks of its documents and its files, and the receipt says so.
+func TestEraseBatch(t *testing.T) {
+	p := newSite(t)
+	shared := prose(1, 12)
+	b := newBatch(t, p, map[string]string{"x.txt": shared, "y.txt": shared}, []string{"x.txt", "y.txt"}, site.BatchJob{NoLibraries: true})
+	v := b.run(t)
+	place := &onePlace{index: b.index}
+	e := p.NewEraser(site.EraserOptions{Store: p.store, Batches: place})
+	r, err := e.Erase(t.Context(), "ada", "asked", site.Target{Batches: []string{b.id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Batches) != 1 || r.Batches[0] != (site.ErasedBatch{Batch: b.id, Documents: 2, Files: 3}) || len(r.Tasks) != 2 || place.removed != 1 || r.Done.IsZero() {
+		t.Errorf("receipt %+v", r)
+	}
+	if _, err := p.store.Batch(t.Context(), b.id); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the batch: %v", err)
+	}
+	for _, m := range v.Members {
+		if _, err := p.store.Task(t.Context(), m.Task); !errors.Is(err, concordat.ErrNotFound) {
+			t.Errorf("check of %s: %v", m.Name, err)
+		}
+	}
+	if _, err := e.Erase(t.Context(), "ada", "again", site.Target{Batches: []string{b.id}}); err != nil {
+		t.Errorf("one that is not there: %v", err)
+	}
+}

@@ -1,0 +1,79 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"concordat/report"
+	"concordat/store"
+	"concordat/web"
+)
+
+// TestLimitedExports: a submitter with a limited view gets every form of a report without the words of
+// officers and of others, and the pages of own originals only.
+func TestLimitedExports(t *testing.T) {
+	const wording, among = "had begun to fade", "words among officers"
+	essay := strings.Replace(folios, wording, "was fading fast", 1) + " And here is a sentence of my own, which nobody has written before in this place."
+	for _, see := range []web.See{web.SeeReport, web.SeeScore} {
+		t.Run(string(see), func(t *testing.T) {
+			d := newDeskOf(t, false, func(o *web.Options) {
+				o.Policy = web.Policy{See: see}
+				o.ReportPDF = func(_ context.Context, w io.Writer, rep *report.Report, comments bool) error {
+					_, err := fmt.Fprintf(w, "comments %t\n", comments)
+					if err == nil {
+						err = report.WriteJSON(w, rep)
+					}
+					return err
+				}
+			})
+			olga, sue, tom := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "tom", store.RoleSubmitter)
+			id := string(d.checkedBy(t, sue, "essay", essay))
+			olga.post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {among}})
+			olga.post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {among}})
+			if !strings.Contains(olga.get("/checks/"+id+"/report", http.StatusOK), wording) {
+				t.Error("an officer does not see the wording: nothing can be shown")
+			}
+			if got := olga.get("/checks/"+id+"/report?format=pdf", http.StatusOK); !strings.Contains(got, "comments true") {
+				t.Errorf("the PDF of an officer: %q", got)
+			}
+			at := bytes.Index([]byte(essay), []byte("was fading"))
+			olga.post("/checks/"+id+"/rules", http.StatusOK, url.Values{"action": {"exclude-passage"}, "start": {fmt.Sprint(at)}, "end": {fmt.Sprint(at + 5)}, "comment": {among}})
+			prog := sue.program("read")
+			for _, format := range []string{"html", "json", "csv", "pdf"} {
+				for from, text := range map[string]string{"page": sue.get("/checks/"+id+"/report?format="+format, http.StatusOK),
+					"program": raw(t, d, prog, "/api/v1/checks/"+id+"/report?format="+format)} {
+					if text == "" || strings.Contains(text, wording) || strings.Contains(text, among) || strings.Contains(text, "comments true") {
+						t.Errorf("%s to a %s: %q", format, from, text)
+					}
+				}
+			}
+			for _, path := range []string{"/pages", "/pages/1", "/pages/1.png", "/pages/1?passage=1", "/report?format=pdf"} {
+				tom.get("/checks/"+id+path, http.StatusNotFound)
+			}
+		})
+	}
+}
+
+// raw is the body of what a program reads.
+func raw(t *testing.T, d *desk, p *program, path string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+p.token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("%s: %s", path, resp.Status)
+	}
+	return body(t, resp)
+}
