@@ -33,9 +33,12 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 	if !mergeable(segs, drops, p.maxMerge) {
 		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
 	}
-	m := merger{counters: mergeCounters.Get().(*counters)}
-	defer mergeCounters.Put(m.counters)
-	*m.counters = counters{}
+	m := mergers.Get().(*merger)
+	m.renumber = true
+	defer func() {
+		m.reset()
+		mergers.Put(m)
+	}()
 	numbers := make([][]uint64, len(segs))
 	for i, seg := range segs {
 		numbers[i] = make([]uint64, seg.Count())
@@ -67,7 +70,9 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 	return numbers, m.pos(), nil
 }
 
-var mergeCounters = sync.Pool{New: func() any { return new(counters) }}
+// mergers keeps the buffers of a merge for the next, as a small merge comes every few batches. Nothing
+// refers to them when a merge is done.
+var mergers = sync.Pool{New: func() any { return new(merger) }}
 
 func isClosed(c chan struct{}) bool {
 	select {
@@ -108,16 +113,15 @@ func mergeable(segs []segment.Segment, drops []*roaring.Bitmap, most int64) bool
 // merger is a segmentWriter that reads its documents from segments.
 type merger struct {
 	segmentWriter
-	counters *counters
-	entry    entry
-	fps      []concordat.Fingerprint
-	ss       []concordat.Sentence
+	entry  entry
+	fps    []concordat.Fingerprint
+	values []byte // of the stored fields of entry
 }
 
 // copy adds document n of the segment.
 func (m *merger) copy(seg segment.Segment, n uint64) error {
 	m.entry.reset("")
-	m.fps = m.fps[:0]
+	m.fps, m.values = m.fps[:0], m.values[:0]
 	var err error
 	verr := seg.VisitStoredFields(n, func(name string, _ byte, value []byte, _ []uint64) bool {
 		if name == "_id" {
@@ -128,7 +132,9 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 			m.fps, err = decodeFingerprints(m.fps, value)
 		}
 		// A copy: value stands in a buffer that is only ours during this call.
-		m.entry.store(name, slices.Clone(value))
+		from := len(m.values)
+		m.values = append(m.values, value...)
+		m.entry.store(name, m.values[from:])
 		return err == nil
 	})
 	if verr != nil {
@@ -140,10 +146,6 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 	if len(m.fps) > longBlockSentences {
 		return fmt.Errorf("block of %d sentences: %w", len(m.fps), errStored)
 	}
-	m.ss = m.ss[:0]
-	for _, f := range m.fps {
-		m.ss = append(m.ss, concordat.Sentence{Fingerprint: f})
-	}
-	m.entry.addBands(m.ss, m.counters)
+	m.addFingerprints(m.fps)
 	return m.add(&m.entry)
 }

@@ -106,10 +106,23 @@ type segmentWriter struct {
 	// words gives the postings of the terms field; nil: those of fresh.
 	words func() wordLists
 
+	renumber           bool // terms come from addFingerprints
+	scratch            []termDoc
+	dict               dictWriter
 	meta, data, packed []byte    // reused
 	docs               []uint32  // reused
 	ends               []uint64  // reused
 	list               []posting // reused
+}
+
+// reset empties w, which keeps its buffers.
+func (w *segmentWriter) reset() {
+	clear(w.ids)
+	w.b, w.offsets, w.ids = w.b[:0], w.offsets[:0], w.ids[:0]
+	for i := range w.terms {
+		w.terms[i] = w.terms[i][:0]
+	}
+	w.fresh, w.words, w.renumber = freshWords{}, nil, false
 }
 
 func (w *segmentWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
@@ -166,14 +179,11 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 		var err error
 		switch {
 		case f.band >= 0:
-			addresses[i], err = w.inverted(sortTerms(w.terms[f.band], make([]termDoc, len(w.terms[f.band])), 8*termBytes), false)
+			addresses[i], err = w.bandIndex(f.band)
 		case f.name == fieldTerms:
 			addresses[i], err = w.wordIndex()
 		case f.options.IsIndexed():
-			var ts []termDoc
-			if ts, err = w.idTerms(); err == nil {
-				addresses[i], err = w.inverted(ts, true)
-			}
+			addresses[i], err = w.idIndex()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.name, err)
@@ -234,18 +244,41 @@ func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	return ts, nil
 }
 
-// inverted writes the postings, the dictionary and the description of an indexed field, and
-// returns the position of the last. ids says that each term is its document's identity.
-func (w *segmentWriter) inverted(ts []termDoc, ids bool) (uint64, error) {
+// idIndex writes the identities of the documents and returns the position of the field's description.
+func (w *segmentWriter) idIndex() (uint64, error) {
+	ts, err := w.idTerms()
+	if err != nil {
+		return 0, err
+	}
 	var dict bytes.Buffer
 	builder, err := vellum.New(&dict, dictOptions)
 	if err != nil {
 		return 0, err
 	}
-	var key [termBytes]byte
+	for _, t := range ts {
+		if err := builder.Insert([]byte(w.ids[t.doc]), zap.FSTValEncode1Hit(uint64(t.doc), normBits)); err != nil {
+			return 0, err
+		}
+	}
+	if err := builder.Close(); err != nil {
+		return 0, err
+	}
+	return w.dictionary(dict.Bytes()), nil
+}
+
+// bandIndex writes the postings and the dictionary of a band and returns the position of the field's
+// description.
+func (w *segmentWriter) bandIndex(band int) (uint64, error) {
+	ts := w.terms[band]
+	w.scratch = slices.Grow(w.scratch[:0], len(ts))[:len(ts)]
+	ts = sortTerms(ts, w.scratch, 8*termBytes)
+	if w.renumber {
+		ts = number(ts)
+	}
+	w.dict.reset()
 	for len(ts) > 0 {
 		n := 1
-		for !ids && n < len(ts) && ts[n].term == ts[0].term {
+		for n < len(ts) && ts[n].term == ts[0].term {
 			n++
 		}
 		value := zap.FSTValEncode1Hit(uint64(ts[0].doc), normBits)
@@ -254,25 +287,16 @@ func (w *segmentWriter) inverted(ts []termDoc, ids bool) (uint64, error) {
 			for _, t := range ts[:n] {
 				w.list = append(w.list, posting{t.doc, 1, normBits})
 			}
+			var err error
 			if value, err = w.postings(w.list); err != nil {
 				return 0, err
 			}
 		}
-		if ids {
-			err = builder.Insert([]byte(w.ids[ts[0].doc]), value)
-		} else {
-			key = [termBytes]byte{byte(ts[0].term >> 16), byte(ts[0].term >> 8), byte(ts[0].term)}
-			err = builder.Insert(key[:], value)
-		}
-		if err != nil {
-			return 0, err
-		}
+		key := [termBytes]byte{byte(ts[0].term >> 16), byte(ts[0].term >> 8), byte(ts[0].term)}
+		w.dict.add(key[:], value)
 		ts = ts[n:]
 	}
-	if err := builder.Close(); err != nil {
-		return 0, err
-	}
-	return w.dictionary(dict.Bytes()), nil
+	return w.dictionary(w.dict.bytes(termBytes)), nil
 }
 
 // dictionary writes the finished dictionary of a field and the field's description, and returns the
