@@ -37,6 +37,9 @@ func TestDictWriter(t *testing.T) {
 		values[i] = uint64(i % 2)
 	}
 	checkDict(t, &d, "equal values", termBytes, terms, values, false)
+	if wide, narrow := len(writeDict(&d, false, termBytes, terms, values)), len(writeDict(&d, true, termBytes, terms, values)); narrow > wide-len(terms) {
+		t.Errorf("%d terms take %d bytes without the addresses of their ends, %d with them", len(terms), narrow, wide)
+	}
 }
 
 // lonely reports whether some term shares its first bytes, all but the last, with no other.
@@ -67,6 +70,15 @@ func randomTerms(r *rand.Rand, length, n int, narrow bool) [][]byte {
 	return slices.CompactFunc(out, bytes.Equal)
 }
 
+// writeDict returns a dictionary, valid until the next.
+func writeDict(d *dictWriter, narrow bool, length int, terms [][]byte, values []uint64) []byte {
+	d.reset(narrow)
+	for i, term := range terms {
+		d.add(term, values[i])
+	}
+	return d.bytes(length)
+}
+
 func checkDict(t *testing.T, d *dictWriter, name string, length int, terms [][]byte, values []uint64, exact bool) {
 	t.Helper()
 	var want bytes.Buffer
@@ -74,24 +86,29 @@ func checkDict(t *testing.T, d *dictWriter, name string, length int, terms [][]b
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.reset()
 	for i, term := range terms {
 		if err := b.Insert(term, values[i]); err != nil {
 			t.Fatal(err)
 		}
-		d.add(term, values[i])
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got := d.bytes(length)
+	got := writeDict(d, false, length, terms, values)
 	if exact && !bytes.Equal(got, want.Bytes()) {
 		t.Fatalf("%s: %d bytes differ from vellum's %d", name, len(got), want.Len())
 	}
 	if len(got) > want.Len()*11/10+64 {
 		t.Errorf("%s: %d bytes, vellum's have %d", name, len(got), want.Len())
 	}
-	fst, err := vellum.Load(got)
+	readDict(t, name, got, terms, values)
+	readDict(t, name+", narrow", writeDict(d, true, length, terms, values), terms, values)
+}
+
+// readDict reads a dictionary with vellum, in order, by term, and by range.
+func readDict(t *testing.T, name string, dict []byte, terms [][]byte, values []uint64) {
+	t.Helper()
+	fst, err := vellum.Load(dict)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -110,6 +127,17 @@ func checkDict(t *testing.T, d *dictWriter, name string, length int, terms [][]b
 	}
 	if !errors.Is(err, vellum.ErrIteratorDone) || fst.Len() != len(terms) {
 		t.Fatalf("%s: %d terms, then %v; want %d", name, fst.Len(), err, len(terms))
+	}
+	if len(terms) == 0 {
+		return
+	}
+	from := len(terms) / 3
+	part, err := fst.Iterator(terms[from], nil)
+	if err != nil {
+		t.Fatalf("%s: from %x: %v", name, terms[from], err)
+	}
+	if k, v := part.Current(); !bytes.Equal(k, terms[from]) || v != values[from] {
+		t.Fatalf("%s: from %x: %x with %d", name, terms[from], k, v)
 	}
 }
 
@@ -162,7 +190,7 @@ func BenchmarkDict(b *testing.B) {
 	b.Run("own", func(b *testing.B) {
 		var d dictWriter
 		for b.Loop() {
-			d.reset()
+			d.reset(true)
 			for _, t := range ts {
 				k := key(t)
 				d.add(k, 1<<63|uint64(t.doc))

@@ -275,7 +275,7 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 	if w.renumber {
 		ts = number(ts)
 	}
-	w.dict.reset()
+	w.dict.reset(true)
 	for len(ts) > 0 {
 		n := 1
 		for n < len(ts) && ts[n].term == ts[0].term {

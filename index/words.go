@@ -80,7 +80,7 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 	if w.words != nil {
 		lists = w.words()
 	}
-	w.dict.reset()
+	w.dict.reset(false)
 	for {
 		term, ps, ok, err := lists.next()
 		if err != nil {
