@@ -2,7 +2,7 @@
 // and fingerprinting text. Times are processor time of the process, so that neighbours on the
 // machine do not count; ratios are to a plain table in memory in the same run.
 //
-// Start from [Index], [Query] or [Fingerprint].
+// Start from [Index], [Query], [Growth], [Join], [Ingest], [Check], [Fingerprint] or [Memory].
 package bench
 
 import (
@@ -103,7 +103,7 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 	return nil
 }
 
-// live puts the prints in batches of about 2,000 sentences, then merges.
+// live puts the prints in acknowledged batches of about 1,000 sentences, one after the other, then merges.
 func live(ctx context.Context, dir string, o index.Options, prints []concordat.Fingerprint) error {
 	s, err := index.Open(dir, o)
 	if err != nil {
@@ -111,7 +111,7 @@ func live(ctx context.Context, dir string, o index.Options, prints []concordat.F
 	}
 	var batch []*concordat.Profile
 	for p := range profiles(prints) {
-		if batch = append(batch, p); len(batch) == 10 {
+		if batch = append(batch, p); len(batch) == 5 {
 			if err = s.Put(ctx, batch...); err != nil {
 				break
 			}
@@ -209,7 +209,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 			if path == "bleve" {
 				match = s.MatchStored
 				if probe == concordat.ProbeOne && len(qs) > 2000 {
-					asked = qs[:2000] // a hundred times slower, and as telling
+					asked = qs[:2000] // fifty times slower, and as telling
 				}
 			}
 			r, err := ask(ctx, match, flat, prints, asked, probe)
