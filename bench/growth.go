@@ -75,6 +75,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 
 func heap() int64 {
 	runtime.GC()
+	runtime.GC() // what a pool holds goes with the second
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

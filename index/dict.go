@@ -234,11 +234,15 @@ func number(ts []termDoc) []termDoc {
 }
 
 // addFingerprints notes the bands of the next document, to be numbered.
-func (w *segmentWriter) addFingerprints(fps []concordat.Fingerprint) {
+func (w *segmentWriter) addFingerprints(fps []concordat.Fingerprint) error {
 	doc := uint32(len(w.ids))
+	if w.sink != nil {
+		return w.sink.prints.add(fps, doc)
+	}
 	for _, f := range fps {
 		for band := range concordat.Bands {
 			w.terms[band] = append(w.terms[band], termDoc{f.Band(band) << 4, doc})
 		}
 	}
+	return nil
 }

@@ -161,7 +161,9 @@ func TestNumber(t *testing.T) {
 		e := new(entry)
 		e.reset(blockID(doc, 0))
 		e.addBands(ss, c)
-		w.addFingerprints(fps)
+		if err := w.addFingerprints(fps); err != nil {
+			t.Fatal(err)
+		}
 		w.ids = append(w.ids, e.id)
 		for band := range want {
 			for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {

@@ -27,11 +27,14 @@ import (
 // Zap itself does so only when merging, so segments that are not merged yet are smaller too.
 type plugin struct {
 	zap.ZapPlugin
-	maxMerge int64 // bytes of segments that are merged in memory
+	maxMerge int64 // bytes of segments that are merged in memory; more by way of files,
+	terms    int   // so many terms of a band at a time
 }
 
 // registerPlugin puts the plugin in zap's place, for the whole process.
-func registerPlugin() { scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge}, true) }
+func registerPlugin() {
+	scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge, terms: streamTerms}, true)
+}
 
 func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
@@ -99,6 +102,7 @@ type segmentField struct {
 // v17.2.3 describes the format.
 type segmentWriter struct {
 	b       []byte
+	sink    *sink    // where b goes when it is much; nil: b is all
 	offsets []uint64 // of the stored fields of each document
 	ids     []string
 	terms   [concordat.Bands][]termDoc
@@ -126,7 +130,12 @@ func (w *segmentWriter) reset() {
 }
 
 func (w *segmentWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
-func (w *segmentWriter) pos() uint64      { return uint64(len(w.b)) }
+func (w *segmentWriter) pos() uint64 {
+	if w.sink != nil {
+		return w.sink.written + uint64(len(w.b))
+	}
+	return uint64(len(w.b))
+}
 
 // add writes the stored fields of the next document and notes its terms; e may be used again.
 func (w *segmentWriter) add(e *entry) error {
@@ -164,19 +173,33 @@ func (w *segmentWriter) add(e *entry) error {
 		}
 	}
 	w.fresh.add(e, doc)
+	w.drain(false)
 	return nil
 }
 
 // finish writes the rest and returns the segment.
 func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) {
-	stored := w.pos()
+	stored, sections, err := w.write()
+	if err != nil {
+		return nil, err
+	}
+	stats, ok := config[segment.StatsKey].(*segment.Stats)
+	if !ok {
+		stats = new(segment.Stats)
+	}
+	return zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(w.ids)), stored, sections, config, stats)
+}
+
+// write writes what follows the documents, and returns where their offsets and the list of fields stand.
+func (w *segmentWriter) write() (stored, sections uint64, err error) {
+	stored = w.pos()
 	for _, o := range w.offsets {
 		w.b = binary.BigEndian.AppendUint64(w.b, o)
+		w.drain(false)
 	}
 	w.uvarint(0) // edges of nested documents
 	addresses := make([]uint64, len(segmentFields))
 	for i, f := range segmentFields {
-		var err error
 		switch {
 		case f.band >= 0:
 			addresses[i], err = w.bandIndex(f.band)
@@ -186,15 +209,10 @@ func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) 
 			addresses[i], err = w.idIndex()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", f.name, err)
+			return 0, 0, fmt.Errorf("field %s: %w", f.name, err)
 		}
 	}
-	sections := w.fields(addresses)
-	stats, ok := config[segment.StatsKey].(*segment.Stats)
-	if !ok {
-		stats = new(segment.Stats)
-	}
-	return zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(w.ids)), stored, sections, config, stats)
+	return stored, w.fields(addresses), nil
 }
 
 // termDoc is a document and one of its terms: the three bytes of a band term as a number, or 0
@@ -269,13 +287,26 @@ func (w *segmentWriter) idIndex() (uint64, error) {
 // bandIndex writes the postings and the dictionary of a band and returns the position of the field's
 // description.
 func (w *segmentWriter) bandIndex(band int) (uint64, error) {
-	ts := w.terms[band]
+	w.dict.reset(true)
+	var err error
+	if w.sink != nil {
+		err = w.sink.prints.ranges(band, w.bandTerms)
+	} else {
+		err = w.bandTerms(w.terms[band])
+	}
+	if err != nil {
+		return 0, err
+	}
+	return w.dictionary(w.dict.bytes(termBytes)), nil
+}
+
+// bandTerms sorts terms, of values above those before, writes their postings and adds them to the dictionary.
+func (w *segmentWriter) bandTerms(ts []termDoc) error {
 	w.scratch = slices.Grow(w.scratch[:0], len(ts))[:len(ts)]
 	ts = sortTerms(ts, w.scratch, 8*termBytes)
 	if w.renumber {
 		ts = number(ts)
 	}
-	w.dict.reset(true)
 	for len(ts) > 0 {
 		n := 1
 		for n < len(ts) && ts[n].term == ts[0].term {
@@ -289,14 +320,14 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 			}
 			var err error
 			if value, err = w.postings(w.list); err != nil {
-				return 0, err
+				return err
 			}
 		}
 		key := [termBytes]byte{byte(ts[0].term >> 16), byte(ts[0].term >> 8), byte(ts[0].term)}
 		w.dict.add(key[:], value)
 		ts = ts[n:]
 	}
-	return w.dictionary(w.dict.bytes(termBytes)), nil
+	return nil
 }
 
 // dictionary writes the finished dictionary of a field and the field's description, and returns the
@@ -309,6 +340,7 @@ func (w *segmentWriter) dictionary(dict []byte) uint64 {
 	w.uvarint(math.MaxUint64) // no doc values: their start
 	w.uvarint(math.MaxUint64) // and end
 	w.uvarint(at)
+	w.drain(false)
 	return address
 }
 
@@ -357,6 +389,7 @@ func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	w.uvarint(0) // no locations
 	w.uvarint(uint64(len(b)))
 	w.b = append(w.b, b...)
+	w.drain(false)
 	return at, nil
 }
 
