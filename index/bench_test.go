@@ -324,3 +324,28 @@ func BenchmarkSkewed(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOpen measures the opening of a built shard, with its table.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+			dir := b.TempDir()
+			if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			i, start := 0, cpuTime()
+			for b.Loop() {
+				s, err := Open(dir, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+			reportCPU(b, start, i*n, "sentence")
+		})
+	}
+}

@@ -124,9 +124,9 @@ func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
 	pairs, scratch := make([]termDoc, len(fps)), make([]termDoc, len(fps))
 	entries := l.collapse(fps, occs, pairs, scratch)
-	pairs, scratch = pairs[:len(entries)], scratch[:len(entries)]
+	parts := make([]part, len(entries))
 	for i := range l.bands {
-		l.bands[i].build(i, entries, pairs, scratch)
+		l.bands[i].build(i, entries, parts)
 	}
 	return l
 }
@@ -190,54 +190,81 @@ func compareFingerprints(a, b concordat.Fingerprint) int {
 	return cmp.Compare(a[0], b[0])
 }
 
-// build fills b, the table of band number i. pairs and scratch are as long as entries.
-func (b *band) build(i int, entries []concordat.Fingerprint, pairs, scratch []termDoc) {
-	order := byBand(entries, i, pairs, scratch)
-	b.index(order)
-	b.recs = make([]byte, 0, recBytes*len(entries))
+// part is an entry on its way to a band.
+type part struct {
+	f  concordat.Fingerprint
+	id uint32
+}
+
+// partBits of a value say to which part of a band an entry goes first, the other bits where it stands in it.
+const partBits = concordat.BandBits / 2
+
+// build fills b, the table of band number i: entries are first written apart by the upper half of their
+// value, part by part in order, then each part, which the second-level cache holds, by the lower half. Sorting
+// numbers and fetching entries by them would wait for memory at each. parts is as long as entries.
+func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
+	var starts, next [1<<partBits + 1]uint32
+	for _, f := range entries {
+		starts[f.Band(i)>>partBits+1]++
+	}
+	for p := 1; p < len(starts); p++ {
+		starts[p] += starts[p-1]
+	}
+	next = starts
+	for id, f := range entries {
+		at := &next[f.Band(i)>>partBits]
+		parts[*at] = part{f, uint32(id)}
+		*at++
+	}
+	b.groups = make([]group, groups)
+	b.recs = make([]byte, recBytes*len(entries))
 	if i > 0 {
 		b.ids = make([]uint32, len(entries))
 	}
-	for p, o := range order {
-		sig, ext := rest(entries[o.doc], i)
-		b.recs = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint64(b.recs, sig), ext)
-		if i > 0 {
-			b.ids[p] = o.doc
-		}
+	for p := range uint32(1 << partBits) {
+		b.place(i, p, parts[starts[p]:starts[p+1]], starts[p])
 	}
 }
 
-// index fills groups and big from the entries in order of value.
-func (b *band) index(order []termDoc) {
-	b.groups = make([]group, groups)
-	p := uint32(0)
-	for g := range b.groups {
-		base := p
-		var ends [17]uint32 // relative to base; ends[k] is where bucket k begins
-		for int(p) < len(order) && order[p].term>>4 == uint32(g) {
-			p++
-			ends[order[p-1].term&15+1] = p - base
+// place fills what belongs to part p of band number i, from position base on.
+func (b *band) place(i int, p uint32, parts []part, base uint32) {
+	const mask = 1<<partBits - 1
+	var begins, next [1<<partBits + 1]uint32 // of each value
+	for k := range parts {
+		begins[parts[k].f.Band(i)&mask+1]++
+	}
+	begins[0] = base
+	for v := 1; v < len(begins); v++ {
+		begins[v] += begins[v-1]
+	}
+	next = begins
+	for k := range parts {
+		v := &next[parts[k].f.Band(i)&mask]
+		sig, ext := rest(parts[k].f, i)
+		r := b.recs[recBytes*int(*v):][:recBytes]
+		binary.LittleEndian.PutUint64(r, sig)
+		binary.LittleEndian.PutUint16(r[8:], ext)
+		if i > 0 {
+			b.ids[*v] = parts[k].id
 		}
-		out := &b.groups[g]
-		if p == base {
-			out.base = base
-			continue
-		}
-		for k := 1; k < len(ends); k++ {
-			ends[k] = max(ends[k], ends[k-1]) // empty buckets end where they begin
-		}
-		if p-base <= bigGroup {
-			out.base = base
-			for k := range out.ends {
-				out.ends[k] = uint8(ends[k+1])
-			}
-			continue
-		}
-		for k := range ends {
-			ends[k] += base
-		}
+		*v++
+	}
+	for g := range uint32(1 << (partBits - 4)) {
+		b.group(p<<(partBits-4)|g, (*[17]uint32)(begins[16*g:]))
+	}
+}
+
+// group fills the group g, whose buckets begin at begins; the last ends at the 17th.
+func (b *band) group(g uint32, begins *[17]uint32) {
+	out := &b.groups[g]
+	if begins[16]-begins[0] > bigGroup {
 		out.base, out.ends[15] = uint32(len(b.big)), escape
-		b.big = append(b.big, ends)
+		b.big = append(b.big, *begins)
+		return
+	}
+	out.base = begins[0]
+	for k := range out.ends {
+		out.ends[k] = uint8(begins[k+1] - begins[0])
 	}
 }
 
