@@ -54,7 +54,9 @@ func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 		return
 	}
 	if k.probe == concordat.ProbeOne {
-		k.touch += touchGroups(l, f)
+		for i := range l.bands {
+			k.touch += touchGroups(l.bands[i].groups, f.Band(i)>>4)
+		}
 	}
 	for i := range l.bands {
 		if k.probe == concordat.ProbeOne {
@@ -63,30 +65,12 @@ func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 			k.used[i] = k.exactSpan(&l.bands[i], f.Band(i), k.spans[i][:0])
 		}
 	}
-	t := byte(0)
 	for i := range l.bands {
-		recs := l.bands[i].recs
-		for _, s := range k.spans[i][:k.used[i]] {
-			t += recs[recBytes*int(s.lo)] + recs[recBytes*int(s.hi)-1]
-		}
+		k.touch += touchSpans(l.bands[i].recs, k.spans[i][:k.used[i]])
 	}
-	k.touch += t
 	for i := range l.bands {
 		k.scan(l, i, f, number)
 	}
-}
-
-// touchGroups loads the groups that nearSpans will read; the result only keeps the loads alive.
-func touchGroups(l *level, f concordat.Fingerprint) (t byte) {
-	for i := range l.bands {
-		groups, g := l.bands[i].groups, f.Band(i)>>4
-		for shift := 0; shift < concordat.BandBits-4; shift += 4 {
-			for x := range uint32(16) {
-				t += groups[g^x<<shift].ends[15]
-			}
-		}
-	}
-	return t
 }
 
 // ahead is the number of questions that warm serves; their lines fit the first-level cache.
