@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cluster"
 	"concordat/index"
 	"concordat/profile"
 )
@@ -64,22 +65,35 @@ func profiles(prints []concordat.Fingerprint) iter.Seq[*concordat.Profile] {
 
 // IndexResult is one way of building an index.
 type IndexResult struct {
-	Build     string  `json:"build"` // live or bulk
+	Build     string  `json:"build"` // live, logged (the same through the write-ahead log) or bulk
 	Sentences int     `json:"sentences"`
 	Rate      float64 `json:"sentences_per_cpu_second"`
 	Bytes     float64 `json:"bytes_per_sentence"`
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Index builds an index of the prints below dir in both ways, acknowledged batches with a merge at
-// the end, then the bulk builder, and reports each. Folders are removed again.
+// Index builds an index of the prints below dir in three ways: acknowledged batches with a merge at
+// the end, straight and through the write-ahead log, then the bulk builder; and reports each. Folders are removed again.
 func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, report func(IndexResult) error) error {
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
 	for _, way := range []struct {
 		name  string
 		build func(string) error
 	}{
-		{"live", func(d string) error { return live(ctx, d, o, prints) }},
+		{"live", func(d string) error {
+			s, err := index.Open(d, o)
+			if err != nil {
+				return err
+			}
+			return live(ctx, s, prints)
+		}},
+		{"logged", func(d string) error {
+			s, err := cluster.OpenAlone(ctx, d, o)
+			if err != nil {
+				return err
+			}
+			return live(ctx, s, prints)
+		}},
 		{"bulk", func(d string) error { return index.Build(d, o, profiles(prints)) }},
 	} {
 		d := filepath.Join(dir, way.name)
@@ -103,12 +117,12 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 	return nil
 }
 
-// live puts the prints in acknowledged batches of about 1,000 sentences, one after the other, then merges.
-func live(ctx context.Context, dir string, o index.Options, prints []concordat.Fingerprint) error {
-	s, err := index.Open(dir, o)
-	if err != nil {
-		return err
-	}
+// live puts the prints in acknowledged batches of about 1,000 sentences, one after the other, merges, and closes the index.
+func live(ctx context.Context, s interface {
+	concordat.Index
+	Merge(context.Context) error
+	Close() error
+}, prints []concordat.Fingerprint) (err error) {
 	var batch []*concordat.Profile
 	for p := range profiles(prints) {
 		if batch = append(batch, p); len(batch) == 5 {

@@ -11,6 +11,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,9 @@ type Config struct {
 	Report     Report
 	Templates  []Template // by name, each name once
 	Extract    Extract
+	Store      Store
 	Serve      Serve
+	Webhooks   Webhooks
 	Login      Login
 	LTI        LTI
 	Federation Federation
@@ -35,6 +38,7 @@ type Config struct {
 	Retention  Retention
 	Log        Log
 	Segment    Segment
+	Cluster    Cluster
 
 	origins map[string]Origin // of keys that are not at their default
 }
@@ -53,6 +57,7 @@ type Check struct {
 	Short     bool   // titles, headings and answers are compared too
 	// ShortThreshold is the least similarity of two short texts, above 0 to 1.
 	ShortThreshold float64
+	AgainDays      int // after so many days what was handed in on the pages is checked again; 0: never
 }
 
 // Report holds the defaults of the rules through which findings are seen.
@@ -87,14 +92,21 @@ type Extract struct {
 
 // Serve says where the serving process listens.
 type Serve struct {
-	Listen string // host and port of /healthz
-	URL    string // where people reach it, without a path; empty: as it listens
+	Listen   string // host and port of the pages
+	Metrics  string // host and port of /metrics; empty: nowhere
+	LowWater int64  // bytes of the disk that stay free
+	URL      string // where people reach it, without a path; empty: as it listens
 }
 
 // Federation says how the site is among its partners.
 type Federation struct {
 	Listen string // host and port at which partners are answered; empty: nowhere
 	Behind bool   // a proxy ends TLS
+}
+
+// Webhooks says where webhooks may go.
+type Webhooks struct {
+	Allow []netip.Prefix // networks that are not public
 }
 
 // Segment says how text is cut up.

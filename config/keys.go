@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,7 +50,7 @@ const (
 
 var siteID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-var keys = slices.Concat(siteKeys, peopleKeys, logKeys)
+var keys = slices.Concat(siteKeys, storeKeys, peopleKeys, logKeys, clusterKeys)
 
 var siteKeys = []Key{
 	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },
@@ -72,6 +73,8 @@ var siteKeys = []Key{
 		"Also compare titles, headings and answers too short for fingerprints; reports show them apart."),
 	threshold("check.short_threshold", "0.5", live, func(c *Config) *float64 { return &c.Check.ShortThreshold },
 		"Least similarity of two short texts: the exact Jaccard similarity of their runs of letters."),
+	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
+		"After so many days, and again and again, what was handed in on the pages is checked once more. 0: only what is set so."),
 
 	word("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
 		"Language of the words of reports: English or simplified Chinese.", "en", "zh"),
@@ -123,6 +126,10 @@ var siteKeys = []Key{
 
 	address("serve.listen", "127.0.0.1:8420", func(c *Config) *string { return &c.Serve.Listen },
 		"Where concordat serve answers /healthz. Port 0: any that is free; concordat status tells which."),
+	address("serve.metrics", "", func(c *Config) *string { return &c.Serve.Metrics },
+		"Where /metrics, /healthz and /readyz are answered for monitoring, without signing in: a private address. Empty: nowhere."),
+	size("serve.low_water", "128MiB", live, 0, 1<<40, func(c *Config) *int64 { return &c.Serve.LowWater },
+		"Room on the disk of the site below which nothing is taken in and no check is begun; what is queued waits."),
 	webAddress("serve.url", func(c *Config) *string { return &c.Serve.URL },
 		"Where people and programs reach the pages, such as https://check.example.edu; https binds cookies to it. Empty: as serve.listen, by http."),
 
@@ -142,6 +149,9 @@ var siteKeys = []Key{
 }
 
 var logKeys = []Key{
+	networks("webhooks.allow", "", func(c *Config) *[]netip.Prefix { return &c.Webhooks.Allow },
+		"Networks that are not public and yet may be told by webhooks, by plain http as well: 10.0.0.0/8 10.1.2.3/32. Empty: none."),
+
 	yesNo("segment.gojieba", "false", restart, func(c *Config) *bool { return &c.Segment.Gojieba },
 		"Find Chinese words by gojieba itself. The words are the same as those found without it, which takes a third of the time and less memory."),
 
@@ -168,6 +178,30 @@ func address(name, def string, field func(*Config) *string, doc string) Key {
 			return nil
 		},
 		get: func(c *Config) string { return *field(c) }}
+}
+
+// networks are address ranges, with spaces between.
+func networks(name, def string, field func(*Config) *[]netip.Prefix, doc string) Key {
+	return Key{Name: name, Type: "networks", Default: def, Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			var out []netip.Prefix
+			for _, one := range strings.Fields(s) {
+				p, err := netip.ParsePrefix(one)
+				if err != nil {
+					return fmt.Errorf("network %q: want an address and the length of its prefix, such as 10.0.0.0/8", one)
+				}
+				out = append(out, p.Masked())
+			}
+			*field(c) = out
+			return nil
+		},
+		get: func(c *Config) string {
+			var out []string
+			for _, p := range *field(c) {
+				out = append(out, p.String())
+			}
+			return strings.Join(out, " ")
+		}}
 }
 
 func text(name, def string, live bool, field func(*Config) *string, doc string) Key {

@@ -278,6 +278,9 @@ func (p *parser) secrets(env Lookup) {
 	if env == nil {
 		return
 	}
+	if value, ok := env(StorePasswordEnv); ok {
+		p.config.Store.Password = Secret(value)
+	}
 	for i := range p.config.Login.OIDC {
 		one := &p.config.Login.OIDC[i]
 		if value, ok := env(SecretEnv(one.Name)); ok {

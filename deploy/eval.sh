@@ -2,7 +2,7 @@
 # eval.sh: the figures of doc/evaluation.md, evaluation-align.md, evaluation-retrieval.md, evaluation-score.md and
 # evaluation-short.md and evaluation-report.md, and the costs of evaluation-federation.md, measured again: first quality, then speed. Extraction,
 # screening and the experiment of three sites have their commands on their own pages. CONCORDAT_CORPORA names the folder of evaluation
-# text. Tables go to standard output; with JSON=1 quality and speed come as one JSON object a line. Figures out of bounds
+# text (deploy/batch.sh has the figures of evaluation-batch.md). Tables go to standard output; with JSON=1 quality and speed come as one JSON object a line. Figures out of bounds
 # end it with 1, at the end.
 set -eu
 GO=${GO:-go}
@@ -30,6 +30,9 @@ if [ -n "${CONCORDAT_CORPORA:-}" ]; then
 		"$BIN" bench fingerprint $json --scheme $scheme "$dir/zh.txt"
 	done
 fi
+if [ -n "${CONCORDAT_CORPORA:-}" ]; then
+	BIN="$BIN" sh deploy/batch.sh || status=1
+fi
 CONCORDAT_EVAL=all $GO test ./eval -run 'Calibration|ShortTexts' -v -timeout 40m || status=1
 $GO test ./eval -run XXX -bench PairTime
 $GO test ./eval -run XXX -bench FederatedCheck -benchtime 20x
@@ -37,6 +40,9 @@ $GO test ./site -run XXX -bench 'Answer|CatchUp'
 $GO test ./federation -run XXX -bench 'Sealing|Exchange|Refused' -benchtime 200x
 $GO test ./index -run XXX -bench Lookup
 $GO test ./minhash -run Estim -v
+CONCORDAT_SIM=4 $GO test -timeout 20m ./cluster/replica -run Simulation -v || status=1
+CONCORDAT_RULES=1000 $GO test -timeout 20m ./cluster/replica -run RulesAreNeeded -v
+$GO test ./cluster -run Kill -v || status=1
 $GO test ./cmd/concordat -run XXX -bench ReportPDF -benchtime 5x
 $GO test ./extract -run XXX -bench Pages -benchtime 3x
 exit $status

@@ -18,6 +18,9 @@ if [ "${1:-build}" = test ]; then
 	want pdftotext poppler-utils
 	want qpdf qpdf
 	want openssl openssl
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || want initdb postgresql
+	# The files alone: the service would be the package zookeeperd. Tests start servers of their own.
+	[ -e /usr/share/java/zookeeper.jar ] || need="$need zookeeper"
 fi
 if ! command -v go >/dev/null 2>&1; then
 	need="$need golang-go"

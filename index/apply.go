@@ -224,3 +224,9 @@ func (s *Shard) persistedTo(at Applied, err error) {
 	}
 	s.logged.changed.Broadcast()
 }
+
+// ID returns the shard's name.
+func (s *Shard) ID() concordat.ShardID { return s.opt.Shard }
+
+// Site returns the site whose documents the shard holds.
+func (s *Shard) Site() concordat.SiteID { return s.opt.Site }

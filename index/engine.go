@@ -116,16 +116,7 @@ func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...a
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
-		persisted := make(chan error, 1)
-		b.SetPersistedCallback(func(err error) { persisted <- err })
-		err := e.batch(b)
-		if err == nil {
-			select { // the header says that there is an index, and is written next
-			case err = <-persisted:
-			case <-e.failed:
-				err = e.err()
-			}
-		}
+		err := e.batchDurably(b) // the header says that there is an index, and is written next
 		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
@@ -235,6 +226,21 @@ func (e *engine) batch(b *bleve.Batch) error {
 		if isDiskFull(err) {
 			return fmt.Errorf("%w: %w", err, concordat.ErrDiskFull)
 		}
+		return err
+	case <-e.failed:
+		return e.err()
+	}
+}
+
+// batchDurably is batch for an engine whose batches do not wait for the disk: this one does.
+func (e *engine) batchDurably(b *bleve.Batch) error {
+	persisted := make(chan error, 1)
+	b.SetPersistedCallback(func(err error) { persisted <- err })
+	if err := e.batch(b); err != nil {
+		return err
+	}
+	select {
+	case err := <-persisted:
 		return err
 	case <-e.failed:
 		return e.err()

@@ -13,13 +13,20 @@ import (
 // Match answers q from the derived table. It sees every document whose Put had returned when it
 // was called, whole, and of those that are being put, each whole or not at all.
 func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
+	a, _, err := s.MatchFound(ctx, q)
+	return a, err
+}
+
+// MatchFound is Match, and returns with each match the fingerprint that was found: who joins the answers of
+// several shards asks all of them for the documents that hold it.
+func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.Answer, []concordat.Fingerprint, error) {
 	done, err := s.use()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer done()
 	if err := s.checkQuery(q); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	v := s.current(len(q.Fingerprints))
 	m := matcher{query: q, view: &v, site: s.opt.Site}
@@ -30,7 +37,7 @@ func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answe
 	k.hashes = q.MaxHashes
 	for i := 0; i < len(q.Fingerprints); i += ahead {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 		group := q.Fingerprints[i:min(i+ahead, len(q.Fingerprints))]
 		if q.Probe == concordat.ProbeExact {
@@ -53,13 +60,13 @@ func (s *Shard) Match(ctx context.Context, q *concordat.Query) (*concordat.Answe
 		for j := range group {
 			if to := ends[j]; from < to {
 				if err := m.add(ctx, i+j, k.out[from:to]); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 				from = to
 			}
 		}
 	}
-	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, nil
+	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, m.fps, nil
 }
 
 // lookups keeps the buffers of look-ups, some 5 KB each, for the next query.
@@ -95,9 +102,10 @@ type matcher struct {
 	libraries []bool                 // by document.library; nil: all
 	excluded  map[*document]struct{} // never matched
 	matches   []concordat.Match
-	same      []candidate // of one distance; reused
-	asked     int         // the fingerprint whose entries are added
-	touch     uint32      // so that loads which only warm are made
+	fps       []concordat.Fingerprint // of matches
+	same      []candidate             // of one distance; reused
+	asked     int                     // the fingerprint whose entries are added
+	touch     uint32                  // so that loads which only warm are made
 }
 
 // candidate is a sentence to be reported.
@@ -106,6 +114,7 @@ type candidate struct {
 	ordinal   uint32
 	documents int
 	hashes    int
+	fp        concordat.Fingerprint
 }
 
 // filter prepares the query's libraries and exclusions against the matcher's view.
@@ -236,7 +245,7 @@ func (m *matcher) gather(fs []found) {
 	}
 	hashes := m.query.Fingerprints[m.asked].NibbleDistance(fs[0].fp)
 	for j := start; j < len(m.same); j++ {
-		m.same[j].documents, m.same[j].hashes = documents, hashes
+		m.same[j].documents, m.same[j].hashes, m.same[j].fp = documents, hashes, fs[0].fp
 	}
 }
 
@@ -254,6 +263,7 @@ func (m *matcher) emit(i, first, distance int) error {
 		if err != nil {
 			return fmt.Errorf("document %s/%s: %w: %w", c.doc.key.library, c.doc.key.id, err, concordat.ErrCorrupt)
 		}
+		m.fps = append(m.fps, c.fp)
 		m.matches = append(m.matches, concordat.Match{
 			Sentence:  i,
 			Source:    concordat.Ref{Site: m.site, Library: c.doc.key.library, Document: c.doc.key.id},

@@ -38,6 +38,11 @@ func (s *Shard) Purge(ctx context.Context) error {
 	}
 	s.merging.Lock()
 	defer s.merging.Unlock()
+	if s.opt.Logged {
+		if err := s.Persist(ctx); err != nil {
+			return err
+		}
+	}
 	before, err := s.segmentFiles()
 	if err != nil {
 		return fmt.Errorf("purge %s: %w", s.dir, err)
@@ -45,7 +50,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 	var a arena
 	beat := bleve.NewBatch()
 	beat.Update(a.next(pulse))
-	if err := s.engine.batch(beat); err != nil {
+	if err := s.engine.batchDurably(beat); err != nil {
 		return s.diskError("purge", err)
 	}
 	if err := s.engine.merge(ctx); err != nil {
@@ -53,7 +58,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 	}
 	rest := bleve.NewBatch()
 	rest.Delete(pulse)
-	if err := s.engine.batch(rest); err != nil {
+	if err := s.engine.batchDurably(rest); err != nil {
 		return s.diskError("purge", err)
 	}
 	s.consolidate()

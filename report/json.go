@@ -423,3 +423,18 @@ func (r *Report) jsonLegend() jsonLegend {
 	}
 	return j
 }
+
+// EvidenceJSON returns the passages from up to to, as they stand under evidence in what WriteJSON
+// writes. It panics where they are no indices of r.Evidence.
+func (r *Report) EvidenceJSON(from, to int) ([]json.RawMessage, error) {
+	count := NewCounter(r.Submission.Text)
+	var out []json.RawMessage
+	for _, e := range r.Evidence[from:to] {
+		b, err := json.Marshal(r.jsonEvidence(count, e))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}

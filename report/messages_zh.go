@@ -23,6 +23,8 @@ var chinese = map[string]string{
 	"Similarity report as this site made it":                   "本站点生成的文本相似性报告",
 	"site %s, certificate with the SHA-256 %s":                 "站点 %s，证书的 SHA-256 为 %s",
 
+	"another document of this batch: %s": "本批次的另一份文档：%s",
+	"the other documents of this batch":  "本批次的其他文档",
 	// Numbers of things.
 	"letters": "个字符", "letters and digits": "个字符", "letters count": "个字符计入", "matches": "处匹配", "places": "处",
 	"passages": "处段落", "sources": "个来源", "more sources": "个其他来源", "further sources": "个其他来源", "documents": "篇文献",

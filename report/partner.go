@@ -201,11 +201,30 @@ func (r *Report) SiteName(id concordat.SiteID) string {
 
 // Place says where a document is. A partner's document has a pseudonym, of which the beginning is shown.
 func (r *Report) Place(ref concordat.Ref) string {
+	if _, ok := ref.Library.Batch(); ok {
+		return r.Language.Say("another document of this batch: %s", string(ref.Document))
+	}
 	doc := string(ref.Document)
 	if _, partner := r.Sites[ref.Site]; partner && len(doc) > 8 {
 		doc = doc[:8]
 	}
 	return r.SiteName(ref.Site) + "/" + string(ref.Library) + "/" + doc
+}
+
+// LibraryWords names a library for people: by its identity, or as the batch of the submission.
+func (r *Report) LibraryWords(id concordat.LibraryID) string {
+	if _, ok := id.Batch(); ok {
+		return r.Language.Say("the other documents of this batch")
+	}
+	return string(id)
+}
+
+// libraryPlace says where a library is.
+func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string {
+	if _, ok := id.Batch(); ok {
+		return r.LibraryWords(id)
+	}
+	return r.SiteName(s) + "/" + string(id)
 }
 
 // SourceWords says of a partner's source whom to turn to, and how much of it is known; "" for a

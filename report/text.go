@@ -151,7 +151,7 @@ func (t textWriter) summary(r *Report, n int) {
 	}
 	for _, c := range r.Consulted {
 		if !whole(c) {
-			t.wrap("  ! ", t.Say("%s: %s", r.SiteName(c.Site)+"/"+string(c.Library), t.Consulted(c)))
+			t.wrap("  ! ", t.Say("%s: %s", r.libraryPlace(c.Site, c.Library), t.Consulted(c)))
 		}
 	}
 }

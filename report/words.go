@@ -288,7 +288,7 @@ func (r *Report) Statement() []string {
 		out = append(out, l.Say("No library is on record as asked."))
 	}
 	for _, c := range r.Consulted {
-		out = append(out, l.Say("%s: %s", r.SiteName(c.Site)+"/"+string(c.Library), l.Consulted(c)))
+		out = append(out, l.Say("%s: %s", r.libraryPlace(c.Site, c.Library), l.Consulted(c)))
 	}
 	switch r.Forward {
 	case "unmatched":

@@ -9,6 +9,7 @@ import (
 type Link struct {
 	A, B        int
 	Resemblance float64
+	Aside       bool // shown, and drawn as one that does not count
 }
 
 // Lineage returns for each of n documents from which earlier one it most likely comes: of those linked
@@ -40,7 +41,7 @@ func Removable(n int, links []Link, least float64, preferred func(a, b int) bool
 	for _, l := range links {
 		if l.Resemblance >= least {
 			near[l.A] = append(near[l.A], l)
-			near[l.B] = append(near[l.B], Link{l.B, l.A, l.Resemblance})
+			near[l.B] = append(near[l.B], Link{A: l.B, B: l.A, Resemblance: l.Resemblance})
 		}
 	}
 	order, kept := make([]int, n), make([]int, n)

@@ -159,8 +159,12 @@ func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 			continue
 		}
 		x, y := 20+step*float64(min(l.A, l.B)), 20+step*float64(max(l.A, l.B))
-		g.f(`<path d="M%.1f %.1f A%.1f %.1f 0 0 1 %.1f %.1f" fill="none" stroke="%s" stroke-opacity="%.2f" stroke-width="%.1f"><title>%s – %s: %.0f%%</title></path>`,
-			x, base, (y-x)/2, (y-x)/2*0.7, y, base, plainColour, 0.15+0.85*l.Resemblance, 1+2*l.Resemblance,
+		colour, dash := plainColour, ""
+		if l.Aside {
+			colour, dash = inkColour, ` stroke-dasharray="3 3"`
+		}
+		g.f(`<path d="M%.1f %.1f A%.1f %.1f 0 0 1 %.1f %.1f" fill="none" stroke="%s"%s stroke-opacity="%.2f" stroke-width="%.1f"><title>%s – %s: %.0f%%</title></path>`,
+			x, base, (y-x)/2, (y-x)/2*0.7, y, base, colour, dash, 0.15+0.85*l.Resemblance, 1+2*l.Resemblance,
 			html.EscapeString(nodes[l.A].Label), html.EscapeString(nodes[l.B].Label), 100*l.Resemblance)
 	}
 	for i, n := range nodes {

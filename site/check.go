@@ -66,10 +66,11 @@ type Progress struct {
 	Stage string `json:"stage"` // fingerprint, match, search, verify, align, partner
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
-	// Partner and State are of stage partner: how far the partner is. Done counts the partners that
+	// Partner, State and Reason are of stage partner: how far the partner is. Done counts the partners that
 	// have come to an end, of Total.
 	Partner concordat.SiteID `json:"partner,omitempty"`
 	State   PartnerState     `json:"state,omitempty"`
+	Reason  concordat.Reason `json:"reason,omitempty"` // why it gave no whole answer
 }
 
 const (

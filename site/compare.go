@@ -150,21 +150,27 @@ func compare(submission *align.Text, c *candidate, d *concordat.Document) []conc
 		if points == nil {
 			points = report.NewCounter(d.Text)
 		}
-		before := max(0, p.B.Start-contextBytes)
-		for before < p.B.Start && !startsRune(d.Text, before) {
-			before++
-		}
-		after := min(len(d.Text), p.B.End+contextBytes)
-		for after > p.B.End && !startsRune(d.Text, after) {
-			after--
-		}
+		text, before, after := around(d.Text, p.B)
 		out = append(out, concordat.Passage{
 			Span: p.A, Source: c.ref, Title: cmp.Or(d.Title, c.title), SourceSpan: p.B, SourcePoints: points.Points(p.B),
-			Kind: p.Kind, Similarity: p.Similarity, Text: p.B.In(d.Text), Before: d.Text[before:p.B.Start], After: d.Text[p.B.End:after],
+			Kind: p.Kind, Similarity: p.Similarity, Text: text, Before: before, After: after,
 			Words: p.Words, Documents: c.documents(p.A),
 		})
 	}
 	return out
+}
+
+// around returns the text of a span and a little of what stands before and after it.
+func around(text string, span concordat.Span) (in, before, after string) {
+	from := max(0, span.Start-contextBytes)
+	for from < span.Start && !startsRune(text, from) {
+		from++
+	}
+	to := min(len(text), span.End+contextBytes)
+	for to > span.End && !startsRune(text, to) {
+		to--
+	}
+	return span.In(text), text[from:span.Start], text[span.End:to]
 }
 
 func startsRune(text string, at int) bool {

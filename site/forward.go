@@ -62,8 +62,13 @@ const (
 	PartnerAsked    PartnerState = "asked"    // the first round is on its way
 	PartnerAnswered PartnerState = "answered" // and has come back; documents are compared
 	PartnerDone     PartnerState = "done"     // nothing more is to come
-	PartnerFailed   PartnerState = "failed"   // nothing came; Consulted says why
+	PartnerFailed   PartnerState = "failed"   // nothing came that can be used; Consulted says why
+	PartnerRefused  PartnerState = "refused"  // it does not answer this, and says why
+	PartnerSilent   PartnerState = "silent"   // it is out of reach, or did not answer in time
 )
+
+// ended reports whether nothing more is to come.
+func (s PartnerState) ended() bool { return s != PartnerAsked && s != PartnerAnswered }
 
 // validate reports the first fault of p.
 func (p *PartnerLibraries) validate() error {
@@ -134,6 +139,30 @@ type told struct {
 	statements []concordat.Statement
 	flags      []concordat.Flag
 	failed     bool
+	silent     bool // it failed by not answering
+}
+
+// outcome says how a partner that is done has answered: refused, silent or failed where none of its
+// libraries did. The reason is the first that it gave for a library without an answer.
+func (t *told) outcome() (PartnerState, concordat.Reason) {
+	var why concordat.Reason
+	whole := 0
+	for _, c := range t.consulted {
+		if c.Err == "" && c.Reason == "" {
+			whole++
+		} else if why == "" {
+			why = c.Reason
+		}
+	}
+	switch {
+	case t.silent && t.failed:
+		return PartnerSilent, why
+	case t.failed && why == concordat.ReasonFault:
+		return PartnerFailed, why
+	case whole == 0 && len(t.consulted) > 0:
+		return PartnerRefused, why
+	}
+	return PartnerDone, why
 }
 
 // newForwarding makes the keyed profiles of the submission, one for each key.
@@ -178,20 +207,20 @@ func (fw *forwarding) all(ctx context.Context, progress func(Progress), each fun
 	for i := range fw.o.Partners {
 		g.Go(func() error {
 			p := &fw.o.Partners[i]
-			say := func(state PartnerState) {
+			tell := func(state PartnerState, why concordat.Reason) {
 				mu.Lock()
 				defer mu.Unlock()
-				if state == PartnerDone || state == PartnerFailed {
+				if state.ended() {
 					done++
 				}
-				progress(Progress{Stage: "partner", Done: done, Total: len(out), Partner: p.Partner.Site(), State: state})
+				progress(Progress{Stage: "partner", Done: done, Total: len(out), Partner: p.Partner.Site(), State: state, Reason: why})
 			}
-			t, err := fw.one(ctx, p, say)
+			t, err := fw.one(ctx, p, func(state PartnerState) { tell(state, "") })
 			if err != nil {
 				return err
 			}
 			out[i] = t
-			if say(PartnerDone); each == nil {
+			if tell(t.outcome()); each == nil {
 				return nil
 			}
 			mu.Lock()

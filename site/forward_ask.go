@@ -326,6 +326,8 @@ func (r *round) blame(err error) {
 		deadline = DefaultDeadline
 	}
 	reason, words := failure(err, deadline)
+	var refused *concordat.Refusal
+	r.told.silent = reason == concordat.ReasonBusy && !errors.As(err, &refused)
 	for i := range r.told.consulted {
 		if c := &r.told.consulted[i]; c.Err == "" {
 			c.Reason, c.Err = reason, words

@@ -178,8 +178,15 @@ func TestPartnersThatFail(t *testing.T) {
 			if err != nil || task.State != concordat.TaskPartial {
 				t.Errorf("task %+v, %v", task.Task, err)
 			}
-			if !slices.Contains(states, "good done") || !slices.Contains(states, "bad asked") {
-				t.Errorf("states %v", states)
+			end := "bad refused"
+			switch c.reason {
+			case concordat.ReasonBusy:
+				end = "bad silent"
+			case concordat.ReasonFault:
+				end = "bad failed"
+			}
+			if !slices.Contains(states, "good done") || !slices.Contains(states, "bad asked") || !slices.Contains(states, end) {
+				t.Errorf("states %v, want %s", states, end)
 			}
 		})
 	}

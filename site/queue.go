@@ -31,13 +31,29 @@ type Job struct {
 	Forward   string                `json:"forward,omitempty"`
 	Partners  []concordat.SiteID    `json:"partners,omitempty"` // to be asked
 	Purpose   string                `json:"purpose,omitempty"`  // told to them
-	NoStore   bool                  `json:"no_store,omitempty"` // text and original go once the report is made
+	// PartnerLibraries are single libraries of partners to be asked, as SITE/LIBRARY; Partners are
+	// asked for all they open.
+	PartnerLibraries []string       `json:"partner_libraries,omitempty"`
+	Level            concordat.Show `json:"level,omitempty"`    // the most that partners are asked to show; empty: metadata
+	Deadline         time.Duration  `json:"deadline,omitempty"` // of each partner; 0: DefaultDeadline
+	// Exclude are documents that are never shown: earlier versions of the submission.
+	Exclude []concordat.Ref `json:"exclude,omitempty"`
+	// Rules are those with which the report begins; nil: those of the site.
+	Rules *report.Rules `json:"rules,omitempty"`
+	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
+	// NoStore: text and original go once the report is made.
+	NoStore bool `json:"no_store,omitempty"`
+	// Fault is why there is no text to check, as CODE: WORDS; the task ends as failed with it.
+	Fault string `json:"fault,omitempty"`
+	// Into is the library that the texts are added to, instead of being checked; empty: none.
+	Into concordat.LibraryID `json:"into,omitempty"`
 }
 
 // Item is one text of a job's file, or why it has none.
 type Item struct {
 	Submission
-	Err error
+	Author string // as the file's metadata says; empty: unknown
+	Err    error
 }
 
 // Stages of a queued check that Check itself does not have.
@@ -51,6 +67,16 @@ type Event struct {
 	Task     concordat.TaskID `json:"task"`
 	State    concordat.State  `json:"state"`
 	Progress `json:"progress"`
+	// Partners is how far each partner is that has been spoken to so far, in the order of the first
+	// word with it. Readers must not change it.
+	Partners []PartnerProgress `json:"partners,omitempty"`
+}
+
+// PartnerProgress is how far one partner is in a check.
+type PartnerProgress struct {
+	Site   concordat.SiteID `json:"site"`
+	State  PartnerState     `json:"state"`
+	Reason concordat.Reason `json:"reason,omitempty"` // why there is no whole answer
 }
 
 // QueueStore is what a Queue needs beside a site's Store; *store.DB has it.
@@ -62,6 +88,7 @@ type QueueStore interface {
 	ReleaseTask(ctx context.Context, t store.Task) error
 	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
 	ReclaimTasks(ctx context.Context, worker string) error
+	RetryTask(ctx context.Context, id concordat.TaskID) error
 }
 
 // QueueOptions of a Queue. Store, Read and Options are required.
@@ -73,6 +100,9 @@ type QueueOptions struct {
 	Read func(ctx context.Context, j Job) ([]Item, error)
 	// Options returns what the job's check compares with; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
+	// Hold, if not nil, is asked before a task is begun: while it returns an error, none is, and what
+	// is queued waits for it.
+	Hold func() error
 	// Admit, if not nil, is asked once the texts of a task are read and before they are compared; an
 	// error, such as of a quota, ends the task with it as the cause.
 	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
@@ -94,6 +124,8 @@ type Queue struct {
 	running  map[concordat.TaskID]context.CancelFunc
 	latest   map[concordat.TaskID]Event // of running tasks
 	watchers map[concordat.TaskID]map[chan Event]bool
+	workers  int   // that run
+	holding  error // why no task is begun; nil: nothing holds
 }
 
 const (
@@ -127,10 +159,25 @@ func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch st
 	if err := q.o.Store.CreateTask(ctx, t); err != nil {
 		return err
 	}
+	q.look()
+	return nil
+}
+
+// look wakes a worker that waits for a task.
+func (q *Queue) look() {
 	select {
 	case q.wake <- struct{}{}:
 	default: // somebody is about to look anyway
 	}
+}
+
+// Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in
+// another state.
+func (q *Queue) Retry(ctx context.Context, id concordat.TaskID) error {
+	if err := q.o.Store.RetryTask(ctx, id); err != nil {
+		return err
+	}
+	q.look()
 	return nil
 }
 
@@ -145,7 +192,7 @@ func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause string) e
 	if stop != nil {
 		stop()
 	}
-	q.tell(Event{id, concordat.TaskFailed, Progress{Stage: StageEnded}})
+	q.tell(Event{Task: id, State: concordat.TaskFailed, Progress: Progress{Stage: StageEnded}})
 	return nil
 }
 
@@ -179,6 +226,7 @@ func (q *Queue) tell(e Event) {
 	if e.Stage == StageEnded {
 		delete(q.latest, e.Task)
 	} else {
+		e.Partners = withPartner(q.latest[e.Task].Partners, e.Progress)
 		q.latest[e.Task] = e
 	}
 	for c := range q.watchers[e.Task] {
@@ -210,7 +258,17 @@ func (q *Queue) Run(ctx context.Context) error {
 func (q *Queue) work(ctx context.Context) error {
 	poll := time.NewTicker(queuePoll)
 	defer poll.Stop()
+	q.count(1)
+	defer q.count(-1)
 	for {
+		if q.held(q.o.Hold) != nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-poll.C:
+			}
+			continue
+		}
 		t, err := q.o.Store.ClaimTask(ctx, q.o.Worker, queueLease)
 		switch {
 		case ctx.Err() != nil:
@@ -225,7 +283,8 @@ func (q *Queue) work(ctx context.Context) error {
 			continue
 		case err != nil:
 			q.o.Logger.Error("claim a task", "error", err)
-			select { // a store that is out of reach for a while must not end the site
+			_ = q.held(func() error { return err }) // until it is asked again
+			select {                                // a store that is out of reach for a while must not end the site
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-poll.C:
@@ -272,7 +331,7 @@ func (q *Queue) run(ctx context.Context, t store.Task) {
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
 	if ctx.Err() == nil {
 		q.discard(last, t)
-		q.tell(Event{t.ID, cmp.Or(state, concordat.TaskDone), Progress{Stage: StageEnded}})
+		q.tell(Event{Task: t.ID, State: cmp.Or(state, concordat.TaskDone), Progress: Progress{Stage: StageEnded}})
 	}
 }
 
@@ -314,7 +373,10 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	if err := json.Unmarshal(t.Request, &j); err != nil {
 		return "", "", fmt.Errorf("task: %w: %v", concordat.ErrCorrupt, err)
 	}
-	q.tell(Event{t.ID, concordat.TaskRunning, Progress{Stage: StageRead, Total: 1}})
+	if j.Fault != "" {
+		return concordat.TaskFailed, j.Fault, nil
+	}
+	q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: Progress{Stage: StageRead, Total: 1}})
 	items := []Item{{Submission: Submission{ID: concordat.DocumentID(cmp.Or(j.Name, "text")), Title: j.Title, Text: j.Text, Flags: j.Flags}}}
 	if j.File != "" {
 		var err error
@@ -322,12 +384,14 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 			return "", "", err
 		}
 	}
-	if q.o.Admit != nil {
+	if q.o.Admit != nil && j.Into == "" { // what is added is no submission
 		if err := q.o.Admit(ctx, t, j, items); err != nil {
 			return "", "", err
 		}
 	}
 	switch {
+	case j.Into != "" && len(items) > 0:
+		return q.add(ctx, t, j, items)
 	case len(items) == 0:
 		return concordat.TaskFailed, "empty: the file holds no document", nil
 	case len(items) > 1:
@@ -361,7 +425,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if done != nil {
 		defer done()
 	}
-	o.Progress = func(p Progress) { q.tell(Event{t.ID, concordat.TaskRunning, p}) }
+	o.Progress = func(p Progress) { q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: p}) }
 	libraries, err := q.site.libraries(ctx, o.Libraries)
 	if err != nil {
 		return nil, err
@@ -380,9 +444,12 @@ func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) er
 		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
 		one := j
 		one.File, one.Name, one.Title, one.Text, one.Flags = "", string(item.ID), item.Title, item.Text, item.Flags
+		if item.Err != nil {
+			one.Fault = item.Err.Error()
+		}
 		err := q.submit(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
-		if err == nil && item.Err != nil {
-			err = q.o.Store.CancelTask(ctx, id, item.Err.Error())
+		if err == nil && one.Fault != "" {
+			err = q.o.Store.CancelTask(ctx, id, one.Fault)
 		}
 		if err != nil && !errors.Is(err, concordat.ErrExists) {
 			return err

@@ -32,7 +32,7 @@ type Receipt struct {
 	// Cited says what became of the wording in reports that name the documents: keep or withhold.
 	Cited   CitedPolicy `json:"cited,omitempty"`
 	Reports int         `json:"reports"` // that name one of the documents and stay
-	// Stays are the codes of what remains: audit, backups, names, shown; see doc/operations.md.
+	// Stays are the codes of what remains: audit, backups, log, names, shown; see doc/operations.md.
 	Stays []string `json:"stays"`
 
 	// Signature is over Sum, by the site's key; nil: it has none.

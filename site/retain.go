@@ -30,6 +30,12 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	state := "left"
 	if purged {
 		state = "purged"
+	} else {
+		for _, r := range rs {
+			if !slices.Contains(r.Stays, "log") {
+				r.Stays = append(r.Stays, "log")
+			}
+		}
 	}
 	for _, r := range rs {
 		r.place("store", 0, state)

@@ -116,7 +116,8 @@ func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job c
 			return err
 		}
 		put, err := c.prepare(ctx, `INSERT INTO answer_hit (partner, job, handle, sentence, ordinal, span_start, span_end, distance, told)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET told = max(answer_hit.told, excluded.told)`)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partner, job, handle, sentence, ordinal) DO UPDATE SET
+				told = CASE WHEN answer_hit.told > excluded.told THEN answer_hit.told ELSE excluded.told END`)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"crypto/rand"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -101,4 +103,75 @@ func BenchmarkAppendAudit(b *testing.B) {
 		must(b, err)
 	}
 	cost(b, 1, "entry", from)
+}
+
+// BenchmarkEngines measures what a check and an ingest do with the store, on both engines side by side. The
+// database is that of $CONCORDAT_POSTGRES (an address; a schema of it is filled), which should be as durable
+// as in use; without it the benchmark of PostgreSQL is skipped.
+func BenchmarkEngines(b *testing.B) {
+	for _, engine := range []string{"SQLite", "PostgreSQL"} {
+		b.Run(engine, func(b *testing.B) {
+			place := filepath.Join(b.TempDir(), "store.db")
+			if engine == "PostgreSQL" {
+				if place = os.Getenv("CONCORDAT_POSTGRES"); place == "" {
+					b.Skip("CONCORDAT_POSTGRES names no database")
+				}
+			}
+			db := open(b, place, store.Options{})
+			run := func(name string, rows int, f func(n int) error) {
+				b.Run(name, func(b *testing.B) {
+					from := cpuTime()
+					n := 0
+					for b.Loop() {
+						must(b, f(n))
+						n++
+					}
+					cost(b, rows, "row", from)
+					b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
+				})
+			}
+			run("put", 500, func(n int) error {
+				rows := make([]store.DocumentRow, 500)
+				for i := range rows {
+					rows[i] = document(fmt.Sprintf("%08x", uint32(n*500+i)*2654435761)) // in no order
+				}
+				return db.PutDocuments(b.Context(), rows)
+			})
+			run("row", 1, func(n int) error {
+				_, err := db.DocumentRow(b.Context(), "a", concordat.DocumentID(fmt.Sprintf("%08x", uint32(n%500)*2654435761)))
+				return err
+			})
+			run("audit", 1, func(int) error {
+				_, err := db.AppendAudit(b.Context(), "ada", "read", nil)
+				return err
+			})
+			findings := make([]byte, 50_000)
+			run("check", 1, func(int) error { // what the queue writes for one check, beside the search
+				t := store.Task{Task: concordat.Task{ID: concordat.TaskID(rand.Text())}, Request: []byte("{}")}
+				if err := db.CreateTask(b.Context(), t); err != nil {
+					return err
+				}
+				t, err := db.ClaimTask(b.Context(), "w", time.Hour)
+				if err == nil {
+					err = db.PutFindings(b.Context(), t.ID, findings)
+				}
+				if err == nil {
+					err = db.PutResults(b.Context(), t.ID, twenty())
+				}
+				if err == nil {
+					err = db.FinishTask(b.Context(), t, concordat.TaskDone, "")
+				}
+				return err
+			})
+		})
+	}
+}
+
+// twenty returns as many results.
+func twenty() []store.Result {
+	out := make([]store.Result, 20)
+	for i := range out {
+		out[i] = store.Result{Kind: concordat.KindNear, Similarity: 0.5, Source: concordat.Ref{Site: "s", Library: "l", Document: "d"}}
+	}
+	return out
 }

@@ -3,26 +3,43 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/pressly/goose/v3"
 )
 
 // A dialect is all that differs between database engines.
 type dialect struct {
-	goose      goose.Dialect
-	migrations string // folder of the migrations
+	name  string // in migrations
+	goose goose.Dialect
+	// translate writes the code of a line of a migration as the engine reads it.
+	translate func(code string) string
 	// rebind writes the ? placeholders of a statement as the engine wants them. Statements of this
 	// package hold no other question mark.
 	rebind func(query string) string
+	// begin is done first in each transaction that writes; nil: nothing. It makes the transactions of
+	// all processes run one after another.
+	begin func(ctx context.Context, db *DB, c conn) error
+	// lost reports whether err says that the connection or the server is gone; nil: there is none.
+	lost func(err error) bool
+	// snapshot is a transaction that sees one moment.
+	snapshot *sql.TxOptions
 	// skipLocked ends a SELECT that picks a row to be updated, so that two workers do not wait for
 	// the same one.
 	skipLocked string
 	// sentinel returns the error of the root package that stands for a driver's error, or nil.
 	sentinel func(error) error
 	// check reads everything and reports the first inconsistency.
-	check func(ctx context.Context, c conn) error
+	check func(ctx context.Context, db *DB) error
 	// backup writes a copy into the empty file at path.
-	backup func(ctx context.Context, db *sql.DB, path string) error
-	// purge leaves no bytes of deleted rows behind; nil: the engine does not offer it.
-	purge func(ctx context.Context, writer *sql.DB, whole bool) error
+	backup func(ctx context.Context, db *DB, path string) error
+	// purge takes bytes of deleted rows off the disk, and reports whether none is left.
+	purge func(ctx context.Context, db *DB, whole bool) (bool, error)
+	// engine tells what the engine is and how it is set up.
+	engine func(ctx context.Context, c conn, now func() time.Time) (Engine, error)
+	// tables describes the tables of the store.
+	tables func(ctx context.Context, c conn) ([]table, error)
+	// numbered and setNumbered get and set the number that was given last in an identity column, 0 for none.
+	numbered    func(ctx context.Context, c conn, t table) (int64, error)
+	setNumbered func(ctx context.Context, c conn, t table, last int64) error
 }

@@ -77,7 +77,10 @@ func (db *DB) PutDisclosure(ctx context.Context, d Disclosure) error {
 			_, err := c.exec(ctx, `INSERT INTO disclosure (`+disclosureColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 				d.ID, d.Direction, d.Partner, hex.EncodeToString(d.Job[:]), hex.EncodeToString(d.Handle[:]), d.Library, d.Document, d.Hash,
 				string(spans), prose(d.Reason), prose(d.Contact), d.State, prose(d.Words), prose(d.Actor), stamp(db.now()), stamp(d.Decided), stamp(d.Until))
-			return err
+			if err != nil {
+				return err
+			}
+			return db.disclosed(ctx, c, d.ID)
 		})
 	}
 	return db.fail(err, "put disclosure %s", d.ID)
@@ -118,8 +121,12 @@ func (db *DB) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Dis
 // there is no request with the ID in that state: of two decisions the first counts.
 func (db *DB) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
 	err := db.write(ctx, func(c conn) error {
-		return oneOf(c.exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
-			to, prose(actor), prose(words), stamp(db.now()), stamp(until), id, from))
+		n, err := c.exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
+			to, prose(actor), prose(words), stamp(db.now()), stamp(until), id, from)
+		if err := oneOf(n, err); err != nil {
+			return err
+		}
+		return db.disclosed(ctx, c, id)
 	})
 	return db.fail(err, "%s disclosure %s", to, id)
 }

@@ -200,8 +200,8 @@ func (db *DB) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat
 
 // EpochReady counts the documents of the library and those whose present text the set holds.
 func (db *DB) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
-	err = db.read().row(ctx, `SELECT count(*), COALESCE(sum(EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
-			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)), 0)
+	err = db.read().row(ctx, `SELECT count(*), COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
+			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash) THEN 1 ELSE 0 END), 0)
 		FROM document d WHERE d.library = ?`, e.Federation, e.Number, epochHeld, lib).Scan(&all, &held)
 	return held, all, db.fail(err, "readiness of %s in epoch %s", lib, e)
 }

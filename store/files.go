@@ -10,17 +10,21 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"concordat"
 )
 
-// Files keeps whole files by the SHA-256 of their content, in a folder: the originals of what was
-// handed in. It is safe for concurrent use by several processes. What Put returned for is on disk.
-type Files struct{ dir string }
+// Files keeps whole files by the SHA-256 of their content, in a folder or in the database: the originals of
+// what was handed in. It is safe for concurrent use by several processes. What Put returned for is on disk.
+type Files struct {
+	dir string
+	db  *DB // nil: in the folder
+}
 
 // OpenFiles returns the files in dir, which is made with the first one.
-func OpenFiles(dir string) *Files { return &Files{dir} }
+func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
@@ -36,17 +40,11 @@ func (f *Files) path(hash string) (string, error) {
 // there already is not written again. It fails with concordat.ErrInvalid beyond limit, with
 // concordat.ErrDiskFull where there is no room, and then keeps nothing.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string, size int64, err error) {
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
-		return "", 0, fmt.Errorf("keep a file: %w", err)
-	}
-	tmp, err := os.CreateTemp(f.dir, "incoming-*")
+	tmp, err := f.incoming()
 	if err != nil {
 		return "", 0, fmt.Errorf("keep a file: %w", err)
 	}
-	defer func() {
-		_ = tmp.Close()           // closed already unless something failed
-		_ = os.Remove(tmp.Name()) // renamed already unless something failed
-	}()
+	defer tmp.discard()
 	h := sha256.New()
 	size, err = io.Copy(io.MultiWriter(tmp, h), io.LimitReader(readerOf(ctx, r), limit+1))
 	switch {
@@ -62,20 +60,65 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 	if err != nil {
 		return "", 0, err
 	}
+	if f.db != nil {
+		if err := f.db.putFile(ctx, hash, size, tmp); err != nil {
+			return "", 0, f.db.fail(err, "keep a file")
+		}
+	}
 	if _, err := os.Stat(path); err == nil {
 		now := time.Now() // it is as good as new: Tidy takes it for a file that comes in
 		return hash, size, os.Chtimes(path, now, now)
 	}
-	if err := errors.Join(tmp.Sync(), tmp.Close()); err != nil {
-		return "", 0, fmt.Errorf("keep a file: %w", err)
+	return hash, size, tmp.keep(path)
+}
+
+// incomingFile is a file on its way to its name.
+type incomingFile struct{ *os.File }
+
+func (f *Files) incoming() (incomingFile, error) {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return incomingFile{}, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", 0, fmt.Errorf("keep a file: %w", err)
+	tmp, err := os.CreateTemp(f.dir, "incoming-*")
+	return incomingFile{tmp}, err
+}
+
+// discard removes what was not kept.
+func (t incomingFile) discard() {
+	_ = t.Close()           // closed already unless something failed
+	_ = os.Remove(t.Name()) // renamed already unless something failed
+}
+
+// keep gives the file its name, whole and for good.
+func (t incomingFile) keep(path string) error {
+	err := errors.Join(t.Sync(), t.Close())
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return "", 0, fmt.Errorf("keep a file: %w", err)
+	if err == nil {
+		err = os.Rename(t.Name(), path)
 	}
-	return hash, size, syncFolder(filepath.Dir(path))
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("keep a file: %w", noSpace(err))
+	}
+	return nil
+}
+
+// Sweep removes what interrupted Puts have left, for a process that starts and knows that no other puts.
+func (f *Files) Sweep() error {
+	entries, err := os.ReadDir(f.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "incoming-") {
+			err = errors.Join(err, os.Remove(filepath.Join(f.dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // syncFolder makes a rename in dir last.
@@ -87,7 +130,8 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Path returns where the file with the hash lies, for reading only, or concordat.ErrNotFound.
+// Path returns where the file with the hash lies in the folder, for reading only, or concordat.ErrNotFound.
+// Fetch also gets what only the database has.
 func (f *Files) Path(hash string) (string, error) {
 	path, err := f.path(hash)
 	if err != nil {
@@ -99,18 +143,6 @@ func (f *Files) Path(hash string) (string, error) {
 		return "", err
 	}
 	return path, nil
-}
-
-// Delete forgets a file; one that is not there is no error.
-func (f *Files) Delete(hash string) error {
-	path, err := f.path(hash)
-	if err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // ctxReader ends with its context.

@@ -1,87 +1,79 @@
 package store_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/store"
 )
 
 func TestOriginals(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "originals")
-	f := store.OpenFiles(dir)
-	ctx := t.Context()
-	hash, size, err := f.Put(ctx, strings.NewReader("abc"), 3)
-	if err != nil || size != 3 || hash != "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" { // FIPS 180-4, B.1
-		t.Fatalf("got %s, %d, %v", hash, size, err)
-	}
-	path, err := f.Path(hash)
-	must(t, err)
-	if b, err := os.ReadFile(path); err != nil || string(b) != "abc" {
-		t.Errorf("got %q, %v", b, err)
-	}
-	if again, _, err := f.Put(ctx, strings.NewReader("abc"), 3); err != nil || again != hash {
-		t.Errorf("the same again: %s, %v", again, err)
-	}
-	_, _, err = f.Put(ctx, strings.NewReader("abcd"), 3)
-	wantErr(t, err, concordat.ErrInvalid)
-	broken := errors.New("line cut")
-	if _, _, err = f.Put(ctx, io.MultiReader(strings.NewReader("x"), failingReader{broken}), 3); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, _, err = f.Put(ended, strings.NewReader("x"), 3); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	entries, err := os.ReadDir(dir)
-	must(t, err)
-	if len(entries) != 1 {
-		t.Errorf("%d entries, want the one folder of the one file", len(entries))
-	}
-	for _, bad := range []string{"", "../../etc/passwd", strings.Repeat("A", 64), hash + "0"} {
-		_, err := f.Path(bad)
-		wantErr(t, err, concordat.ErrInvalid)
-		wantErr(t, f.Delete(bad), concordat.ErrInvalid)
-	}
-	must(t, f.Delete(hash))
-	must(t, f.Delete(hash))
-	_, err = f.Path(hash)
-	wantErr(t, err, concordat.ErrNotFound)
-}
-
-type failingReader struct{ err error }
-
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
-
-func TestOriginalsTogether(t *testing.T) {
-	f := store.OpenFiles(t.TempDir())
-	content := bytes.Repeat([]byte("word "), 100_000)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			hash, _, err := f.Put(t.Context(), bytes.NewReader(content), 1<<20)
-			if err != nil {
-				t.Error(err)
-				return
+	t.Run("Folder", func(t *testing.T) {
+		storetest.RunFiles(t, func(t *testing.T) func() *store.Files {
+			dir := filepath.Join(t.TempDir(), "originals")
+			return func() *store.Files { return store.OpenFiles(dir) }
+		})
+	})
+	engines(t, func(t *testing.T, _ string) {
+		lite := strings.HasSuffix(t.Name(), "SQLite")
+		storetest.RunFiles(t, func(t *testing.T) func() *store.Files {
+			place, n := filepath.Join(t.TempDir(), "store.db"), 0
+			if !lite {
+				place = storetest.Postgres(t).Schema(t)
 			}
-			path, err := f.Path(hash)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, content) {
-				t.Errorf("%d bytes, %v", len(b), err)
+			return func() *store.Files {
+				n++
+				return open(t, place, store.Options{}).Files(filepath.Join(t.TempDir(), fmt.Sprint("originals", n)))
 			}
 		})
+	})
+}
+
+// A file whose parts are not those that were put is not handed out.
+func TestOriginalsTampered(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		db := open(t, place, store.Options{})
+		hash, _, err := db.Files(t.TempDir()).Put(t.Context(), strings.NewReader(strings.Repeat("word ", 100_000)), 1<<20)
+		must(t, err)
+		for _, tt := range []struct {
+			change string
+			want   error
+		}{
+			{`UPDATE file_part SET data = (SELECT p.data FROM file_part p WHERE p.n = 1) WHERE n = 0`, concordat.ErrCorrupt},
+			{`UPDATE file SET size = size - 1`, concordat.ErrCorrupt},
+			{`DELETE FROM file_part WHERE n = 0`, concordat.ErrCorrupt},
+		} {
+			raw(t, place, tt.change)
+			dir := t.TempDir()
+			_, err := db.Files(dir).Fetch(t.Context(), hash)
+			wantErr(t, err, tt.want)
+			if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+		}
+	})
+}
+
+// What a killed process left goes at the next start; whole files stay.
+func TestSweepOriginals(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "originals [1]")
+	f := store.OpenFiles(dir)
+	must(t, f.Sweep())
+	hash, _, err := f.Put(t.Context(), strings.NewReader("abc"), 3)
+	must(t, err)
+	left := filepath.Join(dir, "incoming-1")
+	must(t, os.WriteFile(left, []byte("a"), 0o600))
+	must(t, f.Sweep())
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was left: %v", err)
 	}
-	wg.Wait()
+	if _, err := f.Path(hash); err != nil {
+		t.Error(err)
+	}
 }

@@ -98,6 +98,9 @@ func encodeLibrary(l Library) (policy string, err error) {
 	if err := checkName("library", l.ID); err != nil {
 		return "", err
 	}
+	if _, ok := l.ID.Batch(); ok {
+		return "", fmt.Errorf("%w: a library cannot be named as a batch is: %s", concordat.ErrInvalid, l.ID)
+	}
 	if err := l.Policy.Validate(); err != nil {
 		return "", err
 	}

@@ -11,7 +11,7 @@ import (
 // Check reads the whole database and fails with concordat.ErrCorrupt at the first inconsistency. Its
 // cost grows with the size of the file; the audit has its own VerifyAudit.
 func (db *DB) Check(ctx context.Context) error {
-	return db.fail(db.d.check(ctx, db.read()), "check store")
+	return db.fail(db.d.check(ctx, db), "check store")
 }
 
 // Backup writes the store as of one moment to a new file at path, which only its owner can read;
@@ -26,7 +26,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 		err = f.Close()
 	}
 	if err == nil {
-		err = db.d.backup(ctx, db.reader, path)
+		err = db.d.backup(ctx, db, path)
 	}
 	if err == nil {
 		err = syncFile(path)

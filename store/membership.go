@@ -44,7 +44,7 @@ func (c conn) join(ctx context.Context, f concordat.FederationID, leader concord
 		}
 		in[m] = true
 		if _, err := c.exec(ctx, `INSERT INTO federation_member (federation, site, since, removed) VALUES (?, ?, ?, 0)
-			ON CONFLICT (federation, site) DO UPDATE SET since = CASE removed WHEN 0 THEN since ELSE excluded.since END, removed = 0`, f, m, now); err != nil {
+			ON CONFLICT (federation, site) DO UPDATE SET since = CASE federation_member.removed WHEN 0 THEN federation_member.since ELSE excluded.since END, removed = 0`, f, m, now); err != nil {
 			return err
 		}
 	}

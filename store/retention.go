@@ -129,14 +129,14 @@ func scanString(s scanner) (string, error) {
 // OriginalNeeded reports whether any task needs the file.
 func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT count(*) FROM original WHERE hash = ?`, hash).Scan(&n)
+	err := db.read().row(ctx, `SELECT (SELECT count(*) FROM original WHERE hash = ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash, hash).Scan(&n)
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
 // OriginalShared reports whether a task other than the given one needs the file.
 func (db *DB) OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT count(*) FROM original WHERE hash = ? AND task <> ?`, hash, id).Scan(&n)
+	err := db.read().row(ctx, `SELECT (SELECT count(*) FROM original WHERE hash = ? AND task <> ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash, id, hash).Scan(&n)
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
@@ -296,11 +296,9 @@ func (db *DB) OpenErasures(ctx context.Context) ([]Erasure, error) {
 
 // Purge takes the bytes of what was deleted or replaced off the disk, as far as the engine can. whole
 // rewrites the database, which needs as much free space again and keeps writers waiting; else only its
-// log is emptied, and what pages held in gaps between rows may stay. purged is false where the engine
-// leaves that to its own housekeeping.
+// log is emptied, and what pages held in gaps between rows may stay. purged is false where bytes may
+// stay: PostgreSQL's tables are rewritten, and its write-ahead log is left to its own housekeeping.
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
-	if db.d.purge == nil {
-		return false, nil
-	}
-	return true, db.fail(db.d.purge(ctx, db.writer, whole), "purge store")
+	purged, err = db.d.purge(ctx, db, whole)
+	return purged, db.fail(err, "purge store")
 }

@@ -42,6 +42,15 @@ func scanReview(s scanner) (Review, error) {
 // AppendReview adds a review of a task; nothing that is there changes. It fails with
 // concordat.ErrNotFound where there is no such task.
 func (db *DB) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (Review, error) {
+	return db.AppendReviewIf(ctx, id, r, AnyRules)
+}
+
+// AnyRules is for AppendReviewIf: whatever the rules are.
+const AnyRules = -1
+
+// AppendReviewIf is AppendReview if the task's rules were changed that many times, AnyRules apart, and
+// else fails with concordat.ErrChanged: of two people who change the rules of one revision the first does.
+func (db *DB) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
 	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff:
 	default:
@@ -58,6 +67,13 @@ func (db *DB) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (
 		var found string
 		if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found); err != nil {
 			return err
+		}
+		var n int
+		if err := c.row(ctx, `SELECT count(*) FROM review WHERE task = ? AND kind = ?`, id, ReviewRules).Scan(&n); err != nil {
+			return err
+		}
+		if changes != AnyRules && n != changes {
+			return fmt.Errorf("%w: the rules have revision %d, not %d", concordat.ErrChanged, n, changes)
 		}
 		if err := c.row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
 			return err

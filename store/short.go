@@ -168,7 +168,7 @@ func (c conn) rarest(ctx context.Context, grams []uint32, n, low, high int) ([]u
 		length int
 	}
 	lists := make([]list, 0, len(grams))
-	count, err := c.prepare(ctx, `SELECT count(*) FROM (SELECT 1 FROM short_gram WHERE gram = ? AND size BETWEEN ? AND ? LIMIT ?)`)
+	count, err := c.prepare(ctx, `SELECT count(*) FROM (SELECT 1 FROM short_gram WHERE gram = ? AND size BETWEEN ? AND ? LIMIT ?) AS few`)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat
 		WHERE p.text = ? AND p.library IN (?`+strings.Repeat(", ?", len(libraries)-1)+`)
 		ORDER BY p.library, p.document, p.span_start, p.span_end LIMIT ?`, append(args, limit)...)
 	if err == nil {
-		err = db.read().row(ctx, `SELECT count(*) FROM (SELECT DISTINCT library, document FROM short_place WHERE text = ?)`, text).Scan(&documents)
+		err = db.read().row(ctx, `SELECT count(*) FROM (SELECT DISTINCT library, document FROM short_place WHERE text = ?) AS holding`, text).Scan(&documents)
 	}
 	return places, documents, db.fail(err, "places of short text %d", text)
 }

@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"database/sql"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -26,8 +24,9 @@ func piece(letters string, start int, grams ...uint32) store.ShortPiece {
 
 // Short pieces follow their documents: added, replaced, deleted, and over a restart. What no document
 // holds any more leaves nothing behind.
-func TestShortPiecesFollowDocuments(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
+func TestShortPiecesFollowDocuments(t *testing.T) { engines(t, testShortPiecesFollowDocuments) }
+
+func testShortPiecesFollowDocuments(t *testing.T, path string) {
 	db := open(t, path, store.Options{})
 	ctx := t.Context()
 	found := func(db *store.DB, grams []uint32, least int) []string {
@@ -76,15 +75,19 @@ func TestShortPiecesFollowDocuments(t *testing.T) {
 	}
 }
 
-func TestShortPiecesAreBounded(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
+func TestShortPiecesAreBounded(t *testing.T) { engines(t, testShortPiecesAreBounded) }
+
+func testShortPiecesAreBounded(t *testing.T, place string) {
+	db := open(t, place, store.Options{})
 	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{withPieces("1", piece(string(make([]byte, 5000)), 0, 1))}), concordat.ErrInvalid)
 	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{withPieces("1", piece("abc", 0))}), concordat.ErrInvalid)
 	wantErr(t, db.ShortCandidates(t.Context(), []uint32{1}, 2, 1, 9, func(store.ShortText) bool { return true }), concordat.ErrInvalid)
 }
 
-func TestTemplates(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
+func TestTemplates(t *testing.T) { engines(t, testTemplates) }
+
+func testTemplates(t *testing.T, place string) {
+	db := open(t, place, store.Options{})
 	ctx := t.Context()
 	must(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "x"}))
 	must(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "y"}))
@@ -102,8 +105,10 @@ func TestTemplates(t *testing.T) {
 	must(t, db.DeleteLibrary(ctx, "a")) // its templates go with it
 }
 
-func TestDatesOfDocuments(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
+func TestDatesOfDocuments(t *testing.T) { engines(t, testDatesOfDocuments) }
+
+func testDatesOfDocuments(t *testing.T, place string) {
+	db := open(t, place, store.Options{})
 	r := documentRow("1")
 	r.Dated, r.DatedBy = "2019-03", concordat.DateOfFile
 	must(t, db.PutDocuments(t.Context(), []store.DocumentRow{r}))
@@ -119,10 +124,7 @@ func TestDatesOfDocuments(t *testing.T) {
 // rows counts the rows of a table behind the store's back.
 func rows(t *testing.T, path, table string) int {
 	t.Helper()
-	db, err := sql.Open("sqlite3", path)
-	must(t, err)
-	defer db.Close()
 	n := 0
-	must(t, db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
+	must(t, behind(t, path).QueryRow("SELECT count(*) FROM "+table).Scan(&n))
 	return n
 }

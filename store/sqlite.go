@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,23 +20,25 @@ import (
 	"concordat"
 )
 
-//go:embed migrations
-var migrations embed.FS
-
 const (
-	versionTable  = "schema_version"
 	applicationID = 0x436f6e63 // as set by the first migration
 	pageBytes     = 4096
 )
 
 var sqlite = &dialect{
-	goose:      goose.DialectSQLite3,
-	migrations: "migrations/sqlite",
-	rebind:     func(query string) string { return query },
-	sentinel:   sqliteSentinel,
-	check:      sqliteCheck,
-	backup:     sqliteBackup,
-	purge:      sqlitePurge,
+	name:        "sqlite",
+	goose:       goose.DialectSQLite3,
+	translate:   func(code string) string { return code },
+	rebind:      func(query string) string { return query },
+	snapshot:    &sql.TxOptions{ReadOnly: true},
+	sentinel:    sqliteSentinel,
+	check:       sqliteCheck,
+	backup:      sqliteBackup,
+	purge:       sqlitePurge,
+	engine:      sqliteEngine,
+	tables:      sqliteTables,
+	numbered:    sqliteNumbered,
+	setNumbered: sqliteSetNumbered,
 }
 
 // sqliteSentinel follows the result codes of https://www.sqlite.org/rescode.html.
@@ -129,12 +130,10 @@ func noSpace(err error) error {
 
 // connectSQLite opens both pools on an existing file and brings its schema up to date.
 func connectSQLite(ctx context.Context, path string, o Options) (*DB, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	db := &DB{
 		d:      sqlite,
 		now:    o.Now,
+		busy:   o.Busy,
 		writer: sql.OpenDB(newConnector(path, o, true)),
 		reader: sql.OpenDB(newConnector(path, o, false)),
 	}
@@ -156,38 +155,7 @@ func (db *DB) prepareFile(ctx context.Context) error {
 	if err := db.checkOwner(ctx); err != nil {
 		return err
 	}
-	files, err := fs.Sub(migrations, db.d.migrations)
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(db.d.goose, db.writer, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return err
-	}
-	for {
-		before, want, err := p.GetVersions(ctx)
-		if err != nil {
-			return err
-		}
-		if before > want {
-			return fmt.Errorf("%w: its schema is version %d, this program knows versions up to %d",
-				concordat.ErrInvalid, before, want)
-		}
-		if before == want {
-			return nil
-		}
-		_, failed := p.Up(ctx)
-		after, _, err := p.GetVersions(ctx)
-		if err != nil {
-			return errors.Join(failed, err)
-		}
-		// Two processes may migrate a new file at once: the second stumbles over what the first
-		// has made, and goes on from there. Without progress the failure is real.
-		if failed != nil && after == before {
-			return failed
-		}
-	}
+	return db.migrate(ctx)
 }
 
 // checkOwner refuses a database that another program has made.
@@ -216,12 +184,8 @@ type connector struct {
 }
 
 func newConnector(path string, o Options, write bool) connector {
-	busy := o.Busy
-	if busy <= 0 {
-		busy = 5 * time.Second
-	}
 	q := url.Values{
-		"_busy_timeout": {fmt.Sprint(max(1, busy.Milliseconds()))},
+		"_busy_timeout": {fmt.Sprint(max(1, o.Busy.Milliseconds()))},
 		"_foreign_keys": {"1"},
 	}
 	if write {
@@ -250,7 +214,8 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.drv.
 // Driver is for database/sql.
 func (c connector) Driver() driver.Driver { return c.drv }
 
-func sqliteCheck(ctx context.Context, c conn) error {
+func sqliteCheck(ctx context.Context, db *DB) error {
+	c := db.read()
 	faults, err := collect(ctx, c, func(s scanner) (string, error) {
 		var line string
 		return line, s.Scan(&line)
@@ -272,8 +237,8 @@ func sqliteCheck(ctx context.Context, c conn) error {
 	return err
 }
 
-func sqliteBackup(ctx context.Context, db *sql.DB, path string) error {
-	c, err := db.Conn(ctx)
+func sqliteBackup(ctx context.Context, db *DB, path string) error {
+	c, err := db.reader.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -288,23 +253,23 @@ func sqliteBackup(ctx context.Context, db *sql.DB, path string) error {
 
 // sqlitePurge makes the whole file anew, without the pages and the gaps in which deleted rows stood, and
 // empties the write-ahead log, which holds former states of pages.
-func sqlitePurge(ctx context.Context, writer *sql.DB, whole bool) error {
+func sqlitePurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 	if whole {
-		if _, err := writer.ExecContext(ctx, `VACUUM`); err != nil {
-			return err
+		if _, err := db.writer.ExecContext(ctx, `VACUUM`); err != nil {
+			return false, err
 		}
 	}
 	for { // readers of a former state hold the log for as long as a query takes
 		var busy, log, moved int
-		if err := writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &moved); err != nil {
-			return err
+		if err := db.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &moved); err != nil {
+			return false, err
 		}
 		if busy == 0 {
-			return nil
+			return true, nil
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		case <-time.After(purgePause):
 		}
 	}

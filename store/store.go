@@ -16,6 +16,13 @@ type DB struct {
 	now    func() time.Time
 	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
 	reader *sql.DB
+	busy   time.Duration
+
+	// Of PostgreSQL.
+
+	lock     int64     // taken by each transaction that writes; the next number is that of migrations
+	most     int64     // bytes of the tables; 0: no bound
+	measured time.Time // when that was looked at; guarded by the writer's only connection
 }
 
 // Options of a store; the zero value is the default.
@@ -23,27 +30,42 @@ type Options struct {
 	// Now is the clock of leases and of the audit; nil: time.Now.
 	Now func() time.Time
 	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes
-	// beyond it fail with concordat.ErrDiskFull. 0: no bound.
+	// beyond it fail with concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before
+	// a write, at most once a second, and may pass the bound by what is written in between.
 	MaxBytes int64
+	// Password of a database; empty: that of its address, of $PGPASSWORD or of the file $PGPASSFILE.
+	Password string
 	// Busy is how long a call waits for another process's write lock before it fails with
 	// concordat.ErrUnavailable; 0: 5 s.
 	Busy time.Duration
 }
 
 // Open opens the SQLite file at path with default options, and makes it (readable by its owner
-// only) where there is none; its folder must exist. Older schemas are migrated. It fails with
+// only) where there is none; its folder must exist. A path for which [IsURL] holds is the address of a
+// PostgreSQL database instead, which must exist, as must the schema of its search_path; several
+// processes, on several machines, may have it open. Older schemas are migrated. It fails with
 // concordat.ErrInvalid for a newer schema, naming both versions, and for a database of another
 // program; with concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked when another
-// process keeps the file locked.
+// process keeps it locked; with concordat.ErrUnavailable when a server does not answer.
 func Open(ctx context.Context, path string) (*DB, error) {
 	return Options{}.Open(ctx, path)
 }
 
 // Open is [Open] with options.
 func (o Options) Open(ctx context.Context, path string) (*DB, error) {
-	db, err := openSQLite(ctx, path, o)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Busy <= 0 {
+		o.Busy = 5 * time.Second
+	}
+	open := openSQLite
+	if IsURL(path) {
+		open = connectPostgres
+	}
+	db, err := open(ctx, path, o)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
+		return nil, fmt.Errorf("open store %s: %w", Redacted(path), err)
 	}
 	return db, nil
 }
@@ -56,12 +78,15 @@ func (db *DB) Close() error {
 // A conn runs statements written with ? placeholders.
 type conn struct {
 	d *dialect
-	q interface {
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-	}
+	q queryer
+}
+
+// A queryer is a *sql.DB, *sql.Tx, *sql.Conn or patient.
+type queryer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
 // exec returns the number of rows the statement changed.
@@ -82,11 +107,18 @@ func (c conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 }
 
 // read returns the connection for statements that change nothing.
-func (db *DB) read() conn { return conn{db.d, db.reader} }
+func (db *DB) read() conn {
+	if db.d.lost != nil {
+		return conn{db.d, patient{db}}
+	}
+	return conn{db.d, db.reader}
+}
 
-// write runs f in one transaction: all of it is durable on return, or none of it happened.
+// write runs f in one transaction, while no other process runs one: all of it is durable on return, or
+// none of it happened. Where the connection breaks while the end of the transaction is awaited, it may
+// have happened: the error says so.
 func (db *DB) write(ctx context.Context, f func(conn) error) error {
-	tx, err := db.writer.BeginTx(ctx, nil)
+	tx, err := db.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +126,27 @@ func (db *DB) write(ctx context.Context, f func(conn) error) error {
 	if err := f(conn{db.d, tx}); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		if db.d.lost != nil && db.d.lost(err) {
+			err = fmt.Errorf("it is not known whether the change was made: %w", err)
+		}
+		return err
+	}
+	return nil
+}
+
+// begin begins a transaction that writes. A server that restarts is waited for: nothing has happened yet.
+func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
+	err = db.patiently(ctx, func() error {
+		if tx, err = db.writer.BeginTx(ctx, nil); err != nil || db.d.begin == nil {
+			return err
+		}
+		if err = db.d.begin(ctx, db, conn{db.d, tx}); err != nil {
+			_ = tx.Rollback() // what is lost needs none
+		}
+		return err
+	})
+	return tx, err
 }
 
 // fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil

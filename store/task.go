@@ -111,10 +111,16 @@ func (db *DB) ClaimTask(ctx context.Context, worker string, lease time.Duration)
 	var t Task
 	none := false
 	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0
-			WHERE state = ? AND lease_until <= ? AND attempts >= ?`,
+		given, err := collect(ctx, c, func(s scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
+			`UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0
+			WHERE state = ? AND lease_until <= ? AND attempts >= ? RETURNING id`,
 			concordat.TaskFailed, fmt.Sprintf("given up: stopped without a word %d times", MaxAttempts), stamp(now),
 			concordat.TaskRunning, stamp(now), MaxAttempts)
+		for _, id := range given {
+			if err == nil {
+				err = db.taskEnded(ctx, c, id)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -141,18 +147,20 @@ func (db *DB) ClaimTask(ctx context.Context, worker string, lease time.Duration)
 // changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with
 // concordat.ErrNotFound where the task is gone. An ended lease that nobody has claimed is still t's.
 func (db *DB) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
-	return db.write(ctx, func(c conn) error {
-		args := append(args, t.ID, concordat.TaskRunning, t.Worker, t.Attempts)
-		n, err := c.exec(ctx, `UPDATE task SET `+set+` WHERE id = ? AND state = ? AND worker = ? AND attempts = ?`, args...)
-		if err != nil || n == 1 {
-			return err
-		}
-		var id string
-		if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, t.ID).Scan(&id); err != nil {
-			return err
-		}
-		return ErrLease
-	})
+	return db.write(ctx, func(c conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
+}
+
+func (db *DB) changeClaimedIn(ctx context.Context, c conn, t Task, set string, args ...any) error {
+	args = append(args, t.ID, concordat.TaskRunning, t.Worker, t.Attempts)
+	n, err := c.exec(ctx, `UPDATE task SET `+set+` WHERE id = ? AND state = ? AND worker = ? AND attempts = ?`, args...)
+	if err != nil || n == 1 {
+		return err
+	}
+	var id string
+	if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, t.ID).Scan(&id); err != nil {
+		return err
+	}
+	return ErrLease
 }
 
 // RenewTask lets the claim t run for another lease from now. It fails with ErrLease where the task
@@ -180,8 +188,13 @@ func (db *DB) FinishTask(ctx context.Context, t Task, state concordat.State, cau
 	default:
 		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "finish task %s", t.ID)
 	}
-	err := db.changeClaimed(ctx, t, `state = ?, cause = ?, finished = ?, lease_until = 0`,
-		state, prose(cause), stamp(db.now()))
+	err := db.write(ctx, func(c conn) error {
+		err := db.changeClaimedIn(ctx, c, t, `state = ?, cause = ?, finished = ?, lease_until = 0`, state, prose(cause), stamp(db.now()))
+		if err != nil {
+			return err
+		}
+		return db.taskEnded(ctx, c, t.ID)
+	})
 	return db.fail(err, "finish task %s", t.ID)
 }
 
@@ -228,7 +241,10 @@ func (db *DB) CancelTask(ctx context.Context, id concordat.TaskID, cause string)
 	err := db.write(ctx, func(c conn) error {
 		n, err := c.exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,
 			concordat.TaskFailed, prose(cause), stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
-		if err != nil || n == 1 {
+		if err == nil && n == 1 {
+			return db.taskEnded(ctx, c, id)
+		}
+		if err != nil {
 			return err
 		}
 		var found string

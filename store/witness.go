@@ -87,8 +87,8 @@ func (c conn) addWitness(ctx context.Context, w Witness, now time.Time) (*Witnes
 // stand for all: among themselves they agree, or are marked.
 func (c conn) contradicts(ctx context.Context, w Witness) (*Witness, error) {
 	near, err := collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
-		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1)
-		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq > ? ORDER BY seq LIMIT 1)`,
+		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1) AS lower
+		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq > ? ORDER BY seq LIMIT 1) AS higher`,
 		w.Site, int64(w.Seq), w.Site, int64(w.Seq), w.Site, int64(w.Seq))
 	if err != nil {
 		return nil, err

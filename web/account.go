@@ -19,6 +19,7 @@ const apiTokenTime = 365 * 24 * time.Hour
 const tokenPrefix = "concordat_"
 
 type accountPage struct {
+	Name   string // of the account, for the browser's keeper of passwords
 	Tokens []tokenRow
 	Scopes []string
 	Secret string // shown once
@@ -51,7 +52,7 @@ func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, c
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.Scopes = scopes
+	p.Name, p.Scopes = v.Name, scopes
 	for i := range tokens {
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}

@@ -16,8 +16,8 @@ import (
 func (w *Web) apiOfRequests(a huma.API) {
 	huma.Register(a, huma.Operation{OperationID: "list-requests", Method: http.MethodGet, Path: apiPrefix + "/requests", Summary: "Requests for passages, from partners and to them, the latest first", Security: scope(scopeRead)}, w.apiRequests)
 	huma.Register(a, huma.Operation{OperationID: "get-request", Method: http.MethodGet, Path: apiPrefix + "/requests/{id}", Summary: "One request, with the passages of this site that it is about", Security: scope(scopeRead)}, w.apiRequest)
-	huma.Register(a, huma.Operation{OperationID: "decide-request", Method: http.MethodPost, Path: apiPrefix + "/requests/{id}/decision", Summary: "Approve or refuse a partner's request, or withdraw an approval", Security: scope(scopeCheck)}, w.apiDecide)
-	huma.Register(a, huma.Operation{OperationID: "ask-passages", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/requests", Summary: "Ask partners to show more of a passage of a report", Security: scope(scopeCheck)}, w.apiAsk)
+	huma.Register(a, huma.Operation{OperationID: "decide-request", Method: http.MethodPost, Path: apiPrefix + "/requests/{id}/decision", Summary: "Approve or refuse a partner's request, or withdraw an approval", Security: scope(scopeReview)}, w.apiDecide)
+	huma.Register(a, huma.Operation{OperationID: "ask-passages", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/requests", Summary: "Ask partners to show more of a passage of a report", Security: scope(scopeReview)}, w.apiAsk)
 }
 
 // apiOfficer returns for whom a program acts, if that is somebody who decides.

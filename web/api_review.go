@@ -17,8 +17,8 @@ import (
 // apiOfReviews adds what people decide about a report.
 func (w *Web) apiOfReviews(a huma.API) {
 	huma.Register(a, huma.Operation{OperationID: "get-review", Method: http.MethodGet, Path: apiPrefix + "/checks/{id}/review", Summary: "Verdict, comments and changes of the rules of a report", Security: scope(scopeRead)}, w.apiReview)
-	huma.Register(a, huma.Operation{OperationID: "change-rules", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/rules", Summary: "Change what counts in a report; it is rescored at once", Security: scope(scopeCheck)}, w.apiRules)
-	huma.Register(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/notes", Summary: "Add a comment or a verdict, or sign a verdict off", Security: scope(scopeCheck)}, w.apiNote)
+	huma.Register(a, huma.Operation{OperationID: "change-rules", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/rules", Summary: "Change what counts in a report; it is rescored at once", Security: scope(scopeReview)}, w.apiRules)
+	huma.Register(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/notes", Summary: "Add a comment or a verdict, or sign a verdict off", Security: scope(scopeReview)}, w.apiNote)
 }
 
 type apiNoted struct {

@@ -11,8 +11,8 @@ import (
 func TestReviewByProgram(t *testing.T) {
 	d := newDesk(t, true)
 	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
-	ada, bo := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check"), d.signedIn(t, "bo", store.RoleOfficer).program("read", "check")
-	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check")
+	ada, bo := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review"), d.signedIn(t, "bo", store.RoleOfficer).program("read", "check", "review")
+	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check", "review")
 	type review struct {
 		Coverage *float64
 		Verdict  string

@@ -55,6 +55,7 @@ func (p *program) call(method, path string, want int, out any, change ...func(*h
 	if resp.StatusCode != want {
 		p.t.Errorf("%s %s: %d, want %d: %s", method, path, resp.StatusCode, want, b)
 	}
+	described(p.t, p.base, r, resp, b)
 	if want >= 400 && resp.Header.Get("Content-Type") != "application/problem+json" {
 		p.t.Errorf("%s %s: a problem of type %s", method, path, resp.Header.Get("Content-Type"))
 	}
@@ -208,37 +209,4 @@ func TestAPIAccess(t *testing.T) {
 		officer.post("/account/tokens", http.StatusOK, url.Values{"revoke": {token[1]}})
 	}
 	all.call("GET", id, http.StatusUnauthorized, &problem{})
-}
-
-// TestOpenAPI: what the document describes is there, and what is there is described.
-func TestOpenAPI(t *testing.T) {
-	d := newDesk(t, true)
-	p := d.person(t)
-	var doc struct {
-		OpenAPI string
-		Paths   map[string]map[string]struct {
-			OperationID string
-			Security    []map[string][]string
-		}
-	}
-	if err := json.Unmarshal([]byte(p.get("/api/v1/openapi.json", http.StatusOK)), &doc); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(doc.OpenAPI, "3.1") {
-		t.Errorf("version %s", doc.OpenAPI)
-	}
-	operations := 0
-	for path, methods := range doc.Paths {
-		for method, o := range methods {
-			operations++
-			r := p.request(strings.ToUpper(method), strings.ReplaceAll(path, "{id}", "none"), nil)
-			p.do(r, http.StatusUnauthorized) // it is there, and wants a token
-			if len(o.Security) != 1 || len(o.Security[0]["token"]) != 1 {
-				t.Errorf("%s %s does not say which scope it wants", method, path)
-			}
-		}
-	}
-	if operations < 10 {
-		t.Errorf("%d operations are described, there are more", operations)
-	}
 }

@@ -33,14 +33,35 @@ var shownPages = map[string][]string{
 	"GET /account":                       {"/account"},
 	"GET /people":                        {"/people"},
 	"GET /deletions":                     {"/deletions"},
+	"GET /account/webhooks":              {"/account/webhooks"},
+	"GET /libraries/{id}":                {"/libraries/theses"},
+	"GET /admin":                         {"/admin"},
+	"GET /admin/tasks":                   {"/admin/tasks"},
+	"GET /admin/storage":                 {"/admin/storage"},
+	"GET /admin/schemes":                 {"/admin/schemes"},
+	"GET /admin/settings":                {"/admin/settings"},
+	"GET /admin/partners":                {"/admin/partners"},
+	"GET /admin/partners/{site}":         {"/admin/partners/SOUTH"},
+	"GET /admin/audit":                   {"/admin/audit"},
+	"GET /account/webhooks/{id}":         {"/account/webhooks/HOOK"},
+	"GET /checks/{id}/pages":             {"/checks/C/pages"},
+	"GET /batches":                       {"/batches"},
+	"GET /batches/new":                   {"/batches/new"},
+	"GET /batches/{id}":                  {"/batches/BATCH"},
+	"GET /batches/{id}/pairs/{a}/{b}":    {"/batches/BATCH/pairs/1/2"},
+	"GET /rechecks":                      {"/rechecks"},
 }
 
 // unshownPages are GET patterns that are no pages to look at.
 var unshownPages = map[string]string{
-	"GET /{$}":                     "goes on to the checks",
-	"GET /checks/{id}/events":      "a stream",
-	"GET /checks/{id}/text/{page}": "a part of the page of a check",
-	"GET /deletions/{id}":          "a receipt, to be kept",
+	"GET /{$}":                        "goes on to the checks",
+	"GET /checks/{id}/events":         "a stream",
+	"GET /checks/{id}/text/{page}":    "a part of the page of a check",
+	"GET /admin/audit/export":         "a download",
+	"GET /batches/{id}/events":        "a stream",
+	"GET /batches/{id}/tables/{name}": "a download",
+	"GET /checks/{id}/pages/{n}":      "the page before it at another number",
+	"GET /deletions/{id}":             "a receipt, to be kept",
 }
 
 // openPages are shown to whoever has not signed in.
@@ -55,7 +76,12 @@ func TestAccessible(t *testing.T) {
 	d.incoming(t, "one", time.Now().Add(24*time.Hour))
 	ada.post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
 	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
-	fill := strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BAD", "/"+string(ids["broken"]))
+	batch := ada.handBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger)
+	d.awaitBatch(t, batch)
+	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK, url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
+	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})
+	fill := strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"), "/BAD", "/"+string(ids["broken"]),
+		"/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 	known := map[string]bool{}
 	for _, a := range d.web.Access() {
 		if strings.HasPrefix(a.Pattern, "GET ") && slices.Contains(a.Roles, store.RoleAdministrator) {

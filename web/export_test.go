@@ -29,6 +29,9 @@ func MessageFaults() (out []string) {
 	return out
 }
 
+// Cause is language.cause, for tests.
+func Cause(l, cause string) string { return language(l).cause(cause) }
+
 // Access is who may open which page.
 type Access struct {
 	Pattern string

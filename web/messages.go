@@ -82,6 +82,11 @@ var messages = joined(
 	peopleMessages,
 	commonMessages,
 	pagesMessages,
+	hooksMessages,
+	submitMessages,
+	libraryMessages,
+	adminMessages,
+	batchesMessages,
 	oidcMessages,
 	ltiMessages,
 	readingMessages,
@@ -188,6 +193,8 @@ var commonMessages = map[string][2]string{
 	"stage.search":      {"Looking for like wording", "正在查找相似措辞"},
 	"stage.align":       {"Comparing with sources", "正在与来源逐词比对"},
 	"stage.partner":     {"Asking partner sites", "正在查询合作站点"},
+	"stage.add":         {"Adding to the library", "正在加入文库"},
+	"stage.verify":      {"Looking closer at what was found", "正在核实发现"},
 
 	"check.cancel":    {"Cancel", "取消"},
 	"check.report":    {"Open the report", "打开报告"},
@@ -199,7 +206,7 @@ var commonMessages = map[string][2]string{
 	"check.statement": {"What was compared, and what was not", "比对范围说明"},
 	"check.sources":   {"Sources", "来源"},
 	"check.progress":  {"Progress", "进度"},
-	"check.reload":    {"This page shows the result when the check is done; reload it to see how far it is.", "检测完成后本页将显示结果；可刷新页面查看进度。"},
+	"check.reload":    {"This page shows the result when the check is done; without scripts, reload it to see how far it is. You can leave it: the check goes on.", "检测完成后本页将显示结果；未启用脚本时请刷新页面查看进度。您可以离开本页，检测会继续。"},
 	"check.batch":     {"The checks of its documents are in the list.", "其中各文档的检测见列表。"},
 
 	"passage.here": {"This document", "本文"},
@@ -235,7 +242,7 @@ var commonMessages = map[string][2]string{
 	"verdict.suspected": {"Misconduct suspected", "涉嫌学术不端"},
 
 	"new.files":            {"Documents", "文档"},
-	"new.files.how":        {"Drop files here or choose them: PDF, Word, OpenDocument, PowerPoint, RTF, EPUB, HTML, LaTeX, text, or a ZIP file of these. At most %d files of %d MiB.", "将文件拖放到此处或选择文件：PDF、Word、OpenDocument、PowerPoint、RTF、EPUB、HTML、LaTeX、纯文本，或其 ZIP 压缩包。最多 %d 个文件，每个不超过 %d MiB。"},
+	"new.files.how":        {"Drop files or a folder here or choose them: PDF, Word, OpenDocument, PowerPoint, RTF, EPUB, HTML, LaTeX, text, or a ZIP file of these. At most %d files of %d MiB.", "将文件或文件夹拖放到此处，或选择文件：PDF、Word、OpenDocument、PowerPoint、RTF、EPUB、HTML、LaTeX、纯文本，或其 ZIP 压缩包。最多 %d 个文件，每个不超过 %d MiB。"},
 	"new.or":               {"or paste a text", "或粘贴文本"},
 	"new.text":             {"Text", "文本"},
 	"new.title":            {"Title of the text", "文本标题"},
@@ -246,7 +253,7 @@ var commonMessages = map[string][2]string{
 	"new.submit":           {"Check", "开始检测"},
 	"new.nothing":          {"Choose a file or paste a text first.", "请先选择文件或粘贴文本。"},
 	"new.partners":         {"Partner sites", "合作站点"},
-	"new.partners.how":     {"A partner that is chosen learns how many sentences found nothing here, and gets their fingerprints under the key of the federation: it can test guesses against them. No text is sent. What it shows at most stands beside each library.", "所选站点会得知在本站未找到匹配的句子数量，并收到这些句子以联盟密钥生成的指纹；对方可据此验证猜测。不发送任何原文。各文库旁为其最多披露的内容。"},
+	"new.partners.how":     {"A partner that is chosen learns how many sentences found nothing here, and gets their fingerprints under the key of the federation: it can test guesses against them. It also learns the purpose and when it was asked. No text and no author is sent. What it shows at most stands beside each library.", "所选站点会得知在本站未找到匹配的句子数量，并收到这些句子以联盟密钥生成的指纹；对方可据此验证猜测，并得知用途与时间。不发送任何原文与作者信息。各文库旁为其最多披露的内容。"},
 	"new.partners.unknown": {"it has not told its libraries yet", "尚未告知其文库"},
 	"new.purpose":          {"Purpose", "用途"},
 	"new.purpose.how":      {"A word that the federation agreed on, such as thesis; partners may answer for some purposes only.", "联盟约定的用途词，例如 thesis；合作站点可能仅就某些用途作答。"},
@@ -259,12 +266,6 @@ var commonMessages = map[string][2]string{
 	"level.passage":  {"passages, if a person agrees", "经人批准后披露段落"},
 
 	"new.documents": {"%d documents", "%d 份文档"},
-
-	"libraries.none":      {"There is no library yet: concordat library create NAME makes one.", "尚无文库：可用 concordat library create NAME 创建。"},
-	"libraries.name":      {"Name", "名称"},
-	"libraries.title":     {"Title", "标题"},
-	"libraries.documents": {"Documents", "文档数"},
-	"libraries.caption":   {"Libraries of this site", "本站点的文库"},
 
 	"error.absent":  {"There is no such page, or it is not for you.", "页面不存在，或您无权查看。"},
 	"error.refused": {"Your role does not allow this.", "您的角色无权执行此操作。"},

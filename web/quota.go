@@ -61,9 +61,9 @@ func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *visitor) err
 	return nil
 }
 
-// take reads what somebody hands in, if the quota leaves anything. What is read and comes to nothing costs
+// readUpload reads what somebody hands in, if the quota leaves anything. What is read and comes to nothing costs
 // its bytes all the same: it lies on the disk until it is tidied away.
-func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor) (*upload, error) {
+func (w *Web) readUpload(rw http.ResponseWriter, r *http.Request, v *visitor) (*upload, error) {
 	if err := w.mayUpload(rw, r, v); err != nil {
 		return nil, err
 	}

@@ -61,6 +61,8 @@ type checkPage struct {
 	// HasOriginal: passages can be shown on the pages of what was handed in.
 	HasOriginal bool
 	Comparison
+
+	Now progress // of a check that has not ended
 }
 
 // Comparison is the submission beside one source.
@@ -121,6 +123,9 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	if errors.Is(err, errNotShown) {
 		err = nil // the page says so
+	}
+	if err == nil && !ended(t.State) {
+		p.Now, err = (&onItsWay{w: w, v: v, l: languageOf(r)}).now(r.Context(), t)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)

@@ -227,8 +227,8 @@ func TestRequestsByProgram(t *testing.T) {
 	if err := d.store.PutAsk(t.Context(), store.Ask{Job: job, Task: "check", Site: "SOUTH", Epoch: concordat.Epoch{Federation: "f", Number: 1}, Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	officer := d.signedIn(t, "olga", store.RoleOfficer).program("read", "check")
-	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check")
+	officer := d.signedIn(t, "olga", store.RoleOfficer).program("read", "check", "review")
+	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check", "review")
 	type one struct {
 		ID, Direction, State, Words, Title, Check string
 		Passages                                  []string

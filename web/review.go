@@ -51,7 +51,11 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &review{Rules: w.o.Rules()}
+	first, err := w.firstRules(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &review{Rules: first}
 	var then report.Rules // when the verdict was given
 	for i := range all {
 		r := &all[i]
@@ -163,7 +167,7 @@ func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rule
 		}
 	}
 	if len(stack) < 2 {
-		return w.o.Rules(), nil
+		return w.firstRules(ctx, id)
 	}
 	var rules report.Rules
 	if err := json.Unmarshal(stack[len(stack)-2], &rules); err != nil {

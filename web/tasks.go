@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"concordat"
 	"concordat/report"
 	"concordat/report/html"
-	"concordat/site"
 	"concordat/store"
 )
 
@@ -30,6 +28,8 @@ type checksPage struct {
 	Rows  []row
 	Older int64 // Seq to go on from; 0: these are the last
 	Busy  bool  // something is still to come
+	// MayCheck: the visitor hands in.
+	MayCheck bool
 }
 
 func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -41,7 +41,7 @@ func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	} else {
 		tasks, err = w.o.Store.OwnTasks(r.Context(), v.Name, before, taskPage)
 	}
-	var p checksPage
+	p := checksPage{MayCheck: v.Role != store.RoleAuditor}
 	for _, t := range tasks {
 		if err == nil {
 			var one row
@@ -186,91 +186,6 @@ func (w *Web) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
 	}
 	w.audit(ctx, v.Name, "check_cancelled", map[string]any{"task": t.ID})
 	return nil
-}
-
-// heartBeat keeps a connection open that has nothing to say.
-const heartBeat = 15 * time.Second
-
-// progress is one event of a check as a page reads it.
-type progress struct {
-	State   concordat.State `json:"state"`
-	Words   string          `json:"words"`
-	Done    int             `json:"done"`
-	Total   int             `json:"total"`
-	Finally bool            `json:"finally"` // it has ended: read the page again
-}
-
-// events sends what happens to a check until it ends (HTML living standard, server-sent events).
-func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	t, err := w.task(r, v)
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	if err := w.streams.enter(v.Name); err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	defer w.streams.leave(v.Name)
-	events, stop := w.o.Queue.Watch(t.ID)
-	defer stop()
-	c := http.NewResponseController(rw)
-	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
-	}
-	rw.Header().Set("Content-Type", "text/event-stream")
-	l := languageOf(r)
-	send := func(p progress) bool {
-		b, err := json.Marshal(p)
-		if err == nil {
-			_, err = fmt.Fprintf(rw, "data: %s\n\n", b)
-		}
-		return err == nil && c.Flush() == nil && !p.Finally
-	}
-	beat := time.NewTicker(heartBeat)
-	defer beat.Stop()
-	for {
-		// What the store says counts: an event may have been before we watched.
-		if t, err = w.o.Store.Task(r.Context(), t.ID); err != nil {
-			return // deleted, or the browser has gone
-		}
-		if ended(t.State) {
-			send(progress{State: t.State, Finally: true})
-			return
-		}
-		p := progress{State: t.State}
-		if t.State == concordat.TaskQueued {
-			queued, running, err := w.o.Store.Ahead(r.Context(), t)
-			if err != nil {
-				return
-			}
-			p.Words = l.say("state.position", queued+1, running)
-		}
-		if p.Words != "" && !send(p) {
-			return
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-beat.C:
-			if _, err := fmt.Fprint(rw, ": still here\n\n"); err != nil || c.Flush() != nil {
-				return
-			}
-		case e := <-events:
-			if e.Stage != site.StageEnded && !send(progress{State: e.State, Words: l.say("stage." + e.Stage), Done: e.Done, Total: e.Total}) {
-				return
-			}
-		}
-	}
-}
-
-func (w *Web) librariesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	libraries, err := w.o.Store.Libraries(r.Context())
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	w.show(rw, r, v, http.StatusOK, "libraries", "title.libraries", libraries)
 }
 
 // audit notes what somebody did. A page is not refused because its line cannot be written; the

@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,20 @@ type Options struct {
 	Originals Originals
 	// Partners returns the sites that a check can ask; nil: none.
 	Partners func(ctx context.Context) ([]Partner, error)
+	// AddFile takes the documents of one file into a library and tells what became of each; nil: nobody
+	// adds documents here. Its error is of the whole file, and may be that of content.
+	AddFile func(ctx context.Context, lib concordat.LibraryID, f AddedFile, content io.Reader) ([]AddedDocument, error)
+	// HookNetworks are networks that are not public and yet may be told by webhooks.
+	HookNetworks []netip.Prefix
+
+	// Room, if not nil, is asked before files are taken: an error, such as concordat.ErrDiskFull, refuses them.
+	Room func() error
+	// Admin tells the pages of administration about the process and its folder; nil: they say less.
+	Admin *Administration
+	// Batches runs batches of documents and what is checked again; nil: there are none.
+	Batches *site.Batches
+	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
+	AgainDays func() int
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do how much
@@ -86,6 +101,8 @@ type Web struct {
 	calls    limiter // of the API, by token or address, in a minute
 	streams  crowd   // events that are being followed
 	access   []access
+	over     chan struct{} // closed when streams are to end
+	endOnce  sync.Once
 	shelf    shelf
 
 	handing sync.Mutex // held while checks of a limited account enter the queue
@@ -124,7 +141,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes},
+	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
 		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}}
 	w.o.Policy.fill()
 	if err := w.parse(); err != nil {
@@ -145,6 +162,10 @@ func New(o Options) (*Web, error) {
 
 // ServeHTTP answers one request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
+
+// EndStreams ends the answers that go on, such as the progress of checks: for a server that shuts down.
+// Browsers ask again, and find the site that takes its place.
+func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 
 // FirstLink returns the path of a page that makes the first administrator, which works once and for
 // a day; empty if there is an account already.
@@ -175,11 +196,15 @@ func (w *Web) parse() error {
 			"kind":    l.report().Kind,
 			"close":   l.report().Closeness,
 			"why":     l.report().Exclusion,
+			"cause":   l.cause,
+			"day":     day,
+			"library": libraryPath,
+			"bytes":   bytesWords,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
 		for _, name := range names {
-			t, err := template.New("frame.html").Funcs(functions).ParseFS(templates, "templates/frame.html", name)
+			t, err := template.New("frame.html").Funcs(functions).ParseFS(templates, "templates/frame.html", "templates/parts/*.html", name)
 			if err != nil {
 				return fmt.Errorf("page %s: %w", name, err)
 			}
@@ -221,7 +246,8 @@ func (w *Web) routes() {
 	w.page("GET /checks/{id}/report", everyone, w.reportPage)
 	w.page("POST /checks/{id}/rules", officers, w.changeRules)
 	w.page("POST /checks/{id}/notes", officers, w.addNote)
-	w.page("GET /libraries", everyone, w.librariesPage)
+	w.libraryRoutes()
+	w.adminRoutes()
 	w.page("GET /account", everyone, w.accountPage)
 	w.page("POST /account/tokens", everyone, w.changeTokens)
 	w.page("POST /account/sessions", everyone, w.endSessions)
@@ -230,6 +256,8 @@ func (w *Web) routes() {
 	w.page("POST /people", administrators, w.addPerson)
 	w.page("POST /people/{name}", administrators, w.changePerson)
 	w.pagesRoutes()
+	w.hookRoutes()
+	w.batchesRoutes()
 	w.readingRoutes()
 	w.requestRoutes()
 	w.api()
@@ -270,11 +298,13 @@ type place struct {
 var places = []place{
 	{"/checks", "title.checks", everyone},
 	{"/checks/new", "title.new", checkers},
+	{"/batches", "title.batches", everyone},
 	{"/libraries", "title.libraries", everyone},
 	{"/requests", "title.requests", officers},
 	{"/people", "title.people", administrators},
 	{"/deletions", "title.deletions", overseers},
 	{"/platforms", "title.platforms", administrators},
+	{"/admin", "title.admin", overseers},
 }
 
 // policy is what a page may load: what the site itself serves, and nothing inline.
@@ -331,9 +361,17 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 
 // fail shows an error in the visitor's language. What only an administrator can use goes to the log.
 func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
-	code, key := http.StatusInternalServerError, "error.fault"
+	code, key, detail := w.faultOf(rw, r, err)
+	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
+	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
+}
+
+// faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
+// said; it sets the headers that belong to the status.
+func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
+	code, key = http.StatusInternalServerError, "error.fault"
 	var tooLarge *http.MaxBytesError
-	limit, words, retry, limited := limits(languageOf(r), w.o.Now(), err)
+	limit, detail, retry, limited := limits(languageOf(r), w.o.Now(), err)
 	switch {
 	case errors.As(err, &tooLarge):
 		code, key = http.StatusRequestEntityTooLarge, "error.large"
@@ -355,10 +393,16 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 	case errors.Is(err, concordat.ErrUnavailable):
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
-	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	detail := words
 	if code == http.StatusBadRequest {
 		detail = err.Error()
 	}
-	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
+	return code, key, detail
+}
+
+// day writes a date for a form; the zero time is empty.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateOnly)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ type desk struct {
 	store      *store.DB
 	queue      *site.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
+	full       *atomic.Bool // the disk is
 	partner    *south       // who is asked for passages
 	dir        string
 }
@@ -96,11 +98,12 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}}}, err
 		},
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
-			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+			return site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}, nil, nil
 		}})
-	unsignable := new(atomic.Bool)
+	batches := newBatches(t, s, db, files, q, dir)
+	unsignable, full := new(atomic.Bool), new(atomic.Bool)
 	partner := new(south)
-	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Originals: plainOriginals{files},
+	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches, MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -110,6 +113,14 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 		Partners: func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
+		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Room: func() error {
+			if full.Load() {
+				return concordat.ErrDiskFull
+			}
+			return nil
+		},
+		Admin: administration(),
 		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
 			if id != partner.Site() {
 				return nil, nil, concordat.ErrNotFound
@@ -123,7 +134,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, partner, dir}
+	d := &desk{httptest.NewServer(w), w, s, db, q, unsignable, full, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {
@@ -141,6 +152,9 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 			t.Error(err)
 		}
 	})
+	if !idle {
+		runBatches(t, batches)
+	}
 	return d
 }
 

@@ -34,13 +34,14 @@ func (r *Replica) stand() {
 	if !r.gone {
 		r.gone, r.goneSince = true, r.now
 	}
-	if r.full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
-		s := r.shard.Clone() // it cannot begin an epoch, and the others wait for it
+	full := r.full && len(r.shard.ISR) > 1 // better another; but a single copy is there to be read
+	if full && r.shard.ISR[0] == r.cfg.Me && r.shard.Leader != "" && r.role == Follower {
+		s := r.shard.Clone() // the others wait for it
 		s.Leader = ""
 		r.change(s, r.me)
 		return
 	}
-	if r.role != Follower || r.cas.inFlight || r.installing || r.quarantined || r.full || r.live[r.cfg.Me] != r.me || r.me == "" {
+	if r.role != Follower || r.cas.inFlight || r.installing || r.quarantined || full || r.live[r.cfg.Me] != r.me || r.me == "" {
 		return
 	}
 	turn, ok := r.turn()
@@ -90,7 +91,7 @@ func (r *Replica) candidacy() coord.State {
 	for _, n := range s.ISR {
 		switch {
 		case n == r.cfg.Me:
-		case r.live[n] != "":
+		case r.live[n] != "" && n != r.suspect: // writes would wait for one whose process is gone
 			there = append(there, n)
 		default:
 			gone = append(gone, n)

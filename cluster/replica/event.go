@@ -53,6 +53,8 @@ type (
 	// Unreachable: three connections to the node were refused within 150 ms: its process is gone,
 	// whatever its session says.
 	Unreachable struct{ Node coord.NodeID }
+	// Lost: no answer to the fetch of the ID will come.
+	Lost struct{ ID uint64 }
 	// Broken: the copy's index or log turned out to be damaged.
 	Broken struct{ Reason string }
 	// StepDown: the node goes, or an operator wants another master.
@@ -192,6 +194,7 @@ func (Installed) event()   {}
 func (Reopened) event()    {}
 func (Trimmed) event()     {}
 func (Unreachable) event() {}
+func (Lost) event()        {}
 func (Broken) event()      {}
 func (StepDown) event()    {}
 func (Force) event()       {}

@@ -287,7 +287,9 @@ func (r *Replica) expel(s *coord.State) bool {
 		}
 		p := r.peers[n]
 		stalled := p == nil || r.now-p.level > r.cfg.Lag || p.lost
-		if !stalled && slices.Contains(s.Replicas, n) {
+		// Who has to go stays until all that are to come are there: a move never leaves fewer copies.
+		arrived := !slices.ContainsFunc(s.Replicas, func(m coord.NodeID) bool { return !slices.Contains(s.ISR, m) })
+		if !stalled && (slices.Contains(s.Replicas, n) || !arrived) {
 			continue
 		}
 		if len(s.ISR) > r.minISR() {
@@ -305,8 +307,8 @@ func (r *Replica) expel(s *coord.State) bool {
 
 // handOver puts the best follower first and gives up the office.
 func (r *Replica) handOver(s *coord.State) bool {
-	for _, n := range s.ISR {
-		if n == r.cfg.Me || slices.Contains(s.Hold, n) || !slices.Contains(s.Replicas, n) || !r.isLevel(n) {
+	for _, n := range s.Replicas { // in the order in which an operator wants them to lead
+		if n == r.cfg.Me || slices.Contains(s.Hold, n) || !slices.Contains(s.ISR, n) || !r.isLevel(n) {
 			continue
 		}
 		s.ISR = slices.DeleteFunc(s.ISR, func(m coord.NodeID) bool { return m == n })

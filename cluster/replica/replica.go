@@ -146,7 +146,9 @@ type Status struct {
 	Offline    bool
 	Full       bool
 	Installing bool
-	Waiting    int // writes
+	// Quarantined: the copy must not answer questions; a snapshot is awaited.
+	Quarantined bool
+	Waiting     int // writes
 }
 
 // Status returns the present status.
@@ -154,7 +156,7 @@ func (r *Replica) Status() Status {
 	return Status{
 		Role: r.role, Shard: r.shard, Meta: r.meta, Base: r.log.Base, End: r.log.End, Durable: r.log.Durable,
 		Commit: r.commit, Applied: r.applied, InSync: r.known && slices.Contains(r.shard.ISR, r.cfg.Me),
-		Offline: r.offline, Full: r.full, Installing: r.installing, Waiting: len(r.waiting),
+		Offline: r.offline, Full: r.full, Installing: r.installing, Quarantined: r.quarantined, Waiting: len(r.waiting),
 	}
 }
 
@@ -193,6 +195,10 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 		r.log.Rebase(e.Base, e.Epoch)
 	case Unreachable:
 		r.onUnreachable(e)
+	case Lost:
+		if r.fetch.out && r.fetch.id == e.ID {
+			r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
+		}
 	case Broken:
 		r.quarantine(e.Reason)
 	case StepDown:

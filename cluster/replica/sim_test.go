@@ -142,6 +142,7 @@ type world struct {
 	byDoc     map[string][]*op
 	nextOp    uint64
 	committed []wal.Record // by number: what every copy has to agree on
+	under     []uint64     // epoch in which each was committed
 	out       outcome
 	trace     func(string, ...any)
 }
@@ -198,6 +199,14 @@ func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	return w.out
 }
 
+// epochOf returns the epoch of a committed record; 0 is before all.
+func (w *world) epochOf(seq uint64) uint64 {
+	if seq == 0 {
+		return 0
+	}
+	return w.committed[seq-1].Epoch
+}
+
 func (w *world) node(id coord.NodeID) *simNode { return w.nodes[int(id[0]-'a')] }
 
 // --- nodes
@@ -208,7 +217,7 @@ func (n *simNode) start() {
 	n.log = n.log[:n.durable-n.base]
 	n.index, n.applied = maps.Clone(n.persisted), n.persistedAt
 	if n.durable < n.applied { // the log lost more than the index
-		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.committed[n.applied-1].Epoch, nil, n.applied
+		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.epochOf(n.applied), nil, n.applied
 	}
 	cfg := Config{Me: n.id, MinISR: n.w.o.minISR, Lag: 400 * ms, Patience: 300 * ms, Wait: 100 * ms, Retry: 40 * ms, FetchBytes: 2000, without: n.w.o.without}
 	if n.w.o.delays {
@@ -274,8 +283,11 @@ func (n *simNode) step(e Event) {
 	if n.r.role == Master && was != Master {
 		n.w.out.elections++
 		n.w.logf("%s leads epoch %d: %v hold %v, log %d", n.id, n.r.shard.Epoch, n.r.shard.ISR, n.r.shard.Hold, n.r.log.End)
-		if n.w.o.without == 0 && uint64(len(n.w.committed)) > n.base+uint64(len(n.log)) {
-			n.w.fail("master %s of epoch %d has %d records, %d are committed", n.id, n.r.shard.Epoch, n.base+uint64(len(n.log)), len(n.w.committed))
+		// A candidate that stood still may learn that it has won when others have long followed it; what
+		// they committed it need not have, and it can commit nothing.
+		before, _ := slices.BinarySearch(n.w.under, n.r.shard.Epoch)
+		if end := n.base + uint64(len(n.log)); n.w.o.without == 0 && uint64(before) > end {
+			n.w.fail("master %s of epoch %d has %d records, %d were committed before", n.id, n.r.shard.Epoch, end, before)
 		}
 	}
 }
@@ -378,6 +390,7 @@ func (n *simNode) commits(seq uint64) {
 			}
 		} else {
 			w.committed = append(w.committed, rec)
+			w.under = append(w.under, n.r.shard.Epoch)
 		}
 	}
 	gen := n.gen
@@ -438,13 +451,13 @@ func (n *simNode) install(a Install) {
 		if gen != n.gen {
 			return
 		}
-		if from.down || from.inc != inc || w.severed(from.id, n.id) || from.applied == 0 {
+		if from.down || from.inc != inc || w.severed(from.id, n.id) {
 			n.step(Installed{Gen: gen, Failed: true})
 			return
 		}
 		n.index, n.applied = maps.Clone(from.index), from.applied
 		n.persisted, n.persistedAt = maps.Clone(n.index), n.applied
-		n.base, n.baseEpoch, n.log, n.durable = n.applied, w.committed[n.applied-1].Epoch, nil, n.applied
+		n.base, n.baseEpoch, n.log, n.durable = n.applied, w.epochOf(n.applied), nil, n.applied
 		w.logf("%s installs %d", n.id, n.applied)
 		n.step(Installed{Gen: gen, Seq: n.base, Epoch: n.baseEpoch})
 	})
@@ -466,358 +479,4 @@ func (n *simNode) crash() {
 			n.start()
 		}
 	})
-}
-
-// --- network
-
-func (w *world) severed(a, b coord.NodeID) bool { return w.cutLink[[2]coord.NodeID{a, b}] > w.now }
-
-// send delivers an event to another node: late, twice or never.
-func (n *simNode) send(to *simNode, e Event) {
-	w := n.w
-	for copies := 1; copies > 0; copies-- {
-		if w.severed(n.id, to.id) || !w.calm && w.chance(0.02) {
-			continue
-		}
-		d := ms/4 + w.upTo(2*ms)
-		if !w.calm {
-			switch {
-			case w.chance(0.02) || w.o.delays && w.chance(0.15):
-				d = w.upTo(2500 * ms)
-				copies++ // and once more: the caller tried again
-			case w.chance(0.1):
-				d = w.upTo(40 * ms)
-			}
-			if copies > 3 {
-				copies = 3
-			}
-		}
-		// A message survives the death of its receiver's process: it finds the next one.
-		var deliver func()
-		deliver = func() {
-			switch {
-			case to.down || w.severed(n.id, to.id):
-			case to.paused > w.now:
-				w.after(to.paused-w.now+w.upTo(3*ms), deliver)
-			default:
-				to.step(e)
-			}
-		}
-		w.after(d, deliver)
-	}
-}
-
-func (n *simNode) reply(a SendReply) {
-	if a.First > 0 {
-		if a.First <= n.base {
-			return // trimmed meanwhile: the follower asks again
-		}
-		size := 0
-		for s := a.First; s <= a.Last && s <= n.base+uint64(len(n.log)); s++ {
-			rec := n.log[s-n.base-1]
-			if size += rec.Size(); size > a.MaxBytes && len(a.Reply.Records) > 0 {
-				break
-			}
-			a.Reply.Records = append(a.Reply.Records, rec)
-		}
-	}
-	n.send(n.w.node(a.To), a.Reply)
-}
-
-// --- coordinator
-
-// reaches reports whether the node can talk to the coordinator.
-func (n *simNode) reaches() bool {
-	return !n.down && n.paused <= n.w.now && n.cut <= n.w.now && n.w.zkDown <= n.w.now
-}
-
-// watch keeps sessions: who was silent for a second is gone.
-func (w *world) watch() {
-	for _, n := range w.nodes {
-		switch {
-		case n.reaches():
-			if n.session == "" {
-				n.newSession() // it expired meanwhile
-			}
-			n.heard = w.now
-		case w.zkDown <= w.now && w.now-n.heard > 1000*ms && n.session != "":
-			w.logf("session of %s expires", n.id)
-			n.session, n.live = "", false
-			w.tell()
-		}
-	}
-	if w.chance(0.2) {
-		w.tell()
-	}
-	w.after(50*ms, w.watch)
-}
-
-// tell sends the present view to everybody, each with its own delay.
-func (w *world) tell() {
-	live := map[coord.NodeID]coord.Incarnation{}
-	for _, n := range w.nodes {
-		if n.live {
-			live[n.id] = n.session
-		}
-	}
-	for _, n := range w.nodes {
-		v := View{Shard: coord.Shard{Version: w.shard.Version, State: w.shard.Clone()}, Me: n.session, Live: live}
-		if n.r == nil || n.session == "" {
-			continue
-		}
-		d := w.upTo(5 * ms)
-		if !w.calm && w.chance(0.1) {
-			d = w.upTo(300 * ms)
-		}
-		n.later(d, func() {
-			if n.reaches() && v.Me == n.session { // late views of an older session are the link's business
-				n.step(v)
-			}
-		})
-	}
-}
-
-func (n *simNode) sendCAS(a CAS) {
-	w := n.w
-	answer := func(o Outcome) {
-		n.later(w.upTo(3*ms), func() { n.step(CASResult{ID: a.ID, Outcome: o}) })
-	}
-	if !n.reaches() {
-		answer(Unsent)
-		return
-	}
-	d := w.upTo(4 * ms)
-	lost := !w.calm && w.chance(0.1) // the answer
-	if !w.calm && w.chance(0.05) {
-		d, lost = w.upTo(900*ms), true // the request hangs somewhere
-	}
-	w.after(d, func() {
-		if w.zkDown > w.now || !w.calm && w.chance(0.03) {
-			return // the request is lost
-		}
-		o := w.cas(a)
-		if !lost {
-			answer(o)
-		}
-	})
-	if lost {
-		n.later(20*ms+w.upTo(60*ms), func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) })
-	} else {
-		n.later(150*ms, func() { n.step(CASResult{ID: a.ID, Outcome: Unknown}) }) // ignored if answered
-	}
-}
-
-func (w *world) cas(a CAS) Outcome {
-	if a.By != "" && !slices.ContainsFunc(w.nodes, func(n *simNode) bool { return n.live && n.session == a.By }) {
-		return Over
-	}
-	if a.Version != w.shard.Version {
-		return Stale
-	}
-	if err := a.State.Validate(); err != nil {
-		w.fail("invalid state %+v: %v", a.State, err)
-	}
-	w.logf("shard: version %d epoch %d isr %v hold %v leader %s", w.shard.Version+1, a.State.Epoch, a.State.ISR, a.State.Hold, a.State.Leader)
-	w.shard = coord.Shard{Version: w.shard.Version + 1, State: a.State}
-	w.tell()
-	return Made
-}
-
-// --- clients
-
-func (w *world) client() {
-	if w.now < w.o.faults+w.o.healing/2 {
-		w.after(w.upTo(2*w.o.writeEvery), w.client)
-	}
-	n := w.nodes[w.r.IntN(len(w.nodes))]
-	if w.chance(0.8) {
-		n = w.node(w.shard.ISR[0])
-	}
-	if n.down || n.paused > w.now {
-		return
-	}
-	doc := fmt.Sprint("d", w.r.IntN(40))
-	w.nextOp++
-	o := &op{id: w.nextOp, rev: w.nextOp, kind: wal.Put, doc: doc}
-	if w.chance(0.25) {
-		o.kind = wal.Delete
-	}
-	if old := w.byDoc[doc]; len(old) > 0 && w.chance(0.2) {
-		// A repetition of an operation whose answer was lost, or is late.
-		o = old[len(old)-1]
-	} else {
-		w.ops[o.id] = o
-		w.byDoc[doc] = append(old, o)
-	}
-	id := []byte{byte(o.id >> 24), byte(o.id >> 16), byte(o.id >> 8), byte(o.id)}
-	n.step(Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}})
-}
-
-// acknowledged remembers a promise, and reads from some copy that claims to have it.
-func (w *world) acknowledged(a Acknowledge) {
-	o := w.ops[a.ID]
-	if !o.acked {
-		o.acked, o.seq = true, a.Seq
-		w.out.acked++
-	}
-	n := w.nodes[w.r.IntN(len(w.nodes))]
-	if n.down || n.r.quarantined || n.applied < a.Seq {
-		return // it would answer "stale", not "nothing found"
-	}
-	if got := n.index[o.doc]; got.rev < o.rev {
-		w.fail("read at %s with everything up to %d: document %s has revision %d, acknowledged was %d", n.id, n.applied, o.doc, got.rev, o.rev)
-	}
-}
-
-// --- faults
-
-func (w *world) nemesis() {
-	if w.calm {
-		return
-	}
-	w.after(50*ms+w.upTo(700*ms), w.nemesis)
-	n := w.nodes[w.r.IntN(len(w.nodes))]
-	if w.chance(0.4) {
-		n = w.node(w.shard.ISR[0])
-	}
-	if w.o.additions && w.chance(0.6) {
-		if n.id != w.shard.ISR[0] {
-			n.paused = w.now + 300*ms + w.upTo(700*ms)
-		} else if w.chance(0.3) {
-			n.crash()
-		}
-		return
-	}
-	if w.o.spurious && w.chance(0.4) && !n.down && n.paused <= w.now {
-		n.r.shortcut = 0
-		n.step(Unreachable{Node: w.shard.ISR[0]})
-		return
-	}
-	switch w.r.IntN(11) {
-	case 0, 1, 2:
-		if !n.down {
-			n.crash()
-		}
-	case 3, 4:
-		n.paused = w.now + w.upTo(3*time.Second)
-		w.logf("%s pauses until %v", n.id, n.paused)
-	case 5:
-		other := w.nodes[w.r.IntN(len(w.nodes))]
-		until := w.now + w.upTo(3*time.Second)
-		w.cutLink[[2]coord.NodeID{n.id, other.id}] = until
-		if w.chance(0.7) {
-			w.cutLink[[2]coord.NodeID{other.id, n.id}] = until
-		}
-	case 6:
-		until := w.now + w.upTo(3*time.Second)
-		for _, other := range w.nodes {
-			w.cutLink[[2]coord.NodeID{n.id, other.id}], w.cutLink[[2]coord.NodeID{other.id, n.id}] = until, until
-		}
-		if w.chance(0.5) {
-			n.cut = until
-		}
-	case 7:
-		n.cut = w.now + w.upTo(2*time.Second)
-		w.logf("%s is cut from the coordinator until %v", n.id, n.cut)
-	case 8:
-		w.zkDown = w.now + w.upTo(1500*ms)
-		w.logf("coordinator down until %v", w.zkDown)
-	case 9:
-		if !n.down && n.paused <= w.now {
-			n.step(Disk{Full: true})
-			w.after(w.upTo(1500*ms), func() {
-				n.later(0, func() { n.step(Disk{}) })
-			})
-		}
-	case 10:
-		switch {
-		case n.down || n.paused > w.now:
-		case w.chance(0.3):
-			if w.spared(n) {
-				w.out.broken = true
-				n.step(Broken{Reason: "a segment of the index"})
-			}
-		case w.chance(0.5):
-			n.step(StepDown{})
-		default: // the session is taken away although the node is well
-			n.newSession()
-		}
-	}
-}
-
-// spared reports whether the shard survives the loss of the copy: whatever protocol is used, the only
-// good copy must not be destroyed.
-func (w *world) spared(n *simNode) bool {
-	return slices.ContainsFunc(w.shard.ISR, func(m coord.NodeID) bool {
-		o := w.node(m)
-		return o != n && !o.meta.Damaged && !o.down && o.paused <= w.now
-	})
-}
-
-// heal ends all faults.
-func (w *world) heal() {
-	w.calm = true
-	w.zkDown = 0
-	clear(w.cutLink)
-	for _, n := range w.nodes {
-		n.paused, n.cut = min(n.paused, w.now), 0
-		if n.down {
-			n.start()
-		}
-		n.step(Disk{})
-	}
-	w.logf("healed")
-}
-
-// judge looks at the end: every copy by itself.
-func (w *world) judge() {
-	var master *simNode
-	for _, n := range w.nodes {
-		if n.r.role == Master && w.shard.Leader == n.session {
-			master = n
-		}
-	}
-	for _, n := range w.nodes {
-		w.logf("%s: %+v fetch %+v change %+v live %v session %s", n.id, n.r.Status(), n.r.fetch, n.r.cas, n.r.live, n.session)
-	}
-	held := 0
-	for _, m := range w.shard.ISR {
-		if n := w.node(m); slices.Contains(w.shard.Hold, m) || n.r.meta.Damaged {
-			held++
-		}
-	}
-	if master == nil {
-		if held == len(w.shard.ISR) {
-			w.out.down = true // an operator has to choose
-			return
-		}
-		w.fail("no master at the end: %+v", w.shard)
-		w.out.stuck = true
-		return
-	}
-	if len(w.shard.ISR) != len(w.nodes) || len(w.shard.Hold) > 0 {
-		w.fail("not all copies in sync at the end: %+v", w.shard)
-		w.out.stuck = true
-		return
-	}
-	for _, n := range w.nodes {
-		if n.applied != master.applied || !maps.Equal(n.index, master.index) {
-			w.fail("copy %s differs at the end: applied %d and %d", n.id, n.applied, master.applied)
-			return
-		}
-	}
-	for _, doc := range slices.Sorted(maps.Keys(w.byDoc)) {
-		var promised *op
-		for _, o := range w.byDoc[doc] {
-			if o.acked {
-				promised = o
-			}
-		}
-		got := master.index[doc]
-		if promised != nil && got.rev < promised.rev {
-			w.fail("document %s: revision %d was acknowledged, %d is there", doc, promised.rev, got.rev)
-		} else if got.rev > 0 && (w.ops[got.op] == nil || w.ops[got.op].rev != got.rev || w.ops[got.op].kind != got.kind) {
-			w.fail("document %s: %+v was never asked for", doc, got)
-		}
-	}
 }

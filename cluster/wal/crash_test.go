@@ -17,10 +17,21 @@ type damaged struct {
 }
 
 // reopen opens a copy of the log in dir, one file of which has another content.
+// The copy is made beside it.
 func reopen(t *testing.T, dir, file string, content []byte) damaged {
 	t.Helper()
-	scratch := filepath.Join(t.TempDir(), "log")
-	must(t, os.CopyFS(scratch, os.DirFS(dir)))
+	scratch := dir + "-copy"
+	must(t, os.RemoveAll(scratch))
+	must(t, os.MkdirAll(scratch, 0o700))
+	files, err := os.ReadDir(dir)
+	must(t, err)
+	for _, f := range files {
+		if f.Name() != file {
+			b, err := os.ReadFile(filepath.Join(dir, f.Name()))
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(scratch, f.Name()), b, 0o600))
+		}
+	}
 	must(t, os.WriteFile(filepath.Join(scratch, file), content, 0o600))
 	var d damaged
 	o := Options{Shard: "00", SegmentBytes: 4 << 10, Damaged: func(lost uint64) error { d.lost = lost; return nil },
@@ -64,12 +75,20 @@ func small(t *testing.T, n uint64) (dir, file string, content []byte) {
 	return dir, filepath.Base(file), content
 }
 
+// every is the step through the bytes of a log: 1, in short runs 5, but never beyond what is left.
+func every(left int) int {
+	if testing.Short() && (left == 0 || left > 5) {
+		return 5
+	}
+	return 1
+}
+
 // TestTornAnywhere cuts the last file at every byte, as a death in the middle of a write does. Cutting
 // within the last group, or its mark, is no damage; whole records before the cut come back.
 func TestTornAnywhere(t *testing.T) {
 	dir, file, content := small(t, 12)
 	last := uint64(0)
-	for n := headerFixed + 2; n <= len(content); n++ {
+	for n := headerFixed + 2; n <= len(content); n += every(len(content) - n) {
 		d := reopen(t, dir, file, content[:n])
 		if d.err != nil || d.lost != 0 {
 			t.Fatalf("cut at %d: %+v", n, d)
@@ -89,7 +108,7 @@ func TestTornAnywhere(t *testing.T) {
 func TestFlippedAnywhere(t *testing.T) {
 	dir, file, content := small(t, 12)
 	cases := map[string]int{}
-	for i := range content {
+	for i := 0; i < len(content); i += every(0) {
 		flipped := append([]byte{}, content...)
 		flipped[i] ^= 1 << (i % 8)
 		d := reopen(t, dir, file, flipped)
@@ -112,7 +131,7 @@ func TestFlippedAnywhere(t *testing.T) {
 			cases["damaged"]++
 		}
 	}
-	if cases["last mark"] != markSize || cases["damaged"] == 0 {
+	if !testing.Short() && cases["last mark"] != markSize || cases["damaged"] == 0 {
 		t.Errorf("cases %v", cases)
 	}
 }

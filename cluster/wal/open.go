@@ -92,7 +92,7 @@ func replaceDir(dir string, o Options, base, epoch uint64) error {
 	if err := s.file.Close(); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(dir)); err != nil {
+	if err := syncDir(filepath.Dir(dir), o.sync); err != nil {
 		return err
 	}
 	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func replaceDir(dir string, o Options, base, epoch uint64) error {
 	if err := os.Rename(next, dir); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(filepath.Dir(dir)), os.RemoveAll(old))
+	return errors.Join(syncDir(filepath.Dir(dir), o.sync), os.RemoveAll(old))
 }
 
 // list returns the bases of the segments in dir, ascending.
@@ -154,7 +154,7 @@ func (l *Log) load(bases []uint64) error {
 		}
 	}
 	l.written, l.extent.Durable = l.extent.End, l.extent.End
-	return syncDir(l.dir)
+	return syncDir(l.dir, l.o.sync)
 }
 
 // loadSegment reads s up to its end or to the first bad byte, which it describes. first: nothing came before.

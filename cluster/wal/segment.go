@@ -76,7 +76,7 @@ func createSegment(dir string, o Options, base, epoch uint64) (*segment, error) 
 		err = o.sync(f)
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = syncDir(dir, o.sync)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -145,10 +145,11 @@ func (s *segment) cut(seq uint64, sync func(*os.File) error) error {
 
 func (s *segment) remove() error { return errors.Join(s.file.Close(), os.Remove(s.path)) }
 
-func syncDir(dir string) error {
+// syncDir makes the names in dir durable.
+func syncDir(dir string, sync func(*os.File) error) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(sync(d), d.Close())
 }

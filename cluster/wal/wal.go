@@ -150,8 +150,31 @@ func (l *Log) Extent() Extent {
 	return x
 }
 
+// Room returns concordat.ErrDiskFull if Append would refuse size more bytes.
+func (l *Log) Room(size int) error {
+	free, err := l.o.Free()
+	if err != nil {
+		return fmt.Errorf("free room for the log %s: %w", l.dir, err)
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.leaves(free, uint64(size))
+}
+
+// leaves says whether size more bytes leave enough of free ones. mu is held.
+func (l *Log) leaves(free, size uint64) error {
+	for i := range l.pending {
+		size += uint64(l.pending[i].Size())
+	}
+	if free < l.o.LowWater+size {
+		return fmt.Errorf("log %s: %d bytes free, %d kept in reserve: %w", l.dir, free, l.o.LowWater, concordat.ErrDiskFull)
+	}
+	return nil
+}
+
 // Append adds the records to the present group. They can be read at once and are on disk after Sync.
-// Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
+// The first record of an epoch, of 36 bytes, may use the reserve: without it nobody can lead, and read, on
+// a full disk. Errors: concordat.ErrDiskFull (nothing was added), concordat.ErrInvalid for records that do not
 // follow the last one, ErrFailed.
 func (l *Log) Append(rs ...Record) error {
 	size := uint64(0)
@@ -167,11 +190,10 @@ func (l *Log) Append(rs ...Record) error {
 	if l.failed != nil {
 		return l.failed
 	}
-	for i := range l.pending {
-		size += uint64(l.pending[i].Size())
-	}
-	if free < l.o.LowWater+size {
-		return fmt.Errorf("log %s: %d bytes free, %d kept in reserve: %w", l.dir, free, l.o.LowWater, concordat.ErrDiskFull)
+	if slices.ContainsFunc(rs, func(r Record) bool { return r.Kind != Noop }) {
+		if err := l.leaves(free, size); err != nil {
+			return err
+		}
 	}
 	epoch := l.extent.EpochAt(l.extent.End)
 	for i := range rs {
@@ -340,10 +362,30 @@ func (l *Log) truncate(seq uint64) error {
 		}
 		l.segments = l.segments[:len(l.segments)-1]
 	}
-	if err := syncDir(l.dir); err != nil {
+	if err := syncDir(l.dir, l.o.sync); err != nil {
 		return err
 	}
 	return l.segments[len(l.segments)-1].cut(seq, l.o.sync)
+}
+
+// Rotate lets the next group begin another file, so that Trim can remove all that is written.
+func (l *Log) Rotate() error {
+	l.flush.Lock()
+	defer l.flush.Unlock()
+	l.mu.RLock()
+	err, empty := l.failed, l.failed == nil && len(l.segments[len(l.segments)-1].offsets) == 0
+	l.mu.RUnlock()
+	if err != nil || empty {
+		return err
+	}
+	next, err := createSegment(l.dir, l.o, l.written, l.extentEpoch(l.written))
+	if err != nil {
+		return l.fail(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments = append(l.segments, next)
+	return nil
 }
 
 // Trim removes old files whose records are all numbered seq or below, but keeps the newest keep bytes

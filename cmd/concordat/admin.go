@@ -35,6 +35,11 @@ func (a *app) configCommand() *cobra.Command {
 				if err := a.checkPlatforms(cmd.Context(), c); err != nil {
 					return err
 				}
+				if c.Store.URL != "" {
+					if err := a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.warnStore(cmd.Context(), o) }); err != nil {
+						return err
+					}
+				}
 			}
 			if !a.json {
 				return c.WriteTable(a.stdout)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -89,10 +90,16 @@ type opened struct {
 	store    *store.DB
 	profiler *profile.Profiler
 	// With withIndex either shard, and with it the lock, or remote, where another process serves the site.
-	shard  *index.Shard
+	shard  *cluster.Alone
 	remote *cluster.Remote
-	index  concordat.Index // that of the two which is there
-	lock   *os.File        // nil with storeOnly
+	// node takes the place of shard in the serving process of a site of several machines.
+	node       *cluster.Node
+	nodeServer *http.Server
+	nodeDone   chan struct{}     // closes when nodeServer ended
+	gone       chan error        // node cannot go on
+	index      concordat.Index   // that of the three which is there
+	lock       *os.File          // nil with storeOnly
+	flags      map[string]string // keys of the configuration that a flag has set, to the flag
 }
 
 // what says which parts of a site a command needs.
@@ -102,6 +109,7 @@ const (
 	storeOnly what = iota
 	locked         // the store, and nobody else at the index
 	withIndex      // the store and the index
+	toServe        // the same, for the process that serves the site
 )
 
 // open opens the site of --data, which init has made.
@@ -110,10 +118,7 @@ func (a *app) open(ctx context.Context, w what) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, storeName)); errors.Is(err, os.ErrNotExist) {
-		return nil, usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
-	}
-	c, err := loadConfig(filepath.Join(dir, configName))
+	c, err := siteConfig(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +138,16 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	if o.profiler, err = profile.New(profile.Options{Recipe: o.config.Scheme, Key: key}); err != nil {
 		return usage(err)
 	}
-	if o.store, err = store.Open(ctx, filepath.Join(o.dir, storeName)); err != nil {
+	if o.store, err = openStore(ctx, o.dir, o.config); err != nil {
 		return fmt.Errorf("open the store: %w", err)
+	}
+	if err := o.checkStore(ctx); err != nil {
+		return err
 	}
 	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
 	if w >= locked {
 		o.lock, err = lockIndex(o.dir)
-		if w == withIndex && errors.Is(err, concordat.ErrLocked) {
+		if w >= withIndex && errors.Is(err, concordat.ErrLocked) {
 			if _, down := serving(ctx, o.dir); down == nil {
 				err = nil
 				o.remote = cluster.Dial(filepath.Join(o.dir, socketName), "00")
@@ -150,11 +158,19 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 			return err
 		}
 	}
-	if w == withIndex && o.remote == nil {
+	switch {
+	case w < withIndex || o.remote != nil:
+	case o.clustered() && w == toServe:
+		if err := o.openNode(ctx); err != nil {
+			return err
+		}
+	case o.clustered():
+		return usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
+	default:
 		if err := finishReindex(o.dir); err != nil {
 			return err
 		}
-		if o.shard, err = index.Open(filepath.Join(o.dir, indexName, "00"), o.shardOptions()); err != nil {
+		if o.shard, err = cluster.OpenAlone(ctx, filepath.Join(o.dir, indexName, "00"), o.shardOptions()); err != nil {
 			return fmt.Errorf("open the index: %w", err)
 		}
 		o.index = o.shard
@@ -173,6 +189,9 @@ func (o *opened) Close() error {
 	var errs []error
 	if o.shard != nil {
 		errs = append(errs, o.shard.Close())
+	}
+	if o.node != nil {
+		errs = append(errs, o.closeNode())
 	}
 	if o.remote != nil {
 		errs = append(errs, o.remote.Close())

@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"concordat"
 	"concordat/crypto"
@@ -24,46 +25,42 @@ const originalsName = "originals"
 
 // desk is what people use in a browser: the pages, and the queue of checks behind them.
 type desk struct {
-	pages  *web.Web
-	queue  *site.Queue
-	reader *reader
+	pages   *web.Web
+	queue   *site.Queue
+	batches *site.Batches
+	reader  *reader
 }
 
 // openDesk joins the parts of the pages.
 func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
 	d := &desk{reader: a.reader(extraction(o.config), 0)}
-	files := store.OpenFiles(filepath.Join(o.dir, originalsName))
+	files := o.files()
+	if err := files.Sweep(); err != nil {
+		return nil, err
+	}
 	s.eraser = a.eraser(o, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.store,
+		Worker: o.worker(),
 		Logger: s.log,
+		Hold:   o.roomLeft,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
 			return d.pages.Admit(ctx, t, j, items)
 		},
 		Discard: s.eraser.Discard,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
-			path, err := files.Path(j.File)
+			path, err := files.Fetch(ctx, j.File)
 			if err != nil {
 				return nil, err
 			}
 			return d.read(ctx, path, j.Name)
 		},
 		Options: func(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
-			out := site.CheckOptions{Libraries: j.Libraries, Exact: o.config.Check.Probe == concordat.ProbeExact,
-				Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}
-			var err error
-			if out.Template, err = o.template(j.Template); err != nil {
-				return out, nil, err
-			}
-			f := checkFlags{level: string(concordat.ShowMetadata), purpose: j.Purpose, deadline: site.DefaultDeadline}
-			for _, p := range j.Partners {
-				f.partners = append(f.partners, string(p))
-			}
-			_, done, err := f.setOthers(ctx, a, o, &out)
-			return out, done, err
+			return s.jobOptions(ctx, a, j)
 		},
 	})
+	d.batches = s.openBatches(a, d, files)
 	platforms, err := o.ltiOptions()
 	if err != nil {
 		return nil, errors.Join(err, d.reader.close())
@@ -76,16 +73,50 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		ReportPDF:  o.reportPDF(a),
 		Originals:  newOriginals(files, d.reader),
 		Partners:   o.partnerChoices,
+		Room:       o.roomLeft,
+		Admin:      s.administration(),
+		Batches:    d.batches,
+		AgainDays:  func() int { return o.config.Check.AgainDays },
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
-		Policy:     policyOf(o.config),
-		Eraser:     s.eraser,
-		Base:       o.config.BaseURL(),
-		Secure:     overTLS(o.config),
-		Login:      loginOptions(o.config),
-		LTI:        platforms,
+
+		AddFile:      d.adder(o),
+		HookNetworks: o.config.Webhooks.Allow,
+		Policy:       policyOf(o.config),
+		Eraser:       s.eraser,
+		Base:         o.config.BaseURL(),
+		Secure:       overTLS(o.config),
+		Login:        loginOptions(o.config),
+		LTI:          platforms,
 	})
 	return d, err
+}
+
+// run runs the checks and the batches until ctx ends.
+func (d *desk) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.queue.Run(ctx) })
+	g.Go(func() error { return d.batches.Run(ctx) })
+	return errors.Join(g.Wait(), d.reader.close())
+}
+
+// jobOptions are what a check that was handed in compares with.
+func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.CheckOptions, func(), error) {
+	o := s.o
+	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.config.Check.Probe == concordat.ProbeExact,
+		Threshold: o.config.Check.Threshold, Forward: cmp.Or(j.Forward, o.config.Check.Forward)}
+	var err error
+	if out.Template, err = o.template(j.Template); err != nil {
+		return out, nil, err
+	}
+	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.config.Check.Short, o.config.Check.ShortThreshold
+	f := checkFlags{level: string(cmp.Or(j.Level, concordat.ShowMetadata)), purpose: j.Purpose, deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
+	for _, p := range j.Partners {
+		f.partners = append(f.partners, string(p))
+	}
+	f.partners = append(f.partners, j.PartnerLibraries...)
+	_, done, err := f.setOthers(ctx, a, o, &out)
+	return out, done, err
 }
 
 // partnerChoices are the active partners with what they told last of their libraries.
@@ -142,6 +173,8 @@ func (d *desk) read(ctx context.Context, path, name string) ([]site.Item, error)
 			one.Err = item.Err.WithAdvice()
 		} else {
 			one.Title, one.Text, one.Flags = cmp.Or(item.Result.Title, titleOf(item.Path)), item.Result.Text, flags(item.Result.Flags)
+			one.Author = item.Result.Author
+			one.Dated, one.DatedBy = dateOf("", item.Result)
 		}
 		out = append(out, one)
 	}

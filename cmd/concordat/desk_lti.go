@@ -76,7 +76,7 @@ func (a *app) checkPlatforms(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, storeName)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, storeName)); err != nil && c.Store.URL == "" {
 		return nil
 	}
 	return a.with(ctx, storeOnly, func(o *opened) error {

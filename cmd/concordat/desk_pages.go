@@ -48,8 +48,8 @@ func newOriginals(files *store.Files, r *reader) *originals {
 const pdfHead = 1024
 
 // Paged implements web.Originals.
-func (o *originals) Paged(_ context.Context, file string) bool {
-	path, err := o.files.Path(file)
+func (o *originals) Paged(ctx context.Context, file string) bool {
+	path, err := o.files.Fetch(ctx, file)
 	if err != nil {
 		return false
 	}
@@ -114,7 +114,7 @@ func look[T any](ctx context.Context, o *originals, key string, size func(T) int
 		return v.(T), nil
 	}
 	var none T
-	path, err := o.files.Path(file)
+	path, err := o.files.Fetch(ctx, file)
 	if err != nil {
 		return none, err
 	}

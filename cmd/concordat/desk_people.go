@@ -15,7 +15,6 @@ import (
 	"concordat/cluster"
 	"concordat/config"
 	"concordat/site"
-	"concordat/store"
 	"concordat/web"
 )
 
@@ -53,7 +52,7 @@ type erasureSignature struct {
 func (a *app) eraser(o *opened, log *slog.Logger) *site.Eraser {
 	return o.NewEraser(site.EraserOptions{
 		Store:  o.store,
-		Areas:  []site.Area{store.OpenFiles(filepath.Join(o.dir, originalsName))},
+		Areas:  []site.Area{o.files()},
 		Cited:  func() site.CitedPolicy { return site.CitedPolicy(o.config.Retention.Cited) },
 		Logger: log,
 		Sign: func(sum [32]byte) (json.RawMessage, error) {

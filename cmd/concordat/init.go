@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +18,7 @@ import (
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var id, title, scheme string
+	var id, title, scheme, database string
 	var public bool
 	c := &cobra.Command{
 		Use:   "init [DIR]",
@@ -32,62 +31,46 @@ func (a *app) initCommand() *cobra.Command {
 				}
 				a.data = args[0]
 			}
-			return a.initSite(cmd.Context(), id, title, scheme, public)
+			return a.initSite(cmd.Context(), id, title, scheme, database, public)
 		},
 	}
 	c.Flags().StringVar(&id, "site", "", "identity of the site (default: random)")
 	c.Flags().StringVar(&title, "title", "", "name of the site for people")
+	c.Flags().StringVar(&database, "store", "", "keep the store in a PostgreSQL database, such as postgres://concordat@db.example.edu/concordat (default: a file in the folder)")
 	c.Flags().BoolVar(&public, "public", false, "make fingerprints without a key of the site's own, as another implementation would")
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme: "+strings.Join(profile.Names(), ", "))
 	return c
 }
 
-func (a *app) initSite(ctx context.Context, id, title, scheme string, public bool) error {
+func (a *app) initSite(ctx context.Context, id, title, scheme, database string, public bool) error {
 	dir, err := a.dir()
 	if err != nil {
 		return err
 	}
 	if id == "" {
-		id = "site-" + strings.ToLower(rand.Text()[:8])
+		id = randomSite()
 	}
 	if err := site.CheckName(id); err != nil {
 		return usage(err)
 	}
-	var key []byte
-	if !public {
-		key = make([]byte, indexKeyBytes)
-		_, _ = rand.Read(key) // never fails
-	}
-	p, err := profile.New(profile.Options{Recipe: scheme, Key: key})
-	if err != nil {
-		return usage(err)
-	}
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	absent := errors.Is(err, os.ErrNotExist)
+	if err != nil && !absent {
 		return err
 	}
 	if len(entries) > 0 {
 		return usagef("%s is not empty: a site needs a folder of its own", dir)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, configName), initialConfig(id, title, scheme), 0o600); err != nil {
-		return err
-	}
-	if key != nil {
-		if err := os.WriteFile(filepath.Join(dir, indexKeyName), key, 0o600); err != nil {
-			return err
+	p, err := makeSite(ctx, dir, id, title, scheme, database, public)
+	if _, made := os.Stat(filepath.Join(dir, storeName)); err != nil && errors.Is(made, os.ErrNotExist) {
+		for _, name := range []string{configName, indexKeyName} { // the folder was empty
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+		if absent {
+			_ = os.Remove(dir)
 		}
 	}
-	if _, err := loadConfig(filepath.Join(dir, configName)); err != nil {
-		return errors.Join(err, os.RemoveAll(dir)) // such as an identity that configuration refuses
-	}
-	db, err := store.Open(ctx, filepath.Join(dir, storeName))
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(db.SetSetting(ctx, "site", id), db.SetSetting(ctx, "scheme", string(p.Scheme())), db.Close()); err != nil {
 		return err
 	}
 	if a.json {

@@ -131,8 +131,11 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 	f.StringVar(&a.data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.json, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress")
-	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.reportCommand(),
+	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(), a.recheckCommand(), a.reportCommand(),
 		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.benchCommand(), a.evalCommand(), a.screenCommand(), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(), a.serveCommand(), a.statusCommand(), a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand())
+	root.AddCommand(a.storeCommand(), a.clusterCommand())
+	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.reportCommand(),
+		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.benchCommand(), a.evalCommand(), a.screenCommand(), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(), a.serveCommand(), a.clusterCommand(), a.statusCommand(), a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand())
 	a.answerCommands(root)
 	requireArgs(root)
 	return root

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
+	"concordat/cluster"
 	"concordat/index"
 	"concordat/site"
 	"concordat/store"
@@ -67,7 +68,12 @@ func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
 	if err := finishReindex(o.dir); err != nil {
 		return err
 	}
-	from, err := index.Open(filepath.Join(o.dir, indexName, "00"), index.Options{ReadOnly: true})
+	// What a killed process left in the log only has to come into the index first.
+	err := cluster.Replay(ctx, filepath.Join(o.dir, indexName, "00"))
+	var from *index.Shard
+	if err == nil {
+		from, err = index.Open(filepath.Join(o.dir, indexName, "00"), index.Options{ReadOnly: true})
+	}
 	if errors.Is(err, concordat.ErrNotFound) {
 		return o.store.SetSetting(ctx, "scheme", string(o.Scheme())) // nothing was ever added
 	}

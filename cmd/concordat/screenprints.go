@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cluster"
 	"concordat/screen"
 	"concordat/segment"
 	"concordat/simhash"
@@ -205,6 +206,7 @@ func (a *app) screenPrintsCommand() *cobra.Command {
 	var f printOptions
 	var library, out string
 	var random, plant int
+	var parts shardParts
 	var seed uint64
 	var memory int
 	c := &cobra.Command{
@@ -212,6 +214,10 @@ func (a *app) screenPrintsCommand() *cobra.Command {
 		Long: `Prints writes the simhash of every document of a library, 8 bytes each (16 of 128 bits), the number
 big-endian, and beside it FILE.ids with the document of each on a line. A print says nothing of the
 text but how alike it is to another: files of prints may go where texts must not.
+
+With --shards N the prints go to N files, FILE.00 and so on: those of the documents that each shard of a
+site of N shards holds, for batch, which streams them side by side; --shard K writes one of them alone, such as on
+the node that has the shard.
 
 With --random N it writes N pseudo-random prints of 64 bits instead, the same for the same --seed; the last --plant of them are copies of the first in reverse order, in which 0 to
 5 bits differ by turns.`,
@@ -225,17 +231,19 @@ With --random N it writes N pseudo-random prints of 64 bits instead, the same fo
 				}
 				return a.randomPrints(cmd.Context(), out, random, plant, seed)
 			}
-			if err := f.check(); err != nil {
+			if err := errors.Join(f.check(), parts.check()); err != nil {
 				return err
 			}
 			return a.with(cmd.Context(), withIndex, func(o *opened) error {
-				return a.libraryPrints(cmd.Context(), o, f, library, out, int64(memory)<<20)
+				return a.libraryPrints(cmd.Context(), o, f, library, out, parts, int64(memory)<<20)
 			})
 		},
 	}
 	f.defineMaking(c)
 	c.Flags().StringVar(&library, "library", "", "library whose documents are printed")
 	c.Flags().StringVar(&out, "out", "", "file to write")
+	c.Flags().IntVar(&parts.of, "shards", 0, "write a file for each shard of a site of so many; 0: one file")
+	c.Flags().IntVar(&parts.only, "shard", -1, "write that of one shard alone, from 0")
 	c.Flags().IntVar(&random, "random", 0, "write so many pseudo-random prints instead")
 	c.Flags().IntVar(&plant, "plant", 0, "plant so many near copies among the --random prints")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of --random")
@@ -243,8 +251,47 @@ With --random N it writes N pseudo-random prints of 64 bits instead, the same fo
 	return c
 }
 
+// shardParts say how prints are divided among files.
+type shardParts struct {
+	of   int // shards; 0: not divided
+	only int // the one that is written; -1: all
+}
+
+func (p shardParts) check() error {
+	if p.of < 0 || p.of > 256 || p.only < -1 || p.only >= 0 && p.only >= p.of {
+		return usagef("--shards %d, --shard %d: want 1 to 256 shards, and one of them, from 0", p.of, p.only)
+	}
+	return nil
+}
+
+// paths are the files, each followed by that of its documents.
+func (p shardParts) paths(out string) (all []string) {
+	if p.of == 0 {
+		return []string{out, out + ".ids"}
+	}
+	for i := range p.of {
+		if p.only < 0 || p.only == i {
+			path := fmt.Sprintf("%s.%02d", out, i)
+			all = append(all, path, path+".ids")
+		}
+	}
+	return all
+}
+
+// place is which of the files a document belongs to; false: to none that is written.
+func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int, bool) {
+	if p.of == 0 {
+		return 0, true
+	}
+	n := cluster.ShardOf(cluster.Slot(lib, id), p.of)
+	if p.only >= 0 {
+		return 0, n == p.only
+	}
+	return n, true
+}
+
 // libraryPrints writes the prints of a library.
-func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, library, out string, memory int64) error {
+func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, library, out string, parts shardParts, memory int64) error {
 	if _, err := o.store.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
 		return usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
@@ -270,6 +317,10 @@ func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, libr
 				a.warn("%v", err)
 				continue
 			}
+			place, wanted := parts.place(d.Library, d.ID)
+			if !wanted {
+				continue
+			}
 			t, err := segment.Split(d.Text)
 			if err != nil {
 				return err
@@ -280,15 +331,15 @@ func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, libr
 			}
 			n++
 			b := screen.AppendWide(nil, p)
-			if _, err := w[0].Write(b[16-f.Bits/8:]); err != nil {
+			if _, err := w[2*place].Write(b[16-f.Bits/8:]); err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(w[1], "%s\n", d.ID); err != nil {
+			if _, err := fmt.Fprintf(w[2*place+1], "%s\n", d.ID); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, out, out+".ids")
+	}, parts.paths(out)...)
 	if err != nil {
 		return err
 	}

@@ -19,13 +19,22 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"concordat/extract/sandbox"
+	"concordat/internal/storetest"
 )
 
 func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
 		sandbox.Main() // the test binary is the program, so it is the extraction worker too
 	}
-	testscript.Main(m, map[string]func(){"concordat": main})
+	testscript.Main(stopping{m}, map[string]func(){"concordat": main})
+}
+
+// stopping runs the tests and ends the database server that they started.
+type stopping struct{ *testing.M }
+
+func (s stopping) Run() int {
+	defer storetest.StopPostgres()
+	return s.M.Run()
 }
 
 // cacheDir is where the compiled PDF reader is kept between runs: compiling takes seconds.
@@ -45,12 +54,27 @@ const raceOptions = "atexit_sleep_ms=0"
 //	write FILE REPEAT TEXT   write TEXT many times; \n and \xNN are understood
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "testdata/script", nil)
+}
+
+// TestDatabaseScripts runs the commands in testdata/database, with the addresses of empty databases in
+// DATABASE and OTHER.
+func TestDatabaseScripts(t *testing.T) {
+	t.Parallel()
+	s := storetest.Postgres(t)
+	runScripts(t, "testdata/database", func(e *testscript.Env) {
+		e.Setenv("DATABASE", s.Schema(t))
+		e.Setenv("OTHER", s.Schema(t))
+	})
+}
+
+func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	demo, err := filepath.Abs("../../demo")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
@@ -58,6 +82,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CONCORDAT_DATA", filepath.Join(e.WorkDir, "site"))
 			e.Setenv("DEMO", demo)
 			e.Setenv("GORACE", raceOptions)
+			if setup != nil {
+				setup(e)
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,27 +35,40 @@ const (
 )
 
 func (a *app) serveCommand() *cobra.Command {
-	var listen string
+	var listen, title string
+	var noCreate bool
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the site until interrupted",
-		Long: `Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
+		Short: "Serve the site until interrupted; the first time, create it",
+		Long: `Where the folder of --data is empty or absent, serve first creates a site in it, as init does, with an
+empty library, and prints a link that makes the first administrator. The site is an ordinary one: all
+other commands, those of federations and clusters too, take it from there.
+
+Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
 progress are finished first. Meanwhile the other commands work as ever: they reach the index through
 the serving process. Only reindex needs the site for itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+			if !noCreate {
+				if err := a.createToServe(cmd.Context(), title); err != nil {
+					return err
+				}
+			}
+			return a.with(cmd.Context(), toServe, func(o *opened) error {
 				if o.remote != nil {
 					return fmt.Errorf("site %s: %w: it is served already", o.dir, concordat.ErrLocked)
 				}
 				if listen != "" {
 					o.config.Serve.Listen = listen
+					o.flags = map[string]string{"serve.listen": "--listen"}
 				}
 				return a.serve(cmd.Context(), o)
 			})
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
+	c.Flags().StringVar(&title, "title", "", "name for people of a site that is created")
+	c.Flags().BoolVar(&noCreate, "no-create", false, "fail where there is no site, instead of creating one")
 	return c
 }
 
@@ -64,6 +78,9 @@ type server struct {
 	log     *slog.Logger
 	started time.Time
 	address string // of the pages, as it came to be
+	monitor string // address of the metrics, as it came to be; empty: none
+	// ready is set while checks are taken: from the start of the queue to the signal to stop.
+	ready atomic.Bool
 	// partners is nil where the site does not listen for them.
 	partners *partnerServer
 	eraser   *site.Eraser
@@ -76,9 +93,9 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	if err != nil {
 		return err
 	}
-	public, err := net.Listen("tcp", o.config.Serve.Listen)
+	public, err := listenAt("serve.listen", "--listen", o.config.Serve.Listen)
 	if err != nil {
-		return errors.Join(fmt.Errorf("serve.listen: %w", err), control.Close())
+		return errors.Join(err, control.Close())
 	}
 	d, err := s.openDesk(a)
 	if err != nil {
@@ -93,21 +110,50 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	var listener net.Listener
 	if s.partners != nil {
-		if listener, err = net.Listen("tcp", o.config.Federation.Listen); err != nil {
-			return errors.Join(fmt.Errorf("federation.listen: %w", err), s.partners.close(), control.Close(), public.Close())
+		if listener, err = listenAt("federation.listen", "", o.config.Federation.Listen); err != nil {
+			return errors.Join(err, s.partners.close(), control.Close(), public.Close())
 		}
+	}
+	var private net.Listener
+	if o.config.Serve.Metrics != "" {
+		if private, err = listenAt("serve.metrics", "", o.config.Serve.Metrics); err != nil {
+			err = errors.Join(err, control.Close(), public.Close())
+			if s.partners != nil {
+				err = errors.Join(err, listener.Close(), s.partners.close())
+			}
+			return err
+		}
+		s.monitor = private.Addr().String()
 	}
 	s.address = public.Addr().String()
 	g, ctx := errgroup.WithContext(ctx)
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
-	serveAt(ctx, g, public, &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime})
-	g.Go(func() error { return errors.Join(d.queue.Run(ctx), d.reader.close()) })
+	people := &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime}
+	people.RegisterOnShutdown(d.pages.EndStreams)
+	serveAt(ctx, g, public, people)
+	if private != nil {
+		serveAt(ctx, g, private, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
+	}
+	s.ready.Store(true)
+	context.AfterFunc(ctx, func() { s.ready.Store(false) })
+	g.Go(func() error { return d.run(ctx) })
+	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
 		s.partners.run(ctx, g, listener)
 	}
 	g.Go(func() error { return s.sweep(ctx, s.eraser) })
+	if o.node != nil {
+		g.Go(func() error {
+			select {
+			case err := <-o.gone:
+				return fmt.Errorf("this machine cannot be a node any more: %w", err)
+			case <-ctx.Done():
+				return nil
+			}
+		})
+	}
 	if a.json {
 		err = a.line(s.status())
 	} else {
@@ -147,7 +193,7 @@ func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Ser
 // control answers the other processes of the site.
 func (s *server) control() http.Handler {
 	m := http.NewServeMux()
-	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.shard, name == "00" }))
+	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.index, name == "00" }))
 	m.HandleFunc("POST /sweep", s.sweepNow)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
@@ -157,17 +203,21 @@ func (s *server) control() http.Handler {
 func (s *server) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/", pages)
-	m.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), statusTime)
-		defer cancel()
-		if _, err := s.o.store.Libraries(ctx); err != nil {
-			s.log.Error("health", "error", err)
-			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
-			return
-		}
-		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-	})
+	m.HandleFunc("GET /healthz", s.healthz)
+	m.HandleFunc("GET /readyz", s.readyz)
 	return m
+}
+
+// healthz answers 200 while the store answers.
+func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), statusTime)
+	defer cancel()
+	if _, err := s.o.store.Libraries(ctx); err != nil {
+		s.log.Error("health", "error", err)
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // status is what the serving process tells of itself.
@@ -176,6 +226,7 @@ type status struct {
 	Process   int              `json:"process"`
 	Started   time.Time        `json:"started"`
 	Listen    string           `json:"listen"`
+	Metrics   string           `json:"metrics,omitempty"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
 	// Federation is nil where the site does not listen for partners.
@@ -183,8 +234,8 @@ type status struct {
 }
 
 func (s *server) status() status {
-	st := s.o.shard.Stats()
-	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
+	st := s.o.stats()
+	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {

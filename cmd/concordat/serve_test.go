@@ -32,3 +32,34 @@ func TestHealthz(t *testing.T) {
 	}
 	ask(http.StatusServiceUnavailable, "does not answer")
 }
+
+// /readyz says no until checks are taken, and where there is no room; /healthz does not mind either.
+func TestReadyz(t *testing.T) {
+	data := newSite(t)
+	a := &app{data: data, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	o, err := a.open(t.Context(), withIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &server{o: o, log: slog.New(slog.DiscardHandler)}
+	h := s.public(http.NotFoundHandler())
+	ask := func(path string, want int, words string) {
+		t.Helper()
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+		if rec.Code != want || !strings.Contains(rec.Body.String(), words) {
+			t.Errorf("%s answered %d %q, want %d with %q", path, rec.Code, rec.Body, want, words)
+		}
+	}
+	ask("/readyz", http.StatusServiceUnavailable, "starting or stopping")
+	s.ready.Store(true)
+	ask("/readyz", http.StatusOK, `"disk":"ok"`)
+	o.config.Serve.LowWater = 1 << 60
+	ask("/readyz", http.StatusServiceUnavailable, "MiB left")
+	ask("/healthz", http.StatusOK, "ok")
+}

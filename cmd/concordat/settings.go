@@ -25,14 +25,14 @@ func loadConfig(path string) (*config.Config, error) {
 
 // initialConfig is the file that init writes: the keys that make the site what it is, and where to
 // find the others.
-func initialConfig(id, title, scheme string) []byte {
+func initialConfig(id, title, scheme, database string) []byte {
 	return fmt.Appendf(nil, `# Configuration of a Concordat site. concordat config check shows every key with its value and
 # where it came from; doc/config.md explains them.
 site:
   id: %s
   title: %q
 scheme: %s
-`, id, title, scheme)
+`+storeLines(database), id, title, scheme)
 }
 
 // extraction returns the limits of extraction.

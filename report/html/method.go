@@ -35,7 +35,7 @@ func (d *doc) consulted(c concordat.Consulted) {
 		d.raw(`<tr class="part">`)
 	}
 	d.tag("td", d.r.SiteName(c.Site))
-	d.tag("td", string(c.Library))
+	d.tag("td", d.r.LibraryWords(c.Library))
 	d.raw(`<td class="n">`)
 	d.text(report.Thousands(c.Asked))
 	d.raw(`</td><td class="n">`)

@@ -1,7 +1,9 @@
 -- Times are microseconds since 1970 UTC, 0 for none. Text compares byte by byte.
 
 -- +goose Up
+-- +only sqlite
 PRAGMA application_id = 0x436f6e63; -- "Conc": tells this file from another program's
+-- +end only
 
 CREATE TABLE setting (
     name  TEXT NOT NULL PRIMARY KEY,
@@ -99,6 +101,7 @@ CREATE TABLE audit (
     hash   TEXT    NOT NULL  -- hexadecimal
 ) STRICT;
 
+-- +only sqlite
 -- +goose StatementBegin
 CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit
 BEGIN
@@ -112,3 +115,18 @@ BEGIN
     SELECT RAISE(ABORT, 'audit is append-only');
 END;
 -- +goose StatementEnd
+-- +end only
+
+-- +only postgres
+COMMENT ON TABLE setting IS 'Concordat'; -- tells this schema from another program's
+
+-- +goose StatementBegin
+CREATE FUNCTION audit_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'audit is append-only';
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER audit_no_change BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_guard();
+CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_guard();
+-- +end only

@@ -19,9 +19,11 @@ CREATE TABLE original (
     PRIMARY KEY (hash, task)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX original_task ON original (task);
+-- +only sqlite
 INSERT INTO original (hash, task)
 SELECT json_extract(CAST(request AS TEXT), '$.file'), id FROM task
 WHERE json_valid(CAST(request AS TEXT)) AND json_type(CAST(request AS TEXT), '$.file') = 'text';
+-- +end only
 
 -- Deletions, from the moment they are asked for.
 CREATE TABLE erasure (

@@ -1,0 +1,223 @@
+// Package client speaks the HTTP interface of a Concordat site, as its OpenAPI document describes it.
+//
+// Start from New. Methods return when the site has answered; what it refuses is a *Problem, to be
+// found with errors.As. A request that met a broken connection or a busy site is sent again where
+// that is safe: reading, and what carries an Idempotency-Key, which the client makes itself. Lists
+// are iterators that ask for the next page when it is needed; a range over one ends with the first
+// error.
+//
+// Verify checks what a webhook received.
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options of a Client. Address and Token are required.
+type Options struct {
+	Address string       // of the site, such as https://site.example; what stands below is kept
+	Token   string       // as the account page has shown it
+	HTTP    *http.Client // nil: one without a time limit of its own; contexts have theirs
+	// Tries is how often a request that may be repeated is sent at most; 0: 5, 1: once.
+	Tries int
+	// Wait is the longest pause before the second try; it doubles each time, to 30 s at most. 0: 500 ms.
+	Wait time.Duration
+}
+
+// Client acts for the account of its token. It is safe for concurrent use.
+type Client struct {
+	o    Options
+	base string
+}
+
+const (
+	prefix = "/api/v1"
+	// mostWait bounds the pause between two tries.
+	mostWait = 30 * time.Second
+	// mostProblem bounds what is read of a refusal.
+	mostProblem = 1 << 20
+)
+
+// New returns a client. It fails where the address is no http or https URL or the token is empty.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.Address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("client: %q is not the address of a site", o.Address)
+	}
+	if o.Token == "" {
+		return nil, errors.New("client: no token")
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{}
+	}
+	o.Tries = cmp.Or(o.Tries, 5)
+	o.Wait = cmp.Or(o.Wait, 500*time.Millisecond)
+	return &Client{o, strings.TrimSuffix(u.String(), "/")}, nil
+}
+
+// Problem is what a site refuses, as RFC 9457 describes it.
+type Problem struct {
+	Type   string `json:"type"` // urn:concordat:problem: and a stable word
+	Title  string `json:"title"`
+	Status int    `json:"status"` // of HTTP
+	Detail string `json:"detail"`
+	Errors []struct {
+		Message  string `json:"message"`
+		Location string `json:"location"`
+	} `json:"errors"`
+	// After is how long the site asks to be left alone; 0: it does not say.
+	After time.Duration `json:"-"`
+}
+
+// Kind is the word at the end of the type: token, refused, not_found, invalid, large, changed,
+// condition, exists, idempotency_key, disk_full, unavailable, fault or a newer one.
+func (p *Problem) Kind() string { return p.Type[strings.LastIndex(p.Type, ":")+1:] }
+
+// Error says what was refused.
+func (p *Problem) Error() string {
+	out := cmp.Or(p.Detail, p.Title, http.StatusText(p.Status))
+	for _, e := range p.Errors {
+		out += "; " + e.Location + ": " + e.Message
+	}
+	return strconv.Itoa(p.Status) + ": " + out
+}
+
+// busy reports whether the same request may be answered later.
+func (p *Problem) busy() bool {
+	switch p.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// request is one call.
+type request struct {
+	method, path string
+	query        url.Values
+	body         any // sent as JSON; nil: nothing
+	header       http.Header
+	// once: sending it again could do it again.
+	once bool
+}
+
+// key is the header of a request that can be repeated.
+func key(given string) http.Header {
+	return http.Header{"Idempotency-Key": {cmp.Or(given, rand.Text())}}
+}
+
+// call sends a request, again where that is safe, and decodes the answer into out, nil: nothing is
+// wanted of it. It returns the header of the answer.
+func (c *Client) call(ctx context.Context, r request, out any) (http.Header, error) {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		}
+	}
+	resp, err := c.send(ctx, r, func() io.Reader { return bytes.NewReader(body) }, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or of no use
+	if out != nil {
+		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+			return nil, fmt.Errorf("%s %s: answer: %w", r.method, r.path, err)
+		}
+	}
+	return resp.Header, nil
+}
+
+// send sends a request until it is answered with success, or fails for good.
+func (c *Client) send(ctx context.Context, r request, body func() io.Reader, media string) (*http.Response, error) {
+	wait := c.o.Wait
+	for try := 1; ; try++ {
+		resp, err := c.once(ctx, r, body(), media)
+		var p *Problem
+		refused := errors.As(err, &p)
+		switch {
+		case err == nil:
+			return resp, nil
+		case ctx.Err() != nil, r.once, try >= c.o.Tries, refused && !p.busy():
+			return nil, err
+		}
+		pause := time.Duration((0.5 + mathrand.Float64()/2) * float64(wait))
+		if refused {
+			pause = max(pause, min(p.After, mostWait))
+		}
+		wait = min(2*wait, mostWait)
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// once sends a request one time.
+func (c *Client) once(ctx context.Context, r request, body io.Reader, media string) (*http.Response, error) {
+	u := c.base + prefix + r.path
+	if len(r.query) > 0 {
+		u += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, u, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Authorization", "Bearer "+c.o.Token)
+	req.Header.Set("User-Agent", "concordat-client/1")
+	if r.method != http.MethodGet && r.method != http.MethodDelete {
+		req.Header.Set("Content-Type", media)
+	}
+	resp, err := c.o.HTTP.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return resp, nil
+	}
+	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, problemOf(resp))
+}
+
+// problemOf reads a refusal, and makes one of what is none, such as the page of a proxy.
+func problemOf(resp *http.Response) *Problem {
+	defer func() { _ = resp.Body.Close() }()
+	p := &Problem{}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, mostProblem))
+	if err != nil || json.Unmarshal(b, p) != nil || p.Status == 0 {
+		*p = Problem{}
+	}
+	p.Status = resp.StatusCode
+	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
+		p.After = time.Duration(min(n, 24*3600)) * time.Second
+	}
+	return p
+}
+
+func escape(s string) string { return url.PathEscape(s) }

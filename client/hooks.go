@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Webhook is an address that the site tells what happens.
+type Webhook struct {
+	ID      string    `json:"id"`
+	Account string    `json:"account"`
+	Whole   bool      `json:"whole"` // told of the whole site, not of the account's checks only
+	URL     string    `json:"url"`
+	Title   string    `json:"title"`
+	Events  []string  `json:"events"`
+	State   string    `json:"state"` // active or paused
+	Cause   string    `json:"cause"` // of being paused
+	Made    time.Time `json:"made"`
+	Former  time.Time `json:"former_secret_until"` // zero: one secret signs
+	Secret  string    `json:"secret"`              // shown when it is made or rotated; for Verify
+}
+
+// Webhooks returns those of the own account, and to an administrator those of the site.
+func (c *Client) Webhooks(ctx context.Context) iter.Seq2[Webhook, error] {
+	return list[Webhook](ctx, c, "/webhooks", "webhooks", nil)
+}
+
+// Webhook returns one webhook.
+func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
+	var out Webhook
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/webhooks/" + escape(id)}, &out)
+	return out, err
+}
+
+// MakeWebhook makes a webhook and returns it with its secret; of h the URL, Title, Events and Whole count.
+func (c *Client) MakeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
+	var out Webhook
+	body := map[string]any{"url": h.URL, "title": h.Title, "events": h.Events, "whole": h.Whole}
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks", body: body, once: true}, &out)
+	return out, err
+}
+
+// ChangeWebhook sets what of URL, Title, Events and State of h is not empty.
+func (c *Client) ChangeWebhook(ctx context.Context, h Webhook) (Webhook, error) {
+	body := map[string]any{}
+	for name, value := range map[string]string{"url": h.URL, "title": h.Title, "state": h.State} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	if len(h.Events) > 0 {
+		body["events"] = h.Events
+	}
+	var out Webhook
+	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/webhooks/" + escape(h.ID), body: body}, &out)
+	return out, err
+}
+
+// DeleteWebhook deletes a webhook with its deliveries.
+func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: "/webhooks/" + escape(id)}, nil)
+	return err
+}
+
+// RotateWebhook gives a webhook a new secret and returns it; for a day the former one signs too.
+func (c *Client) RotateWebhook(ctx context.Context, id string) (Webhook, error) {
+	var out Webhook
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/rotate", once: true}, &out)
+	return out, err
+}
+
+// PingWebhook has a ping sent.
+func (c *Client) PingWebhook(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/ping", once: true}, nil)
+	return err
+}
+
+// Delivery is one event for one webhook.
+type Delivery struct {
+	Seq      int64     `json:"seq"`
+	Event    string    `json:"event"` // Notification.ID of all its attempts
+	Kind     string    `json:"kind"`
+	State    string    `json:"state"` // pending, delivered or dead
+	Made     time.Time `json:"made"`
+	Attempts int       `json:"attempts"`
+	Due      time.Time `json:"due"` // of the next attempt; zero: there is none
+	Ended    time.Time `json:"ended"`
+	Status   int       `json:"status"` // of the latest answer; 0: none
+	Cause    string    `json:"cause"`  // of the latest failure
+}
+
+// Deliveries returns the deliveries of a webhook, newest first, in one state if that is not empty.
+func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Delivery, error] {
+	q := url.Values{}
+	if state != "" {
+		q.Set("state", state)
+	}
+	return list[Delivery](ctx, c, "/webhooks/"+escape(id)+"/deliveries", "deliveries", q)
+}
+
+// Replay sends one delivery again, under its old id.
+func (c *Client) Replay(ctx context.Context, id string, seq int64) error {
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/deliveries/" + strconv.FormatInt(seq, 10) + "/replay"}, nil)
+	return err
+}
+
+// ReplayAll sends the deliveries in a state, dead or delivered, again that were made from an instant
+// (zero: the first) until before another (zero: the last), and returns how many.
+func (c *Client) ReplayAll(ctx context.Context, id, state string, from, to time.Time) (int, error) {
+	body := map[string]any{"state": state}
+	if !from.IsZero() {
+		body["from"] = from
+	}
+	if !to.IsZero() {
+		body["to"] = to
+	}
+	var out struct{ Deliveries int }
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/replay", body: body}, &out)
+	return out.Deliveries, err
+}

@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// Person is an account.
+type Person struct {
+	Name     string    `json:"name"`
+	Title    string    `json:"title"` // the person's name
+	Role     string    `json:"role"`  // administrator, officer, submitter or auditor
+	Created  time.Time `json:"created"`
+	Disabled bool      `json:"disabled"`
+}
+
+// Link is by which a person chooses a password. It is a secret.
+type Link struct {
+	Person  Person    `json:"person"`
+	Path    string    `json:"link"` // below the address of the site
+	Expires time.Time `json:"expires"`
+}
+
+// People returns the accounts in order of name.
+func (c *Client) People(ctx context.Context) iter.Seq2[Person, error] {
+	return list[Person](ctx, c, "/people", "people", nil)
+}
+
+// AddPerson makes an account; of p the Name, Title and Role count.
+func (c *Client) AddPerson(ctx context.Context, p Person) (Link, error) {
+	var out Link
+	body := map[string]string{"name": p.Name, "title": p.Title, "role": p.Role}
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/people", body: body, once: true}, &out)
+	return out, err
+}
+
+// DisablePerson disables an account, or enables it again.
+func (c *Client) DisablePerson(ctx context.Context, name string, disabled bool) (Person, error) {
+	var out Person
+	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/people/" + escape(name), body: map[string]bool{"disabled": disabled}}, &out)
+	return out, err
+}
+
+// NewLink returns a new link for a person.
+func (c *Client) NewLink(ctx context.Context, name string) (Link, error) {
+	var out Link
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/people/" + escape(name) + "/link", once: true}, &out)
+	return out, err
+}
+
+// Token is a token of the own account, without its secret.
+type Token struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Scopes  []string  `json:"scopes"`
+	Made    time.Time `json:"made"`
+	Expires time.Time `json:"expires"`
+	Used    time.Time `json:"used"` // to the hour; zero: never
+}
+
+// Tokens returns the tokens of the own account, newest first.
+func (c *Client) Tokens(ctx context.Context) iter.Seq2[Token, error] {
+	return list[Token](ctx, c, "/tokens", "tokens", nil)
+}
+
+// MakeToken makes a token of the own account for so many days, 0: a year, and returns its secret.
+func (c *Client) MakeToken(ctx context.Context, name string, days int, scopes ...string) (secret string, err error) {
+	body := map[string]any{"name": name, "scopes": scopes}
+	if days != 0 {
+		body["days"] = days
+	}
+	var out struct{ Secret string }
+	_, err = c.call(ctx, request{method: http.MethodPost, path: "/tokens", body: body, once: true}, &out)
+	return out.Secret, err
+}
+
+// RevokeToken revokes a token of the own account.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: "/tokens/" + escape(id)}, nil)
+	return err
+}

@@ -1,0 +1,150 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+
+	"concordat"
+)
+
+// Rules say what of a report counts. Spans are code points of the submission.
+type Rules struct {
+	Quotes        bool              `json:"exclude_quotes"`
+	Bibliography  bool              `json:"exclude_bibliography"`
+	Citations     bool              `json:"exclude_citations"`
+	Counted       bool              `json:"count_templates"`
+	MinCharacters int               `json:"min_characters"`
+	MinShare      float64           `json:"min_source_share"` // 0 to 1
+	CommonAbove   int               `json:"common_above"`     // 0: the default, negative: nothing is common
+	Sources       []concordat.Ref   `json:"exclude_sources,omitempty"`
+	OwnWork       []concordat.Ref   `json:"own_work,omitempty"` // earlier work of the author
+	Kinds         []concordat.Kind  `json:"exclude_kinds,omitempty"`
+	Sections      []string          `json:"exclude_sections,omitempty"`
+	Templates     []string          `json:"exclude_template,omitempty"`
+	Passages      []ExcludedPassage `json:"exclude_passages,omitempty"`
+}
+
+// ExcludedPassage is a passage that somebody took out, with the reason. By and At are set by the site.
+type ExcludedPassage struct {
+	Span    concordat.Span `json:"span"`
+	Comment string         `json:"comment"`
+	By      string         `json:"by,omitempty"`
+	At      time.Time      `json:"at,omitzero"`
+}
+
+// Ruled are the rules of a report and their revision, which a change of them has to know.
+type Ruled struct {
+	Revision int   `json:"revision"`
+	Rules    Rules `json:"rules"`
+	etag     string
+}
+
+func at(id concordat.TaskID, path string) string { return "/checks/" + escape(string(id)) + path }
+
+// Rules returns the rules by which the report of a check is made.
+func (c *Client) Rules(ctx context.Context, id concordat.TaskID) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodGet, path: at(id, "/rules")})
+}
+
+func (c *Client) ruled(ctx context.Context, r request) (Ruled, error) {
+	var out Ruled
+	h, err := c.call(ctx, r, &out)
+	out.etag = h.Get("ETag")
+	return out, err
+}
+
+// SetRules replaces the rules seen by those in seen.Rules. It fails with a Problem of kind changed where
+// somebody else has changed them since they were read.
+func (c *Client) SetRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPut, path: at(id, "/rules"), body: seen.Rules, header: http.Header{"If-Match": {seen.etag}}, once: true})
+}
+
+// UndoRules goes back to the rules before those seen, or fails as SetRules does.
+func (c *Client) UndoRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/rules/undo"), header: http.Header{"If-Match": {seen.etag}}, once: true})
+}
+
+// RuleChange is one change of rules.
+type RuleChange struct {
+	Seq    int       `json:"seq"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by"`
+	Action string    `json:"action"`  // set, undo, exclude-source and so on
+	About  string    `json:"subject"` // what of, in words for people
+	Rules  Rules     `json:"rules"`   // from then on
+}
+
+// RuleChanges returns every change of the rules, oldest first.
+func (c *Client) RuleChanges(ctx context.Context, id concordat.TaskID) iter.Seq2[RuleChange, error] {
+	return list[RuleChange](ctx, c, at(id, "/rules/history"), "changes", nil)
+}
+
+type exclusion struct {
+	Exclude bool            `json:"exclude"`
+	Source  *concordat.Ref  `json:"source,omitempty"`
+	Passage *concordat.Span `json:"passage,omitempty"`
+	Comment string          `json:"comment,omitempty"`
+}
+
+// ExcludeSource takes a source out of the scores, or in again; changes of others stay.
+func (c *Client) ExcludeSource(ctx context.Context, id concordat.TaskID, source concordat.Ref, exclude bool) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{exclude, &source, nil, ""}})
+}
+
+// ExcludePassage takes a passage, in code points of the submission, out of the scores for a reason.
+func (c *Client) ExcludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span, reason string) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{true, nil, &passage, reason}, once: true})
+}
+
+// IncludePassage takes all passages that were taken out and touch the span in again.
+func (c *Client) IncludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{false, nil, &passage, ""}})
+}
+
+// Note is a comment, a verdict, or that somebody agrees with one.
+type Note struct {
+	Seq     int       `json:"seq"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Kind    string    `json:"kind"` // comment, verdict or signoff
+	Text    string    `json:"text"`
+	Verdict string    `json:"verdict"` // clear, discuss or suspected
+}
+
+// Notes returns comments, verdicts and sign-offs, oldest first.
+func (c *Client) Notes(ctx context.Context, id concordat.TaskID) iter.Seq2[Note, error] {
+	return list[Note](ctx, c, at(id, "/notes"), "notes", nil)
+}
+
+// Verdict returns the verdict in force and who agrees with it; a Problem of kind not_found: none.
+func (c *Client) Verdict(ctx context.Context, id concordat.TaskID) (Note, []string, error) {
+	var out struct {
+		Verdict   Note
+		SignedOff []string `json:"signed_off"`
+	}
+	_, err := c.call(ctx, request{method: http.MethodGet, path: at(id, "/verdict")}, &out)
+	return out.Verdict, out.SignedOff, err
+}
+
+func (c *Client) note(ctx context.Context, path string, body any) (Note, error) {
+	var out Note
+	_, err := c.call(ctx, request{method: http.MethodPost, path: path, body: body, header: key("")}, &out)
+	return out, err
+}
+
+// Comment comments on a check.
+func (c *Client) Comment(ctx context.Context, id concordat.TaskID, text string) (Note, error) {
+	return c.note(ctx, at(id, "/comments"), map[string]string{"text": text})
+}
+
+// GiveVerdict gives a verdict, clear, discuss or suspected, with the reason.
+func (c *Client) GiveVerdict(ctx context.Context, id concordat.TaskID, verdict, reason string) (Note, error) {
+	return c.note(ctx, at(id, "/verdict"), map[string]string{"verdict": verdict, "text": reason})
+}
+
+// SignOff agrees with the verdict in force.
+func (c *Client) SignOff(ctx context.Context, id concordat.TaskID) (Note, error) {
+	return c.note(ctx, at(id, "/sign-off"), nil)
+}

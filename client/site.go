@@ -1,0 +1,155 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"mime/multipart"
+	"net/http"
+	"time"
+
+	"concordat"
+)
+
+// Version says what a site can do.
+type Version struct {
+	API      string           `json:"api"`
+	Site     concordat.SiteID `json:"site"`
+	Title    string           `json:"title"`
+	Scopes   []string         `json:"scopes"`
+	Events   []string         `json:"events"`
+	Formats  []string         `json:"formats"`
+	Adds     bool             `json:"adds_documents"`
+	MaxFile  int64            `json:"max_file_bytes"`
+	MaxFiles int              `json:"max_files"` // of one request
+	MaxPage  int              `json:"max_page"`
+}
+
+// Version returns what the site can do.
+func (c *Client) Version(ctx context.Context) (Version, error) {
+	var out Version
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/version"}, &out)
+	return out, err
+}
+
+// Me is for whom a token acts.
+type Me struct {
+	Account Person    `json:"account"`
+	Scopes  []string  `json:"scopes"`
+	Expires time.Time `json:"expires"` // of the token
+}
+
+// Me returns for whom the client acts.
+func (c *Client) Me(ctx context.Context) (Me, error) {
+	var out Me
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/me"}, &out)
+	return out, err
+}
+
+// Library is a collection of documents.
+type Library struct {
+	ID        concordat.LibraryID `json:"id"`
+	Title     string              `json:"title"`
+	Documents int                 `json:"documents"`
+	Created   time.Time           `json:"created"`
+	Embargo   time.Time           `json:"embargo"` // before it partners get no answer; zero: none
+	Expires   time.Time           `json:"expires"` // from then on it is not asked; zero: never
+}
+
+// Libraries returns the libraries of the site in order of ID.
+func (c *Client) Libraries(ctx context.Context) iter.Seq2[Library, error] {
+	return list[Library](ctx, c, "/libraries", "libraries", nil)
+}
+
+// Library returns one library.
+func (c *Client) Library(ctx context.Context, id concordat.LibraryID) (Library, error) {
+	var out Library
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/libraries/" + escape(string(id))}, &out)
+	return out, err
+}
+
+// Document is a document of a library.
+type Document struct {
+	ID         concordat.DocumentID `json:"id"`
+	Title      string               `json:"title"`
+	Author     string               `json:"author"`
+	Hash       string               `json:"sha256"` // of the text
+	Bytes      int64                `json:"bytes"`
+	Sentences  int                  `json:"sentences"`
+	Characters int                  `json:"characters"`
+	Scheme     concordat.Scheme     `json:"scheme"`
+	Added      time.Time            `json:"added"`
+	Changed    time.Time            `json:"changed"`
+	Revision   int                  `json:"revision"` // texts so far, from 1
+	Date       concordat.Date       `json:"date"`     // empty: unknown
+	DateBy     concordat.DateOrigin `json:"date_by"`
+}
+
+// Documents returns the documents of a library in order of ID.
+func (c *Client) Documents(ctx context.Context, id concordat.LibraryID) iter.Seq2[Document, error] {
+	return list[Document](ctx, c, "/libraries/"+escape(string(id))+"/documents", "documents", nil)
+}
+
+// NewDocument is a file for a library.
+type NewDocument struct {
+	File
+	ID     concordat.DocumentID // empty: the file's name; of an archive: before the names of its members
+	Title  string               // empty: the file's own
+	Author string               // empty: the file's own
+	Date   concordat.Date       // empty: the file's own
+}
+
+// Added is what became of one document.
+type Added struct {
+	File      string               `json:"file"`
+	ID        concordat.DocumentID `json:"id"`
+	Title     string               `json:"title"`
+	Outcome   string               `json:"outcome"` // added, replaced, unchanged or failed
+	Sentences int                  `json:"sentences"`
+	Cause     string               `json:"cause"` // why it failed
+}
+
+// AddDocuments takes files into a library; they are streamed. One that cannot be read is told among the
+// others and does not stop them. Adding the same again changes nothing.
+func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs ...NewDocument) ([]Added, error) {
+	var out struct{ Documents []Added }
+	err := c.upload(ctx, "/libraries/"+escape(string(lib))+"/documents", nil, func(m *multipart.Writer) error {
+		for _, d := range docs {
+			for _, f := range [][2]string{{"id", string(d.ID)}, {"title", d.Title}, {"author", d.Author}, {"date", string(d.Date)}} {
+				if f[1] == "" {
+					continue
+				}
+				if err := m.WriteField(f[0], f[1]); err != nil {
+					return err
+				}
+			}
+			if err := writeFile(m, d.File); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, &out)
+	return out.Documents, err
+}
+
+// Partner is another site that a check can ask.
+type Partner struct {
+	Site      concordat.SiteID `json:"site"`
+	Name      string           `json:"name"`
+	Told      bool             `json:"told"` // it has told which libraries it opens
+	Libraries []struct {
+		ID    concordat.LibraryID `json:"id"`
+		Level concordat.Show      `json:"level"`
+	} `json:"libraries"`
+}
+
+// Partners returns the sites that a check can ask.
+func (c *Client) Partners(ctx context.Context) iter.Seq2[Partner, error] {
+	return list[Partner](ctx, c, "/partners", "partners", nil)
+}
+
+// Templates returns the names of the section templates.
+func (c *Client) Templates(ctx context.Context) ([]string, error) {
+	var out struct{ Templates []string }
+	_, err := c.call(ctx, request{method: http.MethodGet, path: "/templates"}, &out)
+	return out.Templates, err
+}

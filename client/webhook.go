@@ -1,0 +1,70 @@
+package client
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Tolerance is how far the clocks of a site and its receiver may be apart, and how old a delivery may be
+// when it arrives; each attempt is signed anew.
+const Tolerance = 5 * time.Minute
+
+// ErrSignature: a webhook's request does not come from the site, or not now.
+var ErrSignature = errors.New("the signature is not valid")
+
+// Notification is what a webhook tells.
+type Notification struct {
+	ID        string          `json:"-"` // the same for every attempt: one that was handled before is to be left out
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"` // of the event
+	Data      json.RawMessage `json:"data"`
+}
+
+// mostSignatures bounds the signatures of one header that are tried.
+const mostSignatures = 20
+
+// Verify returns what a webhook's request tells, or an error that wraps ErrSignature. secret is as the
+// site has shown it, beginning with whsec_; body is the request's, byte for byte; now is the time.
+func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notification, error) {
+	bad := func(why string) (*Notification, error) { return nil, fmt.Errorf("%w: %s", ErrSignature, why) }
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || len(key) == 0 {
+		return bad("the secret is none")
+	}
+	id, stamp := h.Get("Webhook-Id"), h.Get("Webhook-Timestamp")
+	at, err := strconv.ParseInt(stamp, 10, 64)
+	if id == "" || err != nil {
+		return bad("the headers are not those of a webhook")
+	}
+	if d := now.Unix() - at; d > int64(Tolerance/time.Second) || d < -int64(Tolerance/time.Second) {
+		return bad("it was not signed now")
+	}
+	m := hmac.New(sha256.New, key)
+	_, _ = m.Write([]byte(id + "." + stamp + ".")) // a hash takes everything
+	_, _ = m.Write(body)
+	want := m.Sum(nil)
+	for i, one := range strings.Fields(h.Get("Webhook-Signature")) {
+		if i == mostSignatures {
+			break
+		}
+		text, ok := strings.CutPrefix(one, "v1,")
+		got, err := base64.StdEncoding.DecodeString(text)
+		if !ok || err != nil || !hmac.Equal(got, want) {
+			continue
+		}
+		n := &Notification{ID: id}
+		if err := json.Unmarshal(body, n); err != nil {
+			return nil, fmt.Errorf("webhook %s: %w", id, err)
+		}
+		return n, nil
+	}
+	return bad("none of its signatures fits")
+}

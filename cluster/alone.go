@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/local"
+	"concordat/cluster/replica"
+	"concordat/index"
+)
+
+// Alone is the shard of a site of one node: the same log, index and state machine as in a cluster, with
+// a coordinator in a file and no other copy. It is a concordat.Index, and an index.Shard for reading.
+// What Put and Delete acknowledged is in the log on disk.
+type Alone struct {
+	*index.Shard
+	copy    *Copy
+	session *local.Session
+}
+
+var _ concordat.Index = (*Alone)(nil)
+
+// aloneNode is the name of the only node.
+const aloneNode coord.NodeID = "alone"
+
+// OpenAlone opens the shard in the folder dir, or makes an empty one; an index that never had a log gets
+// one. It returns when everything that was ever acknowledged is visible. Errors: those of index.Open, and
+// concordat.ErrCorrupt if acknowledged documents are damaged and stand in the log only.
+func OpenAlone(ctx context.Context, dir string, o index.Options) (*Alone, error) {
+	return openAlone(ctx, dir, CopyOptions{Index: o})
+}
+
+func openAlone(ctx context.Context, dir string, o CopyOptions) (*Alone, error) {
+	if o.Index.ReadOnly {
+		return nil, fmt.Errorf("%s: a log cannot be replayed without writing: %w", dir, concordat.ErrInvalid)
+	}
+	// The index comes first: it takes the folder's lock, and only a folder with an index may hold more.
+	o.Node, o.Restored = aloneNode, true
+	c, err := newCopy(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	a := &Alone{Shard: c.index, copy: c}
+	if err := a.begin(ctx, filepath.Join(dir, stateName)); err != nil {
+		return nil, fmt.Errorf("%w (closing: %v)", err, a.Close())
+	}
+	return a, nil
+}
+
+// Replay brings what stands in the log of the shard in dir only into its index, for those who read the
+// index without the log. It fails with concordat.ErrNotFound if there is no shard.
+func Replay(ctx context.Context, dir string) error {
+	if !exists(filepath.Join(dir, "shard.json")) {
+		return fmt.Errorf("%s: no shard: %w", dir, concordat.ErrNotFound)
+	}
+	if !exists(filepath.Join(dir, logName)) {
+		return nil // never had one
+	}
+	a, err := OpenAlone(ctx, dir, index.Options{})
+	if err != nil {
+		return err
+	}
+	if err := a.Persist(ctx); err != nil {
+		return errors.Join(err, a.Close())
+	}
+	return a.Close()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// begin joins the coordinator whose state is in the file, and waits for the office.
+func (a *Alone) begin(ctx context.Context, path string) error {
+	hub, err := local.Open(path)
+	if err != nil {
+		return err
+	}
+	if a.session, err = hub.Join(aloneNode); err != nil {
+		return err
+	}
+	id := a.copy.o.Index.Shard
+	state, err := a.session.Read(ctx, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		st := coord.State{ISR: []coord.NodeID{aloneNode}, Replicas: []coord.NodeID{aloneNode}}
+		err = a.session.Create(ctx, map[concordat.ShardID]coord.State{id: st})
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	a.copy.o.Coordinator = a.session
+	a.copy.o.Ready = func(i coord.Incarnation) {
+		// Fails only if the session is closed, and then nobody waits.
+		_ = a.session.Announce(context.Background(), coord.Node{ID: aloneNode, Incarnation: i})
+	}
+	a.copy.run()
+	if st, _ := a.copy.Status(); len(state.Hold) > 0 && !st.Meta.Damaged {
+		a.copy.Force() // what was damaged has been removed
+	}
+	return a.lead(ctx)
+}
+
+// lead waits until the copy is master and has applied its log.
+func (a *Alone) lead(ctx context.Context) error {
+	damaged, stuck := false, false
+	err := a.copy.Await(ctx, func(s replica.Status) bool {
+		damaged, stuck = s.Meta.Damaged, a.copy.stuck // Await holds the copy's mutex
+		return damaged || stuck || s.Role == replica.Master && s.Applied >= s.End && s.Applied > 0
+	})
+	if err == nil && stuck {
+		err = fmt.Errorf("%s: no room to bring acknowledged documents from the log into the index: %w", a.copy.dir, concordat.ErrDiskFull)
+	}
+	if err == nil && damaged {
+		err = fmt.Errorf("%s: acknowledged documents at the end of the log are damaged; restore a backup, or add them again after removing %s: %w",
+			a.copy.dir, a.copy.logDir(), concordat.ErrCorrupt)
+	}
+	return err
+}
+
+// Put implements concordat.Index.
+func (a *Alone) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	changes := make([]index.Change, len(ps))
+	for i, p := range ps {
+		changes[i].Put = p
+	}
+	_, err := a.copy.Write(ctx, changes)
+	return err
+}
+
+// Delete implements concordat.Index.
+func (a *Alone) Delete(ctx context.Context, refs ...concordat.Ref) error {
+	var changes []index.Change
+	for _, r := range refs {
+		if r.Site == a.copy.o.Index.Site {
+			changes = append(changes, index.Change{Delete: r})
+		}
+	}
+	_, err := a.copy.Write(ctx, changes)
+	return err
+}
+
+// Purge takes the bytes of deleted and replaced documents off the disk, those in the log too. It fails as
+// index.Shard.Purge does, and may be called again.
+func (a *Alone) Purge(ctx context.Context) error {
+	if err := a.Shard.Purge(ctx); err != nil {
+		return err
+	}
+	return a.copy.dropLog(ctx)
+}
+
+// Close brings the index to the disk, so that the next opening need not replay, and gives the folder back.
+func (a *Alone) Close() error {
+	if _, err := a.copy.Status(); err == nil {
+		// What is not on disk is in the log: an error costs time at the next opening only.
+		_ = a.Persist(context.Background())
+	}
+	err := a.copy.Close()
+	if a.session != nil {
+		err = errors.Join(err, a.session.Close())
+	}
+	return err
+}

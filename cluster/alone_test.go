@@ -1,0 +1,230 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/index"
+	"concordat/internal/indextest"
+)
+
+var aloneOptions = index.Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme}
+
+func openAlone(t *testing.T, dir string) *cluster.Alone {
+	t.Helper()
+	a, err := cluster.OpenAlone(t.Context(), dir, aloneOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+func TestAloneContract(t *testing.T) {
+	indextest.Run(t, indextest.Subject{Open: func(t *testing.T) concordat.Index { return openAlone(t, filepath.Join(t.TempDir(), "shard")) }})
+}
+
+func profileOf(id, text string) *concordat.Profile {
+	return &concordat.Profile{Scheme: indextest.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(id), Text: text}}
+}
+
+func refOf(id string) concordat.Ref {
+	return concordat.Ref{Site: indextest.Site, Library: "l", Document: concordat.DocumentID(id)}
+}
+
+// textOf returns the text of a document, or "none".
+func textOf(t testing.TB, x concordat.Index, id string) string {
+	t.Helper()
+	d, err := x.Document(t.Context(), refOf(id))
+	if errors.Is(err, concordat.ErrNotFound) {
+		return "none"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Text
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAloneSurvives copies the folder in the middle of work, as a death leaves it, and opens the copies:
+// all that had been acknowledged is there, and what was deleted is not.
+func TestAloneSurvives(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shard")
+	a := openAlone(t, dir)
+	for round := range 5 {
+		var wg sync.WaitGroup
+		for w := range 3 {
+			wg.Go(func() {
+				for i := range 20 {
+					id := fmt.Sprintf("%d-%d", w, i)
+					if err := a.Put(context.Background(), profileOf(id, fmt.Sprint(round))); err != nil {
+						t.Error(err)
+					}
+					if i%4 == round%4 {
+						if err := a.Delete(context.Background(), refOf(id)); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		// The log is written with plain writes, so a copy of the file is what a killed process leaves.
+		// Bleve's files change by themselves; without them the whole content has to come from the log.
+		dead := filepath.Join(t.TempDir(), "dead")
+		x, err := index.Open(dead, aloneOptions)
+		must(t, err)
+		must(t, x.Close())
+		must(t, os.CopyFS(filepath.Join(dead, "log"), os.DirFS(filepath.Join(dir, "log"))))
+		b := openAlone(t, dead)
+		for w := range 3 {
+			for i := range 20 {
+				want := fmt.Sprint(round)
+				if i%4 == round%4 {
+					want = "none"
+				}
+				if got := textOf(t, b, fmt.Sprintf("%d-%d", w, i)); got != want {
+					t.Fatalf("round %d: document %d-%d says %q, want %q", round, w, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestAloneAdopts gives a log to an index that never had one, and goes on with both.
+func TestAloneAdopts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shard")
+	s, err := index.Open(dir, aloneOptions)
+	must(t, err)
+	must(t, s.Put(t.Context(), profileOf("old", "before")))
+	must(t, s.Close())
+	for range 3 {
+		a := openAlone(t, dir)
+		if got := textOf(t, a, "old"); got != "before" {
+			t.Errorf("got %q", got)
+		}
+		must(t, a.Put(t.Context(), profileOf("new", "after")))
+		must(t, a.Close())
+		if err := a.Put(t.Context(), profileOf("new", "late")); !errors.Is(err, concordat.ErrUnavailable) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+	// A backup of the index alone, without its log, is good too.
+	must(t, os.RemoveAll(filepath.Join(dir, "log")))
+	if got := textOf(t, openAlone(t, dir), "new"); got != "after" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestAloneDamaged flips a bit of an acknowledged record that only the log holds: the site does not
+// start as if nothing had happened. If the index has the record, nothing is lost, and it does.
+func TestAloneDamaged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shard")
+	a := openAlone(t, dir)
+	for i := range 10 {
+		must(t, a.Put(t.Context(), profileOf(fmt.Sprint(i), "here")))
+	}
+	must(t, a.Close())
+	flip := func(dir string) {
+		files, err := filepath.Glob(filepath.Join(dir, "log", "*.wal"))
+		must(t, err)
+		b, err := os.ReadFile(files[0])
+		must(t, err)
+		b[len(b)/2] ^= 1
+		must(t, os.WriteFile(files[0], b, 0o600))
+	}
+	flip(dir)
+	a = openAlone(t, dir)
+	if got := textOf(t, a, "9"); got != "here" {
+		t.Errorf("got %q", got)
+	}
+	must(t, a.Put(t.Context(), profileOf("more", "here")))
+	must(t, a.Close())
+
+	// The log alone, from its beginning.
+	lone := filepath.Join(t.TempDir(), "lone")
+	other := filepath.Join(t.TempDir(), "other")
+	b := openAlone(t, other)
+	for i := range 10 {
+		must(t, b.Put(t.Context(), profileOf(fmt.Sprint(i), "here")))
+	}
+	must(t, b.Close())
+	s, err := index.Open(lone, aloneOptions)
+	must(t, err)
+	must(t, s.Close())
+	must(t, os.CopyFS(filepath.Join(lone, "log"), os.DirFS(filepath.Join(other, "log"))))
+	flip(lone)
+	for range 2 { // it stays refused
+		if _, err := cluster.OpenAlone(t.Context(), lone, aloneOptions); !errors.Is(err, concordat.ErrCorrupt) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	// What the message advises: without the log, and adding the documents again.
+	must(t, os.RemoveAll(filepath.Join(lone, "log")))
+	for range 2 {
+		a = openAlone(t, lone)
+		must(t, a.Put(t.Context(), profileOf("again", "here")))
+		must(t, a.Close())
+	}
+}
+
+// TestAlonePurge: what was deleted is in no file any more, the log included, and what was not is there.
+func TestAlonePurge(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shard")
+	a := openAlone(t, dir)
+	secret := "a-word-that-nobody-else-writes"
+	must(t, a.Put(t.Context(), profileOf("gone", secret), profileOf("stays", "other")))
+	must(t, a.Delete(t.Context(), refOf("gone")))
+	must(t, a.Purge(t.Context()))
+	must(t, a.Put(t.Context(), profileOf("later", "other")))
+	logs, err := filepath.Glob(filepath.Join(dir, "log", "*"))
+	must(t, err)
+	for _, f := range logs {
+		b, err := os.ReadFile(f)
+		must(t, err)
+		if strings.Contains(string(b), secret) {
+			t.Errorf("%s holds what was deleted", f)
+		}
+	}
+	must(t, a.Close())
+	a = openAlone(t, dir)
+	if got := textOf(t, a, "gone") + textOf(t, a, "stays") + textOf(t, a, "later"); got != "noneotherother" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAloneRefuses(t *testing.T) {
+	a := openAlone(t, filepath.Join(t.TempDir(), "shard"))
+	p := profileOf("x", "y")
+	p.Scheme = "other@0"
+	if err := a.Put(t.Context(), p); !errors.Is(err, concordat.ErrScheme) {
+		t.Errorf("got %v", err)
+	}
+	p = profileOf("x", "y")
+	p.Document.Library = "x\x00y"
+	if err := a.Put(t.Context(), p); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	must(t, a.Put(t.Context()))
+	if _, err := cluster.OpenAlone(t.Context(), filepath.Join(t.TempDir(), "z"), index.Options{ReadOnly: true}); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,452 @@
+package cluster
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/replica"
+)
+
+// How questions come to one copy of each shard: one message to each node that is asked, a second copy for
+// those that are slow (Dean and Barroso 2013, hedged requests), another one for those that fail.
+
+// ShardStatus says what became of a question to one shard.
+type ShardStatus string
+
+// The statuses.
+const (
+	ShardOK      ShardStatus = "ok"
+	ShardTimeout ShardStatus = "timeout" // no answer in time
+	ShardStale   ShardStatus = "stale"   // the copies that answer are behind what was asked for
+	ShardGone    ShardStatus = "no copy" // no copy that is there and whole
+	shardRefused ShardStatus = "refused" // the question is wrong: Error says how
+)
+
+const (
+	leastHedge = 20 * time.Millisecond // no second copy is asked before
+	firstHedge = time.Second           // while nothing was measured
+	staleWait  = 2 * time.Second       // that a copy waits for what it lacks
+	hedgeShare = 20                    // at most every twentieth message is a second one
+)
+
+// question is what a node asks another; one of the last five is set.
+type question struct {
+	Shards []concordat.ShardID
+	MinSeq map[concordat.ShardID]uint64 // records that the answer has to know
+	Match  *concordat.Query
+	Terms  []concordat.Term
+	Text   *concordat.TextQuery
+	Ref    *concordat.Ref
+	Count  bool // of documents
+}
+
+// shardAnswer is the answer of one shard.
+type shardAnswer struct {
+	Shard   concordat.ShardID
+	Status  ShardStatus
+	Words   string // of an error
+	Kinds   []string
+	Applied uint64
+	Match   *concordat.Answer
+	Found   []concordat.Fingerprint // of each match
+	Stats   *concordat.TextStats
+	Text    *concordat.TextAnswer
+	Doc     *concordat.Document
+	Count   int
+}
+
+func (a *shardAnswer) err() error {
+	e := &remoteError{words: a.Words}
+	for _, k := range a.Kinds {
+		if kind := kinds[k]; kind != nil {
+			e.kinds = append(e.kinds, kind)
+		}
+	}
+	return e
+}
+
+// answer answers for the copies of this node.
+func (n *Node) answer(ctx context.Context, q *question) []shardAnswer {
+	out := make([]shardAnswer, len(q.Shards))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, id := range q.Shards {
+		g.Go(func() error {
+			out[i] = n.answerShard(ctx, id, q)
+			return nil
+		})
+	}
+	_ = g.Wait() // no error
+	return out
+}
+
+func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *question) shardAnswer {
+	a := shardAnswer{Shard: id, Status: ShardGone}
+	c, ok := n.Copy(id)
+	if !ok {
+		return a
+	}
+	st, err := c.Status()
+	if err != nil || st.Quarantined || st.Installing || st.Meta.Damaged {
+		return a
+	}
+	if !st.InSync {
+		a.Status = ShardStale
+		return a
+	}
+	if low := q.MinSeq[id]; st.Applied < low {
+		wait, cancel := context.WithTimeout(ctx, staleWait)
+		defer cancel()
+		// A master has all there is: what it lacks was given up by force.
+		err := c.Await(wait, func(s replica.Status) bool { return s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End })
+		if err != nil {
+			a.Status = ShardStale
+			return a
+		}
+	}
+	ix := c.Index()
+	a.Status, a.Applied = ShardOK, ix.Applied().Seq
+	switch {
+	case q.Match != nil:
+		a.Match, a.Found, err = ix.MatchFound(ctx, q.Match)
+	case q.Text != nil:
+		a.Text, err = ix.SearchText(ctx, q.Text)
+	case q.Ref != nil:
+		a.Doc, err = ix.Document(ctx, *q.Ref)
+	case q.Count:
+		a.Count = ix.Stats().Documents
+	default:
+		a.Stats, err = ix.TextStats(ctx, q.Terms)
+	}
+	if err == nil {
+		return a
+	}
+	if errors.Is(err, concordat.ErrUnavailable) || ctx.Err() != nil {
+		a.Status = ShardGone
+		return a
+	}
+	a.Status, a.Words = shardRefused, err.Error()
+	if errors.Is(err, concordat.ErrCorrupt) {
+		a.Status = ShardGone
+		c.step(replica.Broken{Reason: err.Error()})
+		n.log.Error("index is damaged", "shard", id, "error", err)
+	}
+	for name, kind := range kinds {
+		if errors.Is(err, kind) {
+			a.Kinds = append(a.Kinds, name)
+		}
+	}
+	return a
+}
+
+// serveAsk answers another node.
+func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
+	var q question
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&q); err != nil {
+		fail(w, fmt.Errorf("question: %w: %w", concordat.ErrInvalid, err))
+		return
+	}
+	if len(q.Shards) > MaxShards {
+		fail(w, fmt.Errorf("question to %d shards: %w", len(q.Shards), concordat.ErrInvalid))
+		return
+	}
+	_ = gob.NewEncoder(w).Encode(n.answer(r.Context(), &q)) // a caller that went away misses nothing
+}
+
+// asking is what a node knows of how others answer.
+type asking struct {
+	mu     sync.Mutex // guards all below
+	nodes  map[coord.NodeID]*load
+	recent [128]time.Duration // the last answers' times, a ring
+	count  int                // of them, ever
+	sent   int
+	second int
+}
+
+type load struct {
+	time   time.Duration // weighted mean, newer ones more
+	flying int
+}
+
+func (a *asking) of(n coord.NodeID) *load {
+	if a.nodes == nil {
+		a.nodes = map[coord.NodeID]*load{}
+	}
+	if a.nodes[n] == nil {
+		a.nodes[n] = &load{}
+	}
+	return a.nodes[n]
+}
+
+// choose returns the less loaded of two candidates drawn at random (Mitzenmacher 2001).
+func (a *asking) choose(from []coord.NodeID) coord.NodeID {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(from) == 1 {
+		return from[0]
+	}
+	i := rand.IntN(len(from))
+	j := (i + 1 + rand.IntN(len(from)-1)) % len(from)
+	cost := func(n coord.NodeID) time.Duration { l := a.of(n); return l.time * time.Duration(l.flying+1) }
+	if cost(from[j]) < cost(from[i]) {
+		return from[j]
+	}
+	return from[i]
+}
+
+// begin counts a message; end, what came of it.
+func (a *asking) begin(n coord.NodeID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.of(n).flying++
+	a.sent++
+}
+
+func (a *asking) end(n coord.NodeID, took time.Duration, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.of(n)
+	l.flying--
+	if !ok {
+		took = max(took, 2*l.time)
+	}
+	l.time += (took - l.time) / 8
+	if ok {
+		a.recent[a.count%len(a.recent)] = took
+		a.count++
+	}
+}
+
+// patience returns how long an answer may take before a second copy is asked: what 95 of 100 need.
+func (a *asking) patience() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := min(a.count, len(a.recent))
+	if n < 20 {
+		return firstHedge
+	}
+	s := slices.Clone(a.recent[:n])
+	slices.Sort(s)
+	return max(leastHedge, s[n*95/100])
+}
+
+// mayHedge counts a second message, if there may be one.
+func (a *asking) mayHedge() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.second*hedgeShare > a.sent+hedgeShare {
+		return false
+	}
+	a.second++
+	return true
+}
+
+// answered is what a message came to.
+type answered struct {
+	node    coord.NodeID
+	shards  []concordat.ShardID
+	answers []shardAnswer // nil: none came
+}
+
+// round is one question to some shards.
+type round struct {
+	n       *Node
+	q       question
+	view    *coord.View
+	open    map[concordat.ShardID]*openShard
+	answers map[concordat.ShardID]*shardAnswer
+	missing map[concordat.ShardID]ShardStatus
+	in      chan answered
+	flying  int
+}
+
+type openShard struct {
+	left   []coord.NodeID // not asked yet
+	flying int
+	status ShardStatus // the best reason so far
+}
+
+// askShards asks one copy of each shard and returns the answers of those that did, and why the others did not.
+// An error of a shard that refuses the question is the question's.
+func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID, q question) (map[concordat.ShardID]*shardAnswer, map[concordat.ShardID]ShardStatus, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if n.ctx.Err() != nil {
+		return nil, nil, fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+	}
+	caller := ctx
+	ctx, cancel := n.readTime(ctx)
+	defer cancel()
+	r := &round{n: n, q: q, open: map[concordat.ShardID]*openShard{}, answers: map[concordat.ShardID]*shardAnswer{}, missing: map[concordat.ShardID]ShardStatus{}, in: make(chan answered, 2*len(shards)+2*coord.MaxCopies)}
+	r.view, _ = n.fan.now()
+	r.q.MinSeq = n.minSeq(shards)
+	for _, id := range shards {
+		r.open[id] = &openShard{left: candidates(r.view, id), status: ShardGone}
+	}
+	r.send(ctx, shards)
+	slow := time.NewTimer(n.ask.patience())
+	defer slow.Stop()
+	for len(r.open) > 0 {
+		select {
+		case a := <-r.in:
+			if err := r.take(ctx, a); err != nil {
+				return nil, nil, err
+			}
+		case <-slow.C:
+			r.hedge(ctx)
+		case <-ctx.Done():
+			if caller.Err() != nil {
+				return nil, nil, context.Cause(caller)
+			}
+			for id := range r.open {
+				r.missing[id] = ShardTimeout
+			}
+			return r.answers, r.missing, nil
+		}
+	}
+	return r.answers, r.missing, nil
+}
+
+// readTime bounds a question so that the caller still gets an incomplete answer before its own deadline.
+func (n *Node) readTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := n.o.ReadTime
+	if t, has := ctx.Deadline(); has {
+		d = min(d, time.Until(t)*9/10)
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// minSeq returns what this node has written: its own readers must see that.
+func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := map[concordat.ShardID]uint64{}
+	for _, id := range shards {
+		if s := n.written[id]; s > 0 {
+			out[id] = s
+		}
+	}
+	return out
+}
+
+// candidates returns the nodes with a copy in sync that are there, those of others if there is none.
+func candidates(v *coord.View, id concordat.ShardID) []coord.NodeID {
+	s, ok := v.Shards[id]
+	if !ok {
+		return nil
+	}
+	var out []coord.NodeID
+	for _, m := range s.ISR {
+		if _, live := v.Live[m]; live && !slices.Contains(s.Hold, m) {
+			out = append(out, m)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, m := range s.Replicas {
+		if _, live := v.Live[m]; live {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// send asks another copy of each of the shards, in one message to each node. A shard that has none left is missing.
+func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
+	by := map[coord.NodeID][]concordat.ShardID{}
+	for _, id := range shards {
+		o := r.open[id]
+		if len(o.left) == 0 {
+			if o.flying == 0 {
+				r.missing[id] = o.status
+				delete(r.open, id)
+			}
+			continue
+		}
+		node := r.n.ask.choose(o.left)
+		o.left = slices.DeleteFunc(o.left, func(m coord.NodeID) bool { return m == node })
+		o.flying++
+		by[node] = append(by[node], id)
+	}
+	for node, ids := range by {
+		q := r.q
+		q.Shards = ids
+		to := r.view.Live[node]
+		r.n.wg.Go(func() { r.in <- r.n.askNode(ctx, to, q) }) // in has room for all
+	}
+}
+
+func (n *Node) askNode(ctx context.Context, to coord.Node, q question) answered {
+	out := answered{node: to.ID, shards: q.Shards}
+	n.ask.begin(to.ID)
+	start := time.Now()
+	if to.ID == n.o.Node.ID {
+		out.answers = n.answer(ctx, &q)
+	} else if err := n.peers.exchange(ctx, to, "-", "ask", &q, &out.answers); err != nil {
+		out.answers = nil
+		if ctx.Err() == nil {
+			n.log.Warn("question to node", "node", to.ID, "error", err)
+		}
+	}
+	n.ask.end(to.ID, time.Since(start), out.answers != nil)
+	return out
+}
+
+// take notes what came.
+func (r *round) take(ctx context.Context, a answered) error {
+	for _, id := range a.shards {
+		if o := r.open[id]; o != nil {
+			o.flying--
+		}
+	}
+	for i := range a.answers {
+		got := &a.answers[i]
+		o := r.open[got.Shard]
+		switch {
+		case o == nil || !slices.Contains(a.shards, got.Shard):
+		case got.Status == ShardOK:
+			r.answers[got.Shard] = got
+			delete(r.open, got.Shard)
+		case got.Status == shardRefused:
+			return got.err()
+		case got.Status == ShardStale:
+			o.status = ShardStale
+		}
+	}
+	var again []concordat.ShardID
+	for _, id := range a.shards {
+		if o := r.open[id]; o != nil && o.flying == 0 {
+			again = append(again, id)
+		}
+	}
+	r.send(ctx, again)
+	return nil
+}
+
+// hedge asks a second copy of the shards that are slow.
+func (r *round) hedge(ctx context.Context) {
+	var slow []concordat.ShardID
+	for id, o := range r.open {
+		if len(o.left) > 0 {
+			slow = append(slow, id)
+		}
+	}
+	if len(slow) > 0 && r.n.ask.mayHedge() {
+		slices.Sort(slow)
+		r.send(ctx, slow)
+	}
+}

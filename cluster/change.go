@@ -1,0 +1,218 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+
+	"concordat"
+	"concordat/cluster/wal"
+	"concordat/index"
+)
+
+// changeVersion begins the payload of a put; doc/cluster.md has the layout.
+const changeVersion = 1
+
+// Slot returns the slot of a document, 0 to 255: xxhash64 of library, NUL and identity, mod 256.
+func Slot(lib concordat.LibraryID, id concordat.DocumentID) uint8 {
+	return uint8(xxhash.Sum64String(string(lib) + "\x00" + string(id)))
+}
+
+// ShardOf returns the number of the shard among shards, 1 to 256, that holds documents of the slot.
+func ShardOf(slot uint8, shards int) int { return int(slot) * shards / 256 }
+
+// record returns the record of a change, without its place. The name of a library holds no NUL.
+func record(c *index.Change) (wal.Record, error) {
+	lib, id := c.Delete.Library, c.Delete.Document
+	r := wal.Record{Kind: wal.Delete, Payload: []byte{}}
+	if c.Put != nil {
+		lib, id = c.Put.Document.Library, c.Put.Document.ID
+		r.Kind, r.Payload = wal.Put, appendProfile(nil, c.Put)
+	}
+	if strings.Contains(string(lib), "\x00") || len(lib)+1+len(id) > wal.MaxID || len(r.Payload) > wal.MaxPayload {
+		return r, fmt.Errorf("%s/%s: name or document cannot be logged: %w", lib, id, concordat.ErrInvalid)
+	}
+	r.Slot, r.ID = Slot(lib, id), string(lib)+"\x00"+string(id)
+	return r, nil
+}
+
+// change is the inverse of record; ok is false for a record that changes no document. Errors: concordat.ErrCorrupt.
+func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err error) {
+	if r.Kind == wal.Noop {
+		return c, false, nil
+	}
+	lib, id, found := strings.Cut(r.ID, "\x00")
+	bad := func(what string) error {
+		return fmt.Errorf("record %d: %s: %w", r.Seq, what, concordat.ErrCorrupt)
+	}
+	switch {
+	case !found:
+		return c, false, bad("no document")
+	case r.Kind == wal.Delete:
+		c.Delete = concordat.Ref{Site: site, Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
+		return c, true, nil
+	case r.Kind == wal.Put:
+		p, good := parseProfile(r.Payload)
+		if !good {
+			return c, false, bad("damaged document")
+		}
+		p.Document.Library, p.Document.ID = concordat.LibraryID(lib), concordat.DocumentID(id)
+		c.Put = p
+		return c, true, nil
+	}
+	return c, false, bad(fmt.Sprintf("unknown kind %d", r.Kind))
+}
+
+// appendProfile adds what an index stores of p, but for library and identity.
+func appendProfile(b []byte, p *concordat.Profile) []byte {
+	if b == nil {
+		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms))
+	}
+	str := func(s string) {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	b = append(b, changeVersion)
+	str(string(p.Scheme))
+	str(p.Document.Title)
+	b = binary.AppendVarint(b, p.Document.Added.Unix())
+	b = binary.AppendUvarint(b, uint64(p.Document.Added.Nanosecond()))
+	str(p.Document.Text)
+	b = binary.AppendUvarint(b, uint64(len(p.Indexed)))
+	end := 0
+	for i := range p.Indexed {
+		s := &p.Indexed[i]
+		b = binary.AppendVarint(b, int64(s.Span.Start-end))
+		b = binary.AppendVarint(b, int64(s.Span.Len()))
+		end = s.Span.End
+		b, _ = s.Fingerprint.AppendBinary(b) // never fails
+	}
+	b = binary.AppendUvarint(b, uint64(len(p.Terms)))
+	last := concordat.Term(0)
+	for _, t := range p.Terms {
+		b = binary.AppendUvarint(b, uint64(t.Term-last))
+		b = binary.AppendUvarint(b, uint64(t.Count))
+		last = t.Term
+	}
+	return b
+}
+
+// reader takes values from the front of b; ok is false once something was not there.
+type reader struct {
+	b  []byte
+	ok bool
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if r.ok = r.ok && n > 0; !r.ok {
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	if r.ok = r.ok && n > 0; !r.ok {
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if r.ok = r.ok && n <= uint64(len(r.b)); !r.ok {
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) str() string { return string(r.bytes(r.uvarint())) }
+
+// count reads a number of things that take at least size bytes each.
+func (r *reader) count(size int) int {
+	n := r.uvarint()
+	if r.ok = r.ok && n <= uint64(len(r.b)/size); !r.ok {
+		return 0
+	}
+	return int(n)
+}
+
+// parseProfile is the inverse of appendProfile. Whether an index takes the profile is not its question.
+func parseProfile(b []byte) (*concordat.Profile, bool) {
+	r := &reader{b, true}
+	if v := r.bytes(1); !r.ok || v[0] != changeVersion {
+		return nil, false
+	}
+	p := &concordat.Profile{Scheme: concordat.Scheme(r.str())}
+	p.Document.Title = r.str()
+	sec, nano := r.varint(), r.uvarint()
+	if nano >= 1e9 {
+		return nil, false
+	}
+	p.Document.Added = time.Unix(sec, int64(nano)).UTC()
+	p.Document.Text = r.str()
+	if n := r.count(2 + concordat.FingerprintBytes); n > 0 {
+		p.Indexed = make([]concordat.Sentence, n)
+	}
+	end := 0
+	for i := range p.Indexed {
+		s := &p.Indexed[i]
+		s.Span.Start = end + int(r.varint())
+		s.Span.End = s.Span.Start + int(r.varint())
+		end = s.Span.End
+		s.Section = -1
+		var err error
+		if s.Fingerprint, err = concordat.ParseFingerprint(r.bytes(concordat.FingerprintBytes)); err != nil {
+			return nil, false
+		}
+	}
+	if n := r.count(2); n > 0 {
+		p.Terms = make([]concordat.TermCount, n)
+	}
+	last := concordat.Term(0)
+	for i := range p.Terms {
+		last += concordat.Term(r.uvarint())
+		p.Terms[i] = concordat.TermCount{Term: last, Count: int(r.uvarint())}
+	}
+	return p, r.ok && len(r.b) == 0 && utf8.ValidString(p.Document.Text)
+}
+
+// packChanges writes changes as the log would.
+func packChanges(changes []index.Change) ([]byte, error) {
+	records := make([]wal.Record, len(changes))
+	for i := range changes {
+		var err error
+		if records[i], err = record(&changes[i]); err != nil {
+			return nil, err
+		}
+		records[i].Seq, records[i].Epoch = uint64(i+1), 1
+	}
+	return wal.AppendRecords(nil, records), nil
+}
+
+// unpackChanges is the inverse of packChanges. Errors: concordat.ErrInvalid, concordat.ErrCorrupt.
+func unpackChanges(b []byte, site concordat.SiteID) ([]index.Change, error) {
+	records, err := wal.ParseRecords(b)
+	if err != nil {
+		return nil, err
+	}
+	var changes []index.Change
+	for i := range records {
+		c, ok, err := change(&records[i], site)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}

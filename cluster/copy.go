@@ -1,0 +1,433 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/replica"
+	"concordat/cluster/wal"
+	"concordat/index"
+)
+
+// Copy is one copy of a shard at work: the state machine of package replica with a log, an index, a
+// coordinator and, through a transport, the other copies. Safe for concurrent use.
+type Copy struct {
+	dir   string
+	o     CopyOptions
+	log   *slog.Logger
+	start time.Time
+	index *index.Shard // replaced by a snapshot only while installing, under mu
+
+	ctx    context.Context // of everything that runs on its own; ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex // guards all below; never held while waiting
+	replica *replica.Replica
+	wal     *wal.Log
+	syncing time.Duration // since when the log is being synced, by now(); 0: it is not
+	gen     uint64        // of the log, the highest the replica has named
+	live    map[coord.NodeID]coord.Node
+	failed  error // for ever: the folder must be opened again
+	nextID  uint64
+	writes  map[uint64]*write
+	writing *index.Change            // of the Write that is being taken
+	changes map[uint64]*index.Change // of records not applied yet, where they came from a Write
+	stuck   bool                     // the index has no room for what is committed
+	target  uint64                   // the index is to come to this record
+	fetches map[fetchKey]chan replica.Reply
+	refused map[coord.NodeID]int // connections to the node in a row
+	changed *sync.Cond           // on mu: role, position or failed changed
+
+	applying sync.Mutex // held while the index is changed or replaced; taken before mu
+
+	operations operations // of other nodes and this one, while the copy is master
+
+	toSync  chan struct{} // capacity 1: there is something to sync
+	toApply chan struct{} // capacity 1: target rose
+}
+
+// CopyOptions of a Copy.
+type CopyOptions struct {
+	Index       index.Options // of the shard; Logged is set
+	Node        coord.NodeID
+	Coordinator coord.Coordinator
+	// Ready is called, not more than once for an incarnation, when the node may announce itself as
+	// far as this copy goes. Nil: nobody wants to know.
+	Ready func(coord.Incarnation)
+	// Peers reaches the other copies; nil if there are none.
+	Peers Peers
+	// Replica holds times and limits; Me is set.
+	Replica replica.Config
+	// LowWater is the least free room, in bytes, with which writes are taken; default 64 MiB.
+	LowWater uint64
+	// KeepLog is how many bytes of log stay for copies that were away; default 64 MiB.
+	KeepLog int64
+	// SegmentBytes is about the size of a file of the log; default 16 MiB.
+	SegmentBytes int64
+	// Restored says that an index without a log may be the truth, as one from a backup or of an
+	// older version of the program. In a cluster others decide.
+	Restored bool
+	// Lost says that the copy may lack what it once acknowledged, since its folder was lost or is an
+	// older one: it must not lead before it has caught up.
+	Lost bool
+	// SlowSync is how long the disk may take to make a group of records durable before a master gives
+	// its office to another copy; default 2 s.
+	SlowSync time.Duration
+}
+
+// Peers carries messages to other copies of the shard.
+type Peers interface {
+	// Fetch asks the node and returns its answer.
+	Fetch(ctx context.Context, to coord.Node, shard concordat.ShardID, f replica.Fetch) (replica.Reply, error)
+	// Snapshot copies the node's index into the folder dir, which is absent, durably.
+	Snapshot(ctx context.Context, from coord.Node, shard concordat.ShardID, dir string) error
+}
+
+type fetchKey struct {
+	from coord.NodeID
+	id   uint64
+}
+
+const (
+	tick      = 50 * time.Millisecond
+	trimEvery = 64 // ticks
+	// applySentences and applyText bound what is applied at once, as index.Put does.
+	applySentences = 2000
+	applyText      = 4 << 20
+)
+
+// OpenCopy opens the copy in the folder dir, or makes an empty one. It takes part at once. Errors:
+// those of index.Open and wal.Open.
+func OpenCopy(dir string, o CopyOptions) (*Copy, error) {
+	c, err := newCopy(dir, o)
+	if err == nil {
+		c.run()
+	}
+	return c, err
+}
+
+// newCopy opens the files.
+func newCopy(dir string, o CopyOptions) (*Copy, error) {
+	if o.LowWater == 0 {
+		o.LowWater = 64 << 20
+	}
+	if o.KeepLog == 0 {
+		o.KeepLog = 64 << 20
+	}
+	o.Index.Logged, o.Replica.Me = true, o.Node
+	c := &Copy{
+		dir: dir, o: o, log: o.Index.Logger, start: time.Now(), writes: map[uint64]*write{}, changes: map[uint64]*index.Change{},
+		fetches: map[fetchKey]chan replica.Reply{}, refused: map[coord.NodeID]int{}, toSync: make(chan struct{}, 1), toApply: make(chan struct{}, 1),
+	}
+	if c.o.SlowSync == 0 {
+		c.o.SlowSync = 2 * time.Second
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.changed = sync.NewCond(&c.mu)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if err := c.open(); err != nil {
+		c.cancel()
+		return nil, err
+	}
+	return c, nil
+}
+
+// run lets the copy take part.
+func (c *Copy) run() {
+	for _, run := range []func(){c.runTicks, c.runSync, c.runApply, c.runViews} {
+		c.wg.Go(run)
+	}
+}
+
+// open brings index and log together.
+func (c *Copy) open() error {
+	if err := errors.Join(finishInstall(c.dir), removeSending(c.dir)); err != nil {
+		return err
+	}
+	ix, err := index.Open(c.dir, c.o.Index)
+	if err != nil {
+		return err
+	}
+	c.index = ix
+	c.o.Index.Shard, c.o.Index.Site, c.o.Index.Scheme = ix.ID(), ix.Site(), ix.Scheme()
+	if err := c.openLog(); err != nil {
+		return errors.Join(err, ix.Close())
+	}
+	return nil
+}
+
+func (c *Copy) openLog() error {
+	meta, err := readMeta(c.dir)
+	if err != nil {
+		return err
+	}
+	if meta.Damaged && c.o.Restored && !exists(c.logDir()) {
+		// The operator removed the log: what the index holds is the truth from now on.
+		meta.Damaged = false
+		if err := writeMeta(c.dir, meta); err != nil {
+			return err
+		}
+	}
+	if c.o.Lost && !meta.Damaged {
+		meta.Damaged = true
+		if err := writeMeta(c.dir, meta); err != nil {
+			return err
+		}
+	}
+	at := c.index.Applied()
+	explained := false // damage that the log told of is judged already
+	log, err := c.openWAL(&meta, at, &explained)
+	if err != nil {
+		return err
+	}
+	x := log.Extent()
+	if x.End < at.Seq {
+		if !explained && !c.o.Restored {
+			// What followed in the log is gone, and nobody knows how much that was.
+			meta.Damaged = true
+			err = writeMeta(c.dir, meta)
+		}
+		if err = errors.Join(err, log.Reset(at.Seq, at.Epoch)); err != nil {
+			return errors.Join(err, log.Close())
+		}
+		x = log.Extent()
+	}
+	if x.Base > at.Seq {
+		return errors.Join(fmt.Errorf("%s: the index has come to record %d and the log begins after %d: %w", c.dir, at.Seq, x.Base, concordat.ErrCorrupt), log.Close())
+	}
+	c.wal, c.target = log, at.Seq
+	c.replica = replica.New(c.o.Replica, meta, x, at.Seq)
+	return nil
+}
+
+// openWAL opens the log. Damage of records that the index has on disk is no damage.
+func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool) (*wal.Log, error) {
+	return wal.Open(c.logDir(), wal.Options{
+		Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes,
+		Damaged: func(lost uint64) error {
+			*explained = true
+			if lost <= at.Seq {
+				return nil
+			}
+			c.log.Error("acknowledged records at the end of the log are damaged", "shard", c.o.Index.Shard, "lost", lost, "applied", at.Seq)
+			meta.Damaged = true
+			return writeMeta(c.dir, *meta)
+		},
+	})
+}
+
+func (c *Copy) now() time.Duration { return time.Since(c.start) }
+
+// step gives the replica an event. mu is not held.
+func (c *Copy) step(e replica.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stepLocked(e)
+}
+
+// stepLocked does it, and what the replica then wants. mu is held.
+func (c *Copy) stepLocked(e replica.Event) {
+	for next := e; next != nil; {
+		var fault replica.Event
+		for _, a := range c.replica.Step(c.now(), next) {
+			if c.failed != nil {
+				break
+			}
+			switch a.(type) {
+			case replica.Append, replica.Truncate:
+				if fault == nil {
+					fault = c.act(a)
+				}
+			default:
+				c.act(a)
+			}
+		}
+		next = fault
+	}
+	c.changed.Broadcast()
+}
+
+// fail ends the copy: it takes no part any more until it is opened again. mu is held.
+func (c *Copy) fail(err error) {
+	if c.failed != nil {
+		return
+	}
+	c.log.Error("copy failed", "shard", c.o.Index.Shard, "error", err)
+	c.end(fmt.Errorf("copy %s: %w: %w", c.dir, concordat.ErrUnavailable, err))
+}
+
+// end makes err the answer of everything. mu is held.
+func (c *Copy) end(err error) {
+	c.failed = err
+	for id, w := range c.writes {
+		delete(c.writes, id)
+		w.answer(0, c.failed)
+	}
+	c.changed.Broadcast()
+}
+
+// act does one action. An event that it returns says that the log is another than the replica thinks:
+// nothing else may be done to it before the replica knows. mu is held.
+func (c *Copy) act(a replica.Action) replica.Event {
+	switch a := a.(type) {
+	case replica.Save:
+		if err := writeMeta(c.dir, a.Meta); err != nil {
+			c.fail(err)
+		}
+	case replica.Append:
+		return c.append(a)
+	case replica.Truncate:
+		c.gen = a.Gen
+		wake(c.toSync) // what is left may be on disk without the replica's knowing
+		for seq := range c.changes {
+			if seq > a.Seq {
+				delete(c.changes, seq)
+			}
+		}
+		if err := c.wal.Truncate(a.Seq); err != nil {
+			return c.reopenLog(err)
+		}
+	case replica.Apply:
+		c.target = max(c.target, a.Seq)
+		wake(c.toApply)
+	case replica.SendFetch:
+		c.sendFetch(a)
+	case replica.SendReply:
+		c.sendReply(a)
+	case replica.CAS:
+		c.wg.Go(func() { c.cas(a) })
+	case replica.Acknowledge:
+		c.answerWrite(a.ID, a.Seq, nil)
+	case replica.Refuse:
+		c.answerWrite(a.ID, 0, refusal(a))
+	case replica.Install:
+		c.gen = a.Gen
+		c.install(a)
+	case replica.Ready:
+		if c.o.Ready != nil {
+			c.wg.Go(func() { c.o.Ready(a.Incarnation) })
+		}
+	case replica.Alarm:
+		c.log.Error("replica", "shard", c.o.Index.Shard, "reason", a.Reason, "quarantined", a.Quarantined)
+	}
+	return nil
+}
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Copy) append(a replica.Append) replica.Event {
+	c.gen = a.Gen
+	if err := c.wal.Append(a.Records...); err != nil {
+		return c.reopenLog(err)
+	}
+	if c.writing != nil {
+		c.changes[a.Records[0].Seq] = c.writing
+		c.writing = nil
+	}
+	wake(c.toSync)
+	return nil
+}
+
+// reopenLog takes the log as it is on disk after it failed or would not take records. mu is held.
+func (c *Copy) reopenLog(cause error) replica.Event {
+	c.log.Warn("log", "shard", c.o.Index.Shard, "error", cause)
+	if errors.Is(cause, wal.ErrFailed) {
+		meta, err := readMeta(c.dir)
+		damaged := meta.Damaged
+		if err == nil {
+			err = c.wal.Close()
+		}
+		var log *wal.Log
+		if err == nil {
+			log, err = c.openWAL(&meta, c.index.Persisted(), new(bool))
+		}
+		if err != nil {
+			c.fail(errors.Join(cause, err))
+			return nil
+		}
+		c.wal = log
+		if meta.Damaged && !damaged {
+			c.log.Error("log damaged", "shard", c.o.Index.Shard)
+		}
+	}
+	c.gen++
+	x := c.wal.Extent()
+	for seq := range c.changes {
+		if seq > x.End {
+			delete(c.changes, seq)
+		}
+	}
+	meta, err := readMeta(c.dir)
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	wake(c.toSync)
+	return replica.Reopened{Gen: c.gen, Log: x, Damaged: meta.Damaged}
+}
+
+// Index returns the index of the copy, for reading. It is another one after a snapshot.
+func (c *Copy) Index() *index.Shard {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.index
+}
+
+// Status returns what the replica says of itself, and the error that ended it, if one did.
+func (c *Copy) Status() (replica.Status, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replica.Status(), c.failed
+}
+
+// Await returns when the status pleases, or with the error that makes that impossible.
+func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) error {
+	defer context.AfterFunc(ctx, func() { c.mu.Lock(); c.changed.Broadcast(); c.mu.Unlock() })()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !pleases(c.replica.Status()) {
+		if err := errors.Join(c.failed, context.Cause(ctx)); err != nil {
+			return err
+		}
+		c.changed.Wait()
+	}
+	return nil
+}
+
+// StepDown asks a master to give its office away, and Force makes this copy the master although it may
+// lack acknowledged writes.
+func (c *Copy) StepDown() { c.step(replica.StepDown{}) }
+
+// Force makes this copy the master by an operator's word, whatever it may lack.
+func (c *Copy) Force() { c.step(replica.Force{}) }
+
+// Close ends the copy's part and gives the folder back. Writes that wait fail; what was acknowledged
+// is safe.
+func (c *Copy) Close() error {
+	c.mu.Lock()
+	if c.ctx.Err() != nil {
+		c.mu.Unlock()
+		return nil
+	}
+	if c.failed == nil {
+		c.end(fmt.Errorf("copy %s is closed: %w", c.dir, concordat.ErrUnavailable))
+	}
+	c.cancel()
+	c.mu.Unlock()
+	c.wg.Wait()
+	return errors.Join(c.wal.Close(), c.index.Close())
+}

@@ -1,0 +1,216 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"concordat"
+	"concordat/cluster/replica"
+	"concordat/cluster/wal"
+	"concordat/index"
+)
+
+// What a Copy exchanges with others: fetches, answers and snapshots.
+
+const (
+	fetchTimeout = 2 * time.Second
+	// refusals is how many refused connections in a row mean that the process is gone.
+	refusals     = 3
+	refusalPause = 50 * time.Millisecond
+)
+
+// sendFetch asks the master on a goroutine of its own. mu is held.
+func (c *Copy) sendFetch(a replica.SendFetch) {
+	to, ok := c.live[a.To]
+	if c.o.Peers == nil || !ok {
+		return // the replica asks again
+	}
+	c.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(c.ctx, fetchTimeout)
+		defer cancel()
+		for n := 1; ; n++ {
+			reply, err := c.o.Peers.Fetch(ctx, to, c.o.Index.Shard, a.Fetch)
+			switch {
+			case err == nil:
+				c.step(reply)
+				return
+			case !errors.Is(err, syscall.ECONNREFUSED):
+				c.step(replica.Lost{ID: a.Fetch.ID})
+				return
+			case n == refusals:
+				c.step(replica.Unreachable{Node: a.To})
+				return
+			}
+			select {
+			case <-time.After(refusalPause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// Fetch answers another copy. It waits until there is something to say, or for the configured time.
+func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error) {
+	key, answer := fetchKey{f.From, f.ID}, make(chan replica.Reply, 1)
+	c.mu.Lock()
+	c.fetches[key] = answer // an older life's fetch of the same number is not waited for any more
+	c.stepLocked(f)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.fetches[key] == answer {
+			delete(c.fetches, key)
+		}
+	}()
+	select {
+	case r := <-answer:
+		return r, nil
+	case <-ctx.Done():
+		return replica.Reply{}, context.Cause(ctx)
+	case <-c.ctx.Done():
+		return replica.Reply{}, fmt.Errorf("copy is closed: %w", concordat.ErrUnavailable)
+	}
+}
+
+// sendReply fills the answer with records and hands it to the waiting Fetch. mu is held.
+func (c *Copy) sendReply(a replica.SendReply) {
+	answer := c.fetches[fetchKey{a.To, a.Reply.ID}]
+	if answer == nil {
+		return
+	}
+	delete(c.fetches, fetchKey{a.To, a.Reply.ID})
+	r := a.Reply
+	if a.First > 0 {
+		records, err := c.wal.Read(a.First, a.MaxBytes)
+		switch {
+		case errors.Is(err, concordat.ErrNotFound):
+			r.Kind = replica.Snapshot // trimmed a moment ago
+		case errors.Is(err, concordat.ErrCorrupt):
+			c.wg.Go(func() { c.step(replica.Broken{Reason: err.Error()}) })
+			return
+		case err != nil:
+			return
+		}
+		r.Records = records[:min(uint64(len(records)), a.Last-a.First+1)]
+	}
+	answer <- r
+}
+
+// CopyTo writes a copy of the index into the absent folder dir, for another node.
+func (c *Copy) CopyTo(ctx context.Context, dir string) error { return c.Index().CopyTo(ctx, dir) }
+
+// Installing a snapshot. The new index is built beside the copy's folder; the marker says that it is
+// whole, and from then on a death in the middle is finished by the next opening.
+
+const markerName = "installing"
+
+func snapshotDir(dir string) string { return dir + ".snapshot" }
+
+// install fetches a snapshot and puts it in place, on a goroutine of its own. mu is held.
+func (c *Copy) install(a replica.Install) {
+	from, ok := c.live[a.From]
+	c.wg.Go(func() {
+		e := replica.Installed{Gen: a.Gen, Failed: true}
+		if c.o.Peers == nil || !ok {
+			c.step(e)
+			return
+		}
+		next := snapshotDir(c.dir)
+		err := os.RemoveAll(next)
+		if err == nil {
+			err = c.o.Peers.Snapshot(c.ctx, from, c.o.Index.Shard, next)
+		}
+		if err != nil {
+			c.log.Warn("snapshot", "shard", c.o.Index.Shard, "from", from.ID, "error", err)
+			c.step(e)
+			return
+		}
+		at, err := c.replace()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err != nil {
+			c.fail(fmt.Errorf("snapshot: %w", err))
+			return
+		}
+		c.stepLocked(replica.Installed{Gen: a.Gen, Seq: at.Seq, Epoch: at.Epoch})
+	})
+}
+
+// replace puts the snapshot in place of index and log.
+func (c *Copy) replace() (index.Applied, error) {
+	c.applying.Lock()
+	defer c.applying.Unlock()
+	if err := writeMarker(c.dir); err != nil {
+		return index.Applied{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := errors.Join(c.wal.Close(), c.index.Close(), finishInstall(c.dir)); err != nil {
+		return index.Applied{}, err
+	}
+	ix, err := index.Open(c.dir, c.o.Index)
+	if err != nil {
+		return index.Applied{}, err
+	}
+	c.index = ix
+	at := ix.Applied()
+	log, err := wal.Open(c.logDir(), wal.Options{Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes})
+	if err != nil {
+		return at, err
+	}
+	c.wal, c.target = log, at.Seq
+	clear(c.changes)
+	return at, log.Reset(at.Seq, at.Epoch)
+}
+
+func writeMarker(dir string) error {
+	f, err := os.Create(filepath.Join(snapshotDir(dir), markerName))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close(), syncDir(snapshotDir(dir)))
+}
+
+// finishInstall ends an installation that was cut short, or forgets one that was not complete.
+func finishInstall(dir string) error {
+	next := snapshotDir(dir)
+	if _, err := os.Stat(filepath.Join(next, markerName)); errors.Is(err, fs.ErrNotExist) {
+		return os.RemoveAll(next)
+	} else if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(dir, logName)); err != nil {
+		return err
+	}
+	for _, name := range []string{"store", "shard.json"} {
+		from, to := filepath.Join(next, name), filepath.Join(dir, name)
+		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+			continue // moved before the death
+		} else if err != nil {
+			return err
+		}
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+		if err := os.Rename(from, to); err != nil {
+			return err
+		}
+	}
+	return errors.Join(syncDir(dir), os.RemoveAll(next))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

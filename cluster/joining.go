@@ -1,0 +1,259 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Joining: a token, made where the authority's key is, lets one node in once. It names the address, the
+// authority's certificate by its hash and a secret; whoever has it before the node that was meant is in.
+
+const (
+	joinPath   = "/cluster/join/1"
+	tokensName = "tokens.json"
+	// TokenTime is how long a token is good.
+	TokenTime = time.Hour
+	mostJoin  = 1 << 20
+	maxTokens = 100
+)
+
+// Token is what a new node is given.
+type Token struct {
+	Cluster string       `json:"c"`
+	Node    coord.NodeID `json:"n"`
+	Address string       `json:"a"` // of the node that lets it in
+	Pin     []byte       `json:"p"` // SHA-256 of the authority's certificate
+	Secret  []byte       `json:"s"`
+}
+
+// String is what people copy.
+func (t Token) String() string {
+	b, _ := json.Marshal(t) // never fails
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// ParseToken is the inverse of String. Errors: concordat.ErrInvalid.
+func ParseToken(s string) (t Token, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) > 4096 || json.Unmarshal(b, &t) != nil || CheckNode(t.Node) != nil || len(t.Pin) != 32 || len(t.Secret) != 32 {
+		return Token{}, fmt.Errorf("not a token: %w", concordat.ErrInvalid)
+	}
+	return t, nil
+}
+
+// storedToken is a token as its maker keeps it: not good for anything by itself.
+type storedToken struct {
+	Hash    []byte       `json:"hash"` // SHA-256 of the secret
+	Node    coord.NodeID `json:"node"`
+	Expires time.Time    `json:"expires"`
+}
+
+// tokens serialises the changes of the file; a process has one folder.
+var tokensMu sync.Mutex
+
+func readTokens(dir string) (ts []storedToken, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, tokensName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && (len(b) > mostJoin || json.Unmarshal(b, &ts) != nil) {
+		err = fmt.Errorf("%s: %w", filepath.Join(dir, tokensName), concordat.ErrCorrupt)
+	}
+	return ts, err
+}
+
+func writeTokens(dir string, ts []storedToken, now time.Time) error {
+	ts = slices.DeleteFunc(ts, func(t storedToken) bool { return now.After(t.Expires) })
+	if len(ts) > maxTokens {
+		return fmt.Errorf("%d tokens wait to be used: %w", len(ts), concordat.ErrRefused)
+	}
+	b, err := json.Marshal(ts)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, tokensName), b)
+}
+
+// NewToken makes a token in the folder of the authority.
+func NewToken(dir, cluster string, node coord.NodeID, address string, now time.Time) (Token, error) {
+	if err := CheckNode(node); err != nil {
+		return Token{}, err
+	}
+	if !exists(filepath.Join(dir, authorityKey)) {
+		return Token{}, fmt.Errorf("%s: the key of the cluster's authority is on the node that made the cluster: %w", dir, concordat.ErrNotFound)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, authorityCert))
+	if err != nil {
+		return Token{}, err
+	}
+	block, _ := pem.Decode(b)
+	if block == nil {
+		return Token{}, fmt.Errorf("%s: %w", authorityCert, concordat.ErrCorrupt)
+	}
+	p := pin(block.Bytes)
+	t := Token{Cluster: cluster, Node: node, Address: address, Pin: p[:], Secret: make([]byte, 32)}
+	_, _ = rand.Read(t.Secret) // never fails
+	tokensMu.Lock()
+	defer tokensMu.Unlock()
+	ts, err := readTokens(dir)
+	if err != nil {
+		return Token{}, err
+	}
+	h := sha256.Sum256(t.Secret)
+	return t, writeTokens(dir, append(ts, storedToken{h[:], node, now.Add(TokenTime)}), now)
+}
+
+// spend takes the token out of the file, if it is there: it is good once.
+func spend(dir string, node coord.NodeID, secret []byte, now time.Time) error {
+	tokensMu.Lock()
+	defer tokensMu.Unlock()
+	ts, err := readTokens(dir)
+	if err != nil {
+		return err
+	}
+	h := sha256.Sum256(secret)
+	for i, t := range ts {
+		if subtle.ConstantTimeCompare(t.Hash, h[:]) == 1 && t.Node == node && now.Before(t.Expires) {
+			return writeTokens(dir, slices.Delete(ts, i, i+1), now)
+		}
+	}
+	return fmt.Errorf("token unknown, used or too old: %w", concordat.ErrRefused)
+}
+
+type joinRequest struct {
+	Node    coord.NodeID `json:"node"`
+	Zone    string       `json:"zone"`
+	Secret  []byte       `json:"secret"`
+	Request []byte       `json:"request"`
+}
+
+type joinAnswer struct {
+	Certificate []byte            `json:"certificate"`
+	Authority   []byte            `json:"authority"`
+	Files       map[string][]byte `json:"files"`
+}
+
+// LetIn answers Join's calls on the node with the authority's key in dir. files are what a new node needs
+// besides: its configuration and keys.
+func (n *Node) LetIn(dir string, files func() (map[string][]byte, error)) http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("POST "+joinPath, func(w http.ResponseWriter, r *http.Request) {
+		out, err := n.letIn(r, dir, files)
+		if err != nil {
+			n.log.Warn("join", "error", err)
+			fail(w, err)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(out) // a caller that went away needs another token
+	})
+	return m
+}
+
+func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byte, error)) (out joinAnswer, err error) {
+	var in joinRequest
+	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, mostJoin)).Decode(&in); err != nil {
+		return out, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+	}
+	now := time.Now()
+	if err := spend(dir, in.Node, in.Secret, now); err != nil {
+		return out, err
+	}
+	if err := n.AddMember(r.Context(), in.Node, in.Zone); err != nil {
+		return out, err
+	}
+	if out.Certificate, out.Authority, err = sign(dir, n.layout.Cluster, in.Node, in.Request, now); err != nil {
+		return out, err
+	}
+	out.Files, err = files()
+	n.log.Info("node joined", "node", in.Node, "zone", in.Zone)
+	return out, err
+}
+
+// AddMember lets a node take part; one that is a member already stays it.
+func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone string) error {
+	return ChangeLayout(ctx, n, func(l *Layout) error {
+		m := l.Members[id]
+		m.Zone, m.Drained = zone, false
+		l.Members[id] = m
+		return nil
+	})
+}
+
+// Join gives this machine a certificate of the cluster and returns the other files that it needs. The key
+// never leaves it. A failure after the token was spent needs another token.
+func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]byte, error) {
+	req, err := request(dir)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(joinRequest{t.Node, zone, t.Secret, req})
+	if err != nil {
+		return nil, err
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true}
+	// The secret goes to nobody but the cluster: the certificate shown has to be of the authority that the
+	// token names, which comes with it.
+	conf.VerifyConnection = func(cs tls.ConnectionState) error {
+		shown := cs.PeerCertificates
+		if len(shown) != 2 || pin(shown[1].Raw) != [32]byte(t.Pin) {
+			return fmt.Errorf("another authority than the token names: %w", concordat.ErrRefused)
+		}
+		own := &Trust{roots: x509.NewCertPool(), Cluster: t.Cluster}
+		own.roots.AddCert(shown[1])
+		_, err := own.check(&cs)
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: conf}, Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+t.Address+joinPath, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("node at %s: %w: %w", t.Address, concordat.ErrUnavailable, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	if resp.StatusCode != http.StatusOK {
+		return nil, readError(resp)
+	}
+	var out joinAnswer
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 16*mostJoin)).Decode(&out); err != nil {
+		return nil, fmt.Errorf("node at %s: %w: %w", t.Address, concordat.ErrInvalid, err)
+	}
+	block, _ := pem.Decode(out.Authority)
+	if block == nil || pin(block.Bytes) != [32]byte(t.Pin) {
+		return nil, fmt.Errorf("node at %s: another authority than the token names: %w", t.Address, concordat.ErrRefused)
+	}
+	if err := replaceFile(filepath.Join(dir, authorityCert), out.Authority); err != nil {
+		return nil, err
+	}
+	if err := replaceFile(filepath.Join(dir, nodeCert), out.Certificate); err != nil {
+		return nil, err
+	}
+	own, err := LoadTrust(dir)
+	if err == nil && (own.Cluster != t.Cluster || own.Node != t.Node) {
+		err = fmt.Errorf("certificate for %s of %s: %w", own.Node, own.Cluster, concordat.ErrRefused)
+	}
+	return out.Files, err
+}

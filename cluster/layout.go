@@ -1,0 +1,271 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Layout is what all nodes of a site know alike; the coordinator keeps it as coord.Config.
+type Layout struct {
+	Format  int              `json:"format"`
+	Cluster string           `json:"cluster"` // drawn when the cluster was made; no two clusters share one
+	Site    concordat.SiteID `json:"site"`
+	Scheme  concordat.Scheme `json:"scheme"`
+	Shards  int              `json:"shards"` // 1 to 256; never changes
+	Copies  int              `json:"copies"` // that each shard ought to have
+	// Members are the nodes that joined, live or not.
+	Members map[coord.NodeID]Member `json:"members"`
+}
+
+// Member is a node that joined.
+type Member struct {
+	Zone string `json:"zone,omitempty"`
+	// Drained nodes get no copies.
+	Drained bool `json:"drained,omitempty"`
+	// Boot names the last start of the node. Its folder says the same, unless the folder is an older
+	// copy of itself or another node has taken the name.
+	Boot string `json:"boot,omitempty"`
+}
+
+const (
+	layoutFormat = 1
+	// MaxShards is the number of slots.
+	MaxShards = 256
+)
+
+// ShardName returns the name of a shard by its number.
+func ShardName(n int) concordat.ShardID { return concordat.ShardID(fmt.Sprintf("%02d", n)) }
+
+// ShardFor returns the shard that holds the document.
+func (l *Layout) ShardFor(lib concordat.LibraryID, id concordat.DocumentID) concordat.ShardID {
+	return ShardName(ShardOf(Slot(lib, id), l.Shards))
+}
+
+// names returns the names of all shards in order.
+func (l *Layout) names() []concordat.ShardID {
+	out := make([]concordat.ShardID, l.Shards)
+	for i := range out {
+		out[i] = ShardName(i)
+	}
+	return out
+}
+
+// ParseLayout reads the configuration of a coordinator: concordat.ErrNotFound if there is none yet.
+func ParseLayout(c coord.Config) (*Layout, error) {
+	if c.Version == 0 || len(c.Data) == 0 {
+		return nil, fmt.Errorf("cluster: nobody has made it yet: %w", concordat.ErrNotFound)
+	}
+	var l Layout
+	if err := json.Unmarshal(c.Data, &l); err != nil {
+		return nil, fmt.Errorf("configuration of the cluster: %w: %w", concordat.ErrCorrupt, err)
+	}
+	if l.Format != layoutFormat {
+		return nil, fmt.Errorf("configuration of the cluster has format %d, this program knows %d: %w", l.Format, layoutFormat, concordat.ErrInvalid)
+	}
+	return &l, l.validate()
+}
+
+func (l *Layout) validate() error {
+	if l.Cluster == "" || l.Site == "" || l.Scheme == "" || l.Shards < 1 || l.Shards > MaxShards || l.Copies < 1 || l.Copies > coord.MaxCopies {
+		return fmt.Errorf("cluster %q of site %s with %d shards in %d copies: %w", l.Cluster, l.Site, l.Shards, l.Copies, concordat.ErrInvalid)
+	}
+	for n := range l.Members {
+		if err := CheckNode(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckNode returns nil if n may name a node: 1 to 63 lower-case letters, digits and hyphens.
+func CheckNode(n coord.NodeID) error {
+	ok := len(n) >= 1 && len(n) <= 63
+	for _, r := range n {
+		ok = ok && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-')
+	}
+	if !ok {
+		return fmt.Errorf("node %q: 1 to 63 lower-case letters, digits and hyphens: %w", string(n), concordat.ErrInvalid)
+	}
+	return nil
+}
+
+// Found makes a cluster of the given members at a coordinator that has none. A call that was cut short is
+// finished by another with the same Layout.Cluster. Errors: concordat.ErrExists if there is another.
+func Found(ctx context.Context, s coord.Session, l Layout) error {
+	l.Format = layoutFormat
+	if err := l.validate(); err != nil {
+		return err
+	}
+	if len(l.Members) == 0 {
+		return fmt.Errorf("cluster without nodes: %w", concordat.ErrInvalid)
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if _, err = s.Configure(ctx, 0, data); errors.Is(err, coord.ErrStale) {
+		now, rerr := readLayout(ctx, s)
+		if rerr != nil {
+			return rerr
+		}
+		if now.Cluster != l.Cluster {
+			return fmt.Errorf("cluster %s of site %s is there: %w", now.Cluster, now.Site, concordat.ErrExists)
+		}
+	} else if err != nil {
+		return err
+	}
+	shards := map[concordat.ShardID]coord.State{}
+	for i, nodes := range Place(&l, nil) {
+		shards[ShardName(i)] = coord.State{ISR: nodes, Replicas: nodes}
+	}
+	if err := s.Create(ctx, shards); err != nil && !errors.Is(err, concordat.ErrExists) {
+		return err
+	}
+	return nil
+}
+
+// readLayout takes the layout from the session's next view: for those who do nothing else with it.
+func readLayout(ctx context.Context, s coord.Session) (*Layout, error) {
+	select {
+	case v := <-s.View():
+		return ParseLayout(v.Config)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Place returns for each shard the nodes that ought to have a copy: as many as Copies says where there
+// are so many members that are not drained, in different zones as long as there are such, all nodes with
+// about as many copies and as many first places. What now holds is moved only where that needs it; nil
+// is nothing.
+func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
+	var nodes []coord.NodeID
+	for n, m := range l.Members {
+		if !m.Drained {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.Sort(nodes)
+	p := placing{layout: l, nodes: nodes, most: (l.Shards*min(l.Copies, len(nodes)) + len(nodes) - 1) / max(1, len(nodes)), load: map[coord.NodeID]int{}, first: map[coord.NodeID]int{}}
+	out := make([][]coord.NodeID, l.Shards)
+	for i := range now { // keep what may stay
+		for _, n := range now[i] {
+			if len(out[i]) < l.Copies && slices.Contains(nodes, n) && p.load[n] < p.most && !p.zoneTaken(out[i], n) {
+				out[i] = append(out[i], n)
+				p.load[n]++
+			}
+		}
+	}
+	for i := range out {
+		for len(out[i]) < min(l.Copies, len(nodes)) {
+			n := p.next(out[i])
+			out[i] = append(out[i], n)
+			p.load[n]++
+		}
+		p.lead(out[i])
+	}
+	return out
+}
+
+type placing struct {
+	layout      *Layout
+	nodes       []coord.NodeID
+	most        int
+	load, first map[coord.NodeID]int
+}
+
+// zoneTaken reports whether a node of the same zone has a copy although another zone has none.
+func (p *placing) zoneTaken(has []coord.NodeID, n coord.NodeID) bool {
+	zones := map[string]bool{}
+	for _, m := range p.nodes {
+		zones[p.layout.Members[m].Zone] = true
+	}
+	same := 0
+	for _, m := range has {
+		if p.layout.Members[m].Zone == p.layout.Members[n].Zone {
+			same++
+		}
+	}
+	return same >= (min(p.layout.Copies, len(p.nodes))+len(zones)-1)/len(zones)
+}
+
+// next returns the best node for one more copy of a shard: of a zone that has none, with the fewest copies.
+func (p *placing) next(has []coord.NodeID) coord.NodeID {
+	inZone := func(n coord.NodeID) (c int) {
+		for _, m := range has {
+			if p.layout.Members[m].Zone == p.layout.Members[n].Zone {
+				c++
+			}
+		}
+		return c
+	}
+	best := coord.NodeID("")
+	for _, n := range p.nodes {
+		if slices.Contains(has, n) {
+			continue
+		}
+		if best == "" || inZone(n) < inZone(best) || inZone(n) == inZone(best) && p.load[n] < p.load[best] {
+			best = n
+		}
+	}
+	return best
+}
+
+// lead puts the node first that is first least often: a new shard's first node is its first master.
+func (p *placing) lead(nodes []coord.NodeID) {
+	best := 0
+	for i, n := range nodes {
+		if p.first[n] < p.first[nodes[best]] {
+			best = i
+		}
+	}
+	if len(nodes) > 0 {
+		nodes[0], nodes[best] = nodes[best], nodes[0]
+		p.first[nodes[0]]++
+	}
+}
+
+// shardNumber is the inverse of ShardName.
+func shardNumber(id concordat.ShardID) (int, bool) {
+	n, err := strconv.Atoi(string(id))
+	return n, err == nil && n >= 0 && n < MaxShards && ShardName(n) == id
+}
+
+// Viewer gives the newest view; a Node is one.
+type Viewer interface {
+	View() (*coord.View, <-chan struct{})
+	Configure(ctx context.Context, version int64, data []byte) (int64, error)
+}
+
+// ChangeLayout changes the layout by compare-and-swap, as often as others are quicker. change may be called several times.
+func ChangeLayout(ctx context.Context, n Viewer, change func(*Layout) error) error {
+	for {
+		v, news := n.View()
+		l, err := ParseLayout(v.Config)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(change(l), l.validate()); err != nil {
+			return err
+		}
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		if _, err = n.Configure(ctx, v.Config.Version, data); !errors.Is(err, coord.ErrStale) {
+			return err
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,450 @@
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// A Hub that is served gives processes of one machine, or of a closed network, a coordinator without
+// ZooKeeper. It is one process: while it is away nobody can be elected. Its state is in the Hub's file.
+
+// DefaultTimeout is how long a served session may be silent.
+const DefaultTimeout = 10 * time.Second
+
+const (
+	mostCall   = 1 << 20
+	maxClients = 1024
+)
+
+// call is everything that a client may ask for; answer, everything that it may hear.
+type call struct {
+	Node    coord.NodeID                      `json:"node,omitempty"`
+	Client  string                            `json:"client,omitempty"`
+	Shard   concordat.ShardID                 `json:"shard,omitempty"`
+	Version int64                             `json:"version,omitempty"`
+	State   *coord.State                      `json:"state,omitempty"`
+	By      coord.Incarnation                 `json:"by,omitempty"`
+	Me      *coord.Node                       `json:"me,omitempty"`
+	Shards  map[concordat.ShardID]coord.State `json:"shards,omitempty"`
+	Data    []byte                            `json:"data,omitempty"`
+	Seen    int64                             `json:"seen,omitempty"`
+}
+
+type answer struct {
+	Client  string                            `json:"client,omitempty"`
+	Timeout time.Duration                     `json:"timeout,omitempty"`
+	Shard   *stored                           `json:"shard,omitempty"`
+	Version int64                             `json:"version,omitempty"`
+	Number  int64                             `json:"number,omitempty"` // of View
+	Me      coord.Incarnation                 `json:"me,omitempty"`
+	Live    map[coord.NodeID]coord.Node       `json:"live,omitempty"`
+	Shards  map[concordat.ShardID]storedShard `json:"shards,omitempty"`
+	Config  coord.Config                      `json:"config,omitzero"`
+	Error   string                            `json:"error,omitempty"`
+	Kinds   []string                          `json:"kinds,omitempty"`
+}
+
+type stored = storedShard
+
+var kinds = map[string]error{
+	"stale": coord.ErrStale, "session": coord.ErrSession, "unknown": coord.ErrUnknown, "not_found": concordat.ErrNotFound,
+	"exists": concordat.ErrExists, "invalid": concordat.ErrInvalid, "unavailable": concordat.ErrUnavailable, "client": errClient,
+}
+
+// errClient: the server does not know the client any more.
+var errClient = errors.New("client is forgotten")
+
+// Server answers Dial's calls for a Hub.
+type Server struct {
+	hub     *Hub
+	timeout time.Duration
+
+	mu      sync.Mutex // guards all below
+	clients map[string]*served
+}
+
+type served struct {
+	session *Session
+	poll    sync.Mutex // held by the one call that waits for a view; guards last and number
+	last    coord.View
+	number  int64
+	heard   time.Time // guarded by Server.mu
+	dead    bool      // the incarnation is over; guarded by Server.mu
+}
+
+// NewServer returns a Server whose sessions may be silent for the timeout; 0: DefaultTimeout.
+func NewServer(h *Hub, timeout time.Duration) *Server {
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	return &Server{hub: h, timeout: timeout, clients: map[string]*served{}}
+}
+
+// Run ends the sessions that fall silent, until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	t := time.NewTicker(s.timeout / 20)
+	defer t.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-t.C:
+			late := now.Sub(last) > s.timeout/2 // this process stood still: the silence is its own
+			last = now
+			if err := s.sweep(now, late); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *Server) sweep(now time.Time, late bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, c := range s.clients {
+		switch silent := now.Sub(c.heard); {
+		case late:
+			c.heard = now
+		case silent > 10*s.timeout:
+			delete(s.clients, name)
+			if err := c.session.Close(); err != nil {
+				return err
+			}
+		case silent > s.timeout && !c.dead:
+			c.dead = true
+			if err := s.hub.end(c.session); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// end gives the session another incarnation.
+func (h *Hub) end(s *Session) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := h.live[s.node]; n.Incarnation == s.me {
+		delete(h.live, s.node)
+	}
+	err := h.incarnate(s)
+	h.changed()
+	return err
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in call
+	var out answer
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostCall)).Decode(&in)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+	} else {
+		out, err = s.do(r.Context(), r.URL.Path, in)
+	}
+	if err != nil {
+		out.Error = err.Error()
+		for name, kind := range kinds {
+			if errors.Is(err, kind) {
+				out.Kinds = append(out.Kinds, name)
+			}
+		}
+	}
+	_ = json.NewEncoder(w).Encode(out) // a caller that went away asks again
+}
+
+func (s *Server) do(ctx context.Context, path string, in call) (out answer, err error) {
+	if path == "/join" {
+		return s.join(in)
+	}
+	s.mu.Lock()
+	c := s.clients[in.Client]
+	if c == nil {
+		s.mu.Unlock()
+		return out, errClient
+	}
+	c.heard, c.dead = time.Now(), false
+	s.mu.Unlock()
+	switch path {
+	case "/view":
+		return s.view(ctx, c, in.Seen), nil
+	case "/read":
+		var sh coord.Shard
+		sh, err = c.session.Read(ctx, in.Shard)
+		out.Shard = &stored{sh.Version, sh.State}
+	case "/cas":
+		if in.State == nil {
+			return out, fmt.Errorf("no state: %w", concordat.ErrInvalid)
+		}
+		out.Version, err = c.session.CAS(ctx, in.Shard, in.Version, *in.State, in.By)
+	case "/announce":
+		if in.Me == nil {
+			return out, fmt.Errorf("no node: %w", concordat.ErrInvalid)
+		}
+		err = c.session.Announce(ctx, *in.Me)
+	case "/create":
+		err = c.session.Create(ctx, in.Shards)
+	case "/configure":
+		out.Version, err = c.session.Configure(ctx, in.Version, in.Data)
+	case "/close":
+		s.mu.Lock()
+		delete(s.clients, in.Client)
+		s.mu.Unlock()
+		err = c.session.Close()
+	default:
+		err = fmt.Errorf("no call %s: %w", path, concordat.ErrInvalid)
+	}
+	return out, err
+}
+
+func (s *Server) join(in call) (answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.clients) >= maxClients {
+		return answer{}, fmt.Errorf("%d clients: %w", maxClients, concordat.ErrUnavailable)
+	}
+	session, err := s.hub.Join(in.Node)
+	if err != nil {
+		return answer{}, err
+	}
+	name := rand.Text()
+	s.clients[name] = &served{session: session, heard: time.Now()}
+	return answer{Client: name, Timeout: s.timeout}, nil
+}
+
+// view waits for a view newer than the one seen. Half a third of the timeout is what it waits at most: the call is the
+// sign of life as well.
+func (s *Server) view(ctx context.Context, c *served, seen int64) answer {
+	c.poll.Lock()
+	defer c.poll.Unlock()
+	if c.number <= seen {
+		select {
+		case v, ok := <-c.session.View():
+			if ok {
+				c.last = v
+				c.number++
+			}
+		case <-time.After(s.timeout / 6):
+		case <-ctx.Done():
+		}
+	}
+	out := answer{Number: c.number, Me: c.last.Me, Live: maps.Clone(c.last.Live), Config: c.last.Config, Shards: map[concordat.ShardID]storedShard{}}
+	for id, sh := range c.last.Shards {
+		out.Shards[id] = storedShard{sh.Version, sh.State}
+	}
+	return out
+}
+
+// Client is a session with a Hub that another process serves.
+type Client struct {
+	base string
+	http *http.Client
+	node coord.NodeID
+
+	views  chan coord.View
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex // guards all below
+	name    string
+	timeout time.Duration
+	heard   time.Time // when the last call that was answered was sent
+}
+
+var _ coord.Session = (*Client)(nil)
+
+// Dial begins a session of the node with the Server at base, such as http://127.0.0.1:8430.
+func Dial(ctx context.Context, base string, node coord.NodeID) (*Client, error) {
+	c := &Client{base: base, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, node: node, views: make(chan coord.View, 1)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if err := c.join(ctx); err != nil {
+		c.cancel()
+		return nil, err
+	}
+	c.wg.Go(c.run)
+	return c, nil
+}
+
+func (c *Client) join(ctx context.Context) error {
+	out, err := c.call(ctx, "join", call{Node: c.node})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name, c.timeout = out.Client, out.Timeout
+	return nil
+}
+
+// run takes views until Close.
+func (c *Client) run() {
+	defer close(c.views)
+	seen := int64(0)
+	for c.ctx.Err() == nil {
+		c.mu.Lock()
+		patience := c.timeout / 2
+		c.mu.Unlock()
+		ctx, cancel := context.WithTimeout(c.ctx, patience)
+		out, err := c.call(ctx, "view", call{Seen: seen})
+		cancel()
+		if errors.Is(err, errClient) {
+			if err = c.join(c.ctx); err == nil {
+				seen = 0
+				continue
+			}
+		}
+		if err != nil {
+			select {
+			case <-time.After(patience / 10):
+			case <-c.ctx.Done():
+			}
+			continue
+		}
+		if out.Number > seen {
+			seen = out.Number
+			c.publish(out)
+		}
+	}
+}
+
+func (c *Client) publish(out answer) {
+	v := coord.View{Me: out.Me, Live: out.Live, Config: out.Config, Shards: map[concordat.ShardID]coord.Shard{}}
+	for id, s := range out.Shards {
+		if s.State.Validate() == nil {
+			v.Shards[id] = coord.Shard{Version: s.Version, State: s.State}
+		}
+	}
+	select {
+	case <-c.views:
+	default:
+	}
+	c.views <- v // nobody else sends
+}
+
+// call sends one call. A failure of the line is coord.ErrUnknown.
+func (c *Client) call(ctx context.Context, path string, in call) (out answer, err error) {
+	if c.ctx.Err() != nil && path != "close" {
+		return out, fmt.Errorf("coordinator: session is closed: %w", concordat.ErrUnavailable)
+	}
+	c.mu.Lock()
+	in.Client = c.name
+	c.mu.Unlock()
+	body, w := io.Pipe()
+	go func() { w.CloseWithError(json.NewEncoder(w).Encode(in)) }() // ends when body is read or closed
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/"+path, body)
+	if err != nil {
+		return out, errors.Join(err, body.Close())
+	}
+	sent := time.Now()
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&out); err != nil {
+		return out, fmt.Errorf("coordinator: %w: %w", coord.ErrUnknown, err)
+	}
+	c.mu.Lock()
+	if sent.After(c.heard) {
+		c.heard = sent
+	}
+	c.mu.Unlock()
+	if out.Error == "" {
+		return out, nil
+	}
+	err = errors.New(out.Error)
+	for _, k := range out.Kinds {
+		if kinds[k] != nil {
+			err = fmt.Errorf("%w: %w", err, kinds[k])
+		}
+	}
+	return out, err
+}
+
+// changing sends a call that changes something: a client that was forgotten has no session.
+func (c *Client) changing(ctx context.Context, path string, in call) (answer, error) {
+	out, err := c.call(ctx, path, in)
+	if errors.Is(err, errClient) {
+		err = fmt.Errorf("%w: %w", coord.ErrSession, err)
+	}
+	return out, err
+}
+
+// View implements coord.Coordinator.
+func (c *Client) View() <-chan coord.View { return c.views }
+
+// Read implements coord.Coordinator.
+func (c *Client) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
+	out, err := c.call(ctx, "read", call{Shard: id})
+	switch {
+	case errors.Is(err, coord.ErrUnknown) || errors.Is(err, errClient):
+		return coord.Shard{}, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
+	case err != nil:
+		return coord.Shard{}, err
+	case out.Shard == nil:
+		return coord.Shard{}, fmt.Errorf("shard %s: empty answer: %w", id, concordat.ErrUnavailable)
+	}
+	return coord.Shard{Version: out.Shard.Version, State: out.Shard.State}, out.Shard.State.Validate()
+}
+
+// CAS implements coord.Coordinator.
+func (c *Client) CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error) {
+	if err := next.Validate(); err != nil {
+		return 0, err
+	}
+	out, err := c.changing(ctx, "cas", call{Shard: id, Version: version, State: &next, By: by})
+	return out.Version, err
+}
+
+// Online implements coord.Coordinator.
+func (c *Client) Online() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ctx.Err() == nil && time.Since(c.heard) < c.timeout
+}
+
+// Announce implements coord.Session.
+func (c *Client) Announce(ctx context.Context, n coord.Node) error {
+	_, err := c.changing(ctx, "announce", call{Me: &n})
+	return err
+}
+
+// Create implements coord.Session.
+func (c *Client) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
+	_, err := c.changing(ctx, "create", call{Shards: shards})
+	return err
+}
+
+// Configure implements coord.Session.
+func (c *Client) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
+	out, err := c.changing(ctx, "configure", call{Version: version, Data: data})
+	return out.Version, err
+}
+
+// Close implements coord.Session.
+func (c *Client) Close() error {
+	if c.ctx.Err() != nil {
+		return nil
+	}
+	c.cancel()
+	c.wg.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	// Where the server is not reached the session ends by itself.
+	_, _ = c.call(ctx, "close", call{})
+	c.http.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"concordat"
+	"concordat/cluster/replica"
+)
+
+// Names in the folder of a copy, beside those of the index.
+const (
+	logName   = "log"          // folder of the write-ahead log
+	metaName  = "replica.json" // what the replica remembers besides its log
+	stateName = "cluster.json" // of a node that is alone: what a coordinator would keep
+)
+
+const (
+	metaFormat = 1
+	mostMeta   = 64 << 10
+)
+
+type storedMeta struct {
+	Format int `json:"format"`
+	replica.Meta
+}
+
+// readMeta returns what the copy in dir remembers; there is nothing in a new one.
+func readMeta(dir string) (replica.Meta, error) {
+	path := filepath.Join(dir, metaName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return replica.Meta{}, nil
+	}
+	if err != nil {
+		return replica.Meta{}, err
+	}
+	var m storedMeta
+	if len(b) > mostMeta || json.Unmarshal(b, &m) != nil {
+		return replica.Meta{}, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
+	}
+	if m.Format != metaFormat {
+		return replica.Meta{}, fmt.Errorf("%s has format %d, this program knows %d: %w", path, m.Format, metaFormat, concordat.ErrInvalid)
+	}
+	return m.Meta, nil
+}
+
+// writeMeta replaces it durably.
+func writeMeta(dir string, m replica.Meta) error {
+	b, err := json.Marshal(storedMeta{metaFormat, m})
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, metaName), append(b, '\n'))
+}
+
+// replaceFile replaces the file durably: after a crash the old bytes are there or the new ones.
+func replaceFile(path string, b []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(b); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}

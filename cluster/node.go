@@ -1,0 +1,586 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/replica"
+	"concordat/index"
+)
+
+// NodeOptions of a Node. Dir, Node.ID, Node.Address, Session, Index.Site and Index.Scheme are required.
+type NodeOptions struct {
+	// Dir is the folder of the node's copies; the caller holds a lock on it.
+	Dir string
+	// Node is what the node says of itself; Incarnation and FreeBytes are set.
+	Node coord.Node
+	// Session is the node's link to the coordinator; Close of the Node ends it.
+	Session coord.Session
+	// Index is that of every copy; Shard is set.
+	Index index.Options
+	// Client reaches the other nodes, over Scheme; it knows whom to trust.
+	Client *http.Client
+	Scheme string // https by default
+	// Copy holds limits and times for every copy; what a Node decides is set.
+	Copy CopyOptions
+	// ReadTime and WriteTime bound a call whose context has no deadline; default 30 s and 60 s.
+	ReadTime, WriteTime time.Duration
+	// Fatal is called once, on a goroutine of its own, if the node must not go on, as when another
+	// process has taken its name. Nil: nobody wants to know.
+	Fatal func(error)
+}
+
+// Node is one node of a site of several: the copies that it ought to have, and the way to all the others.
+// It is a concordat.Index over all shards of the site. Safe for concurrent use.
+type Node struct {
+	o      NodeOptions
+	log    *slog.Logger
+	layout Layout // as it was at the start: what never changes
+	boot   string
+	lost   bool // what is in Dir may be older than it seems
+	fan    *fan
+	peers  *HTTPPeers
+	ask    asking
+	write  numbers
+
+	ctx    context.Context // of everything that runs on its own; ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex // guards all below
+	copies  map[concordat.ShardID]*hosted
+	written map[concordat.ShardID]uint64 // newest record that this node wrote: its readers see it
+	said    coord.Incarnation            // announced
+	fatal   error
+
+	poke chan struct{} // capacity 1: something has to be looked at
+}
+
+// hosted is a copy of this node.
+type hosted struct {
+	copy  *Copy // nil while it cannot be opened
+	views *fanned
+	ready coord.Incarnation // the node may announce itself under it
+	again time.Time         // when opening is tried again
+	err   error             // why it is not open
+}
+
+const lookAgain = time.Second
+
+// OpenNode joins the cluster of the session's coordinator, opens the copies that the folder ought to have,
+// and lets them take part. It does not wait until they can: Await does. Errors: concordat.ErrNotFound if there is no cluster,
+// concordat.ErrRefused if the node is not a member or the cluster is another site's, concordat.ErrScheme.
+func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
+	if o.ReadTime == 0 {
+		o.ReadTime = 30 * time.Second
+	}
+	if o.WriteTime == 0 {
+		o.WriteTime = time.Minute
+	}
+	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), copies: map[concordat.ShardID]*hosted{}, written: map[concordat.ShardID]uint64{}, poke: make(chan struct{}, 1), boot: rand.Text()}
+	if n.log == nil {
+		n.log = slog.New(slog.DiscardHandler)
+	}
+	n.peers = &HTTPPeers{Client: o.Client, Scheme: o.Scheme}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	if err := n.join(ctx); err != nil {
+		n.cancel()
+		return nil, errors.Join(err, o.Session.Close())
+	}
+	n.peers.Cluster = n.layout.Cluster
+	n.wg.Go(n.runViews)
+	n.wg.Go(n.run)
+	return n, nil
+}
+
+// join compares the folder with the cluster and signs the start.
+func (n *Node) join(ctx context.Context) error {
+	if err := CheckNode(n.o.Node.ID); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(n.o.Dir, 0o700); err != nil {
+		return err
+	}
+	for {
+		var v coord.View
+		select {
+		case v = <-n.o.Session.View():
+		case <-ctx.Done():
+			return fmt.Errorf("coordinator: %w: %w", concordat.ErrUnavailable, context.Cause(ctx))
+		}
+		l, err := ParseLayout(v.Config)
+		if err != nil {
+			return err
+		}
+		if err := n.check(l); err != nil {
+			return err
+		}
+		n.layout = *l
+		known, err := readNodeFile(n.o.Dir)
+		if err != nil {
+			return err
+		}
+		me := l.Members[n.o.Node.ID]
+		if n.lost = known.Boot != me.Boot && known.Next != me.Boot; n.lost && me.Boot != "" {
+			n.log.Error("the folder of this node is not the one that the cluster knows: its copies are brought up to date before they count", "node", n.o.Node.ID)
+		}
+		next, err := l.with(n.o.Node.ID, func(m *Member) { m.Boot, m.Zone = n.boot, n.o.Node.Zone })
+		if err != nil {
+			return err
+		}
+		// The folder knows the name of the start before the cluster does: a death between costs nothing.
+		if !n.lost {
+			if err := writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot}); err != nil {
+				return err
+			}
+		}
+		_, err = n.o.Session.Configure(ctx, v.Config.Version, next)
+		switch {
+		case err == nil:
+			n.fan.pass(v)
+			return n.markLost(v)
+		case errors.Is(err, coord.ErrStale):
+			continue // another view comes
+		default:
+			return err
+		}
+	}
+}
+
+// markLost makes it durable that the copies may lack something, before the folder says that it is known again.
+func (n *Node) markLost(v coord.View) error {
+	if n.lost && n.layout.Members[n.o.Node.ID].Boot != "" {
+		for id, s := range v.Shards {
+			dir := n.copyDir(id)
+			if !slices.Contains(s.ISR, n.o.Node.ID) && !exists(dir) || s.Epoch == 0 {
+				continue
+			}
+			m, err := readMeta(dir)
+			if err == nil && exists(dir) {
+				m.Damaged = true
+				err = writeMeta(dir, m)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: n.layout.Cluster, Node: n.o.Node.ID, Boot: n.boot})
+}
+
+func (n *Node) check(l *Layout) error {
+	if l.Site != n.o.Index.Site {
+		return fmt.Errorf("the cluster is that of site %s, this is site %s: %w", l.Site, n.o.Index.Site, concordat.ErrRefused)
+	}
+	if l.Scheme != n.o.Index.Scheme {
+		return fmt.Errorf("the cluster has scheme %s, this node %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
+	}
+	if _, ok := l.Members[n.o.Node.ID]; !ok {
+		return fmt.Errorf("node %s is no member of the cluster: %w", n.o.Node.ID, concordat.ErrRefused)
+	}
+	return nil
+}
+
+// with returns the layout with one member changed, as bytes.
+func (l *Layout) with(id coord.NodeID, change func(*Member)) ([]byte, error) {
+	next := *l
+	next.Members = maps.Clone(l.Members)
+	m := next.Members[id]
+	change(&m)
+	next.Members[id] = m
+	return json.Marshal(next)
+}
+
+// nodeFile says whose folder it is.
+type nodeFile struct {
+	Format  int          `json:"format"`
+	Cluster string       `json:"cluster"`
+	Node    coord.NodeID `json:"node"`
+	Boot    string       `json:"boot"`
+	Next    string       `json:"next,omitempty"` // the start that is being signed
+}
+
+const nodeFileName = "node.json"
+
+func readNodeFile(dir string) (f nodeFile, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, nodeFileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return f, nil
+	}
+	if err == nil && (len(b) > mostMeta || json.Unmarshal(b, &f) != nil || f.Format != 1) {
+		err = fmt.Errorf("%s: %w", filepath.Join(dir, nodeFileName), concordat.ErrCorrupt)
+	}
+	return f, err
+}
+
+func writeNodeFile(dir string, f nodeFile) error {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, nodeFileName), append(b, '\n'))
+}
+
+func (n *Node) copyDir(id concordat.ShardID) string { return filepath.Join(n.o.Dir, string(id)) }
+
+// runViews passes the coordinator's views on.
+func (n *Node) runViews() {
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case v, ok := <-n.o.Session.View():
+			if !ok {
+				return
+			}
+			n.fan.pass(v)
+			wake(n.poke)
+		}
+	}
+}
+
+// run brings the copies in line with what the coordinator says, and announces the node.
+func (n *Node) run() {
+	t := time.NewTicker(lookAgain)
+	defer t.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-n.poke:
+		case <-t.C:
+		}
+		v, _ := n.fan.now()
+		if err := n.taken(v); err != nil {
+			n.end(err)
+			return
+		}
+		for id, s := range v.Shards {
+			if _, ok := shardNumber(id); !ok || n.ctx.Err() != nil {
+				continue
+			}
+			if slices.Contains(s.Replicas, n.o.Node.ID) || slices.Contains(s.ISR, n.o.Node.ID) {
+				n.host(id, s)
+			} else {
+				n.drop(id)
+			}
+		}
+		n.announce(v)
+	}
+}
+
+// taken returns an error if another process has joined under this node's name.
+func (n *Node) taken(v *coord.View) error {
+	l, err := ParseLayout(v.Config)
+	if err != nil {
+		return nil // a coordinator that lost its state is no reason to stop reading
+	}
+	if b := l.Members[n.o.Node.ID].Boot; l.Cluster != n.layout.Cluster || b != n.boot && b != n.layout.Members[n.o.Node.ID].Boot {
+		return fmt.Errorf("another process has joined as node %s: %w", n.o.Node.ID, concordat.ErrRefused)
+	}
+	return nil
+}
+
+// end stops the node for good.
+func (n *Node) end(err error) {
+	n.log.Error("node stops", "error", err)
+	n.mu.Lock()
+	n.fatal = err
+	hs := maps.Clone(n.copies)
+	clear(n.copies)
+	n.mu.Unlock()
+	for _, h := range hs {
+		n.close(h)
+	}
+	if n.o.Fatal != nil {
+		go n.o.Fatal(err)
+	}
+}
+
+func (n *Node) close(h *hosted) {
+	if h.copy != nil {
+		if err := h.copy.Close(); err != nil {
+			n.log.Warn("close copy", "error", err)
+		}
+	}
+	if h.views != nil {
+		n.fan.leave(h.views)
+	}
+}
+
+// host opens the copy if it is not open, or opens it again after it failed (R12).
+func (n *Node) host(id concordat.ShardID, s coord.Shard) {
+	n.mu.Lock()
+	h := n.copies[id]
+	if h == nil {
+		h = &hosted{}
+		n.copies[id] = h
+	}
+	n.mu.Unlock()
+	if h.copy != nil {
+		if _, err := h.copy.Status(); err == nil {
+			return
+		}
+		n.mu.Lock()
+		failed := *h
+		h.copy, h.views = nil, nil
+		n.mu.Unlock()
+		n.close(&failed)
+	}
+	if time.Now().Before(h.again) {
+		return
+	}
+	views := n.fan.join()
+	c, err := n.openCopy(id, s, views)
+	n.mu.Lock()
+	h.copy, h.views, h.err, h.again = c, views, err, time.Now().Add(5*lookAgain)
+	n.mu.Unlock()
+	if err != nil {
+		n.log.Error("copy cannot be opened", "shard", id, "error", err)
+		n.mu.Lock()
+		h.copy, h.views = nil, nil
+		n.mu.Unlock()
+		n.fan.leave(views)
+		n.relinquish(id)
+	}
+}
+
+// openCopy opens the copy. One that is damaged where nothing can be cut is put aside if others have the shard:
+// an empty one takes its place, which counts when it has caught up.
+func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
+	o := n.o.Copy
+	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
+	o.Index.Shard = id
+	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
+	dir := n.copyDir(id)
+	// A member that has nothing must have lost it: all had the same, nothing, in epoch 0 only.
+	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
+	o.Lost = mine && !exists(dir)
+	c, err := OpenCopy(dir, o)
+	if err == nil || !errors.Is(err, concordat.ErrCorrupt) {
+		return c, err
+	}
+	if !slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID }) {
+		return nil, fmt.Errorf("the only copy in sync: restore it, or give the shard to another by force: %w", err)
+	}
+	n.log.Error("copy is damaged; another is made from the master's", "shard", id, "error", err)
+	aside := dir + ".damaged"
+	if rerr := errors.Join(os.RemoveAll(aside), os.RemoveAll(dir+".snapshot"), os.Rename(dir, aside), syncDir(n.o.Dir)); rerr != nil {
+		return nil, errors.Join(err, rerr)
+	}
+	o.Lost = true
+	return OpenCopy(dir, o)
+}
+
+// relinquish gives up what a copy that does not open has: its office, and the right to stand. The node may
+// announce itself then for the sake of its other copies.
+func (n *Node) relinquish(id concordat.ShardID) {
+	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+	defer cancel()
+	s, err := n.fan.Read(ctx, id)
+	if err != nil {
+		return // again soon
+	}
+	next, me := s.Clone(), n.o.Node.ID
+	if slices.Contains(next.ISR, me) && !slices.Contains(next.Hold, me) {
+		next.Hold = append(next.Hold, me)
+		if next.ISR[0] == me {
+			next.Leader = ""
+		}
+		if _, err := n.fan.CAS(ctx, id, s.Version, next, ""); err != nil {
+			return
+		}
+	}
+	v, _ := n.fan.now()
+	n.readyFor(id, v.Me)
+}
+
+// drop closes a copy that nobody wants any more and removes its folder, once the coordinator confirms that.
+func (n *Node) drop(id concordat.ShardID) {
+	dir := n.copyDir(id)
+	n.mu.Lock()
+	h := n.copies[id]
+	n.mu.Unlock()
+	if h == nil && !exists(dir) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+	defer cancel()
+	s, err := n.fan.Read(ctx, id)
+	if err != nil || slices.Contains(s.ISR, n.o.Node.ID) || slices.Contains(s.Replicas, n.o.Node.ID) {
+		return
+	}
+	n.mu.Lock()
+	delete(n.copies, id)
+	n.mu.Unlock()
+	if h != nil {
+		n.close(h)
+	}
+	n.log.Info("copy removed", "shard", id)
+	gone := dir + ".removed"
+	if err := errors.Join(os.RemoveAll(gone), os.Rename(dir, gone), os.RemoveAll(gone)); err != nil {
+		n.log.Warn("remove copy", "shard", id, "error", err)
+	}
+}
+
+func (n *Node) readyFor(id concordat.ShardID, i coord.Incarnation) {
+	n.mu.Lock()
+	if h := n.copies[id]; h != nil {
+		h.ready = i
+	}
+	n.mu.Unlock()
+	wake(n.poke)
+}
+
+// announce makes the node live once every copy is where others may believe it (R7).
+func (n *Node) announce(v *coord.View) {
+	n.mu.Lock()
+	ready := v.Me != "" && n.said != v.Me
+	for _, h := range n.copies {
+		ready = ready && h.ready == v.Me
+	}
+	n.mu.Unlock()
+	if !ready {
+		return
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+	defer cancel()
+	me := n.o.Node
+	me.Incarnation = v.Me
+	var st syscall.Statfs_t
+	if syscall.Statfs(n.o.Dir, &st) == nil {
+		me.FreeBytes = st.Bavail * uint64(st.Bsize)
+	}
+	if err := n.o.Session.Announce(ctx, me); err != nil {
+		n.log.Warn("announce", "error", err)
+		return
+	}
+	n.mu.Lock()
+	n.said = v.Me
+	n.mu.Unlock()
+}
+
+// Copy returns this node's copy of a shard.
+func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h := n.copies[id]
+	if h == nil || h.copy == nil {
+		return nil, false
+	}
+	return h.copy, true
+}
+
+// Layout returns the layout as it is now.
+func (n *Node) Layout() (*Layout, error) {
+	v, _ := n.fan.now()
+	return ParseLayout(v.Config)
+}
+
+// View returns what the node knows of the cluster, and a channel that closes when it knows more.
+func (n *Node) View() (*coord.View, <-chan struct{}) { return n.fan.now() }
+
+// Configure changes the layout; see ChangeLayout.
+func (n *Node) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
+	return n.o.Session.Configure(ctx, version, data)
+}
+
+// Member reports whether the node is one, as far as this one knows.
+func (n *Node) Member(id coord.NodeID) bool {
+	l, err := n.Layout()
+	if err != nil {
+		return false
+	}
+	_, ok := l.Members[id]
+	return ok
+}
+
+// Await waits until every shard has a master at work.
+func (n *Node) Await(ctx context.Context) error {
+	for {
+		v, news := n.fan.now()
+		missing := ""
+		for _, id := range n.layout.names() {
+			if s, ok := v.Shards[id]; !ok || !v.Leads(s.State) {
+				missing = string(id)
+			}
+		}
+		if missing == "" {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return fmt.Errorf("shard %s has no master: %w: %w", missing, concordat.ErrUnavailable, context.Cause(ctx))
+		case <-n.ctx.Done():
+			return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+		}
+	}
+}
+
+// handOverTime is how long Close waits for others to take the offices.
+const handOverTime = 2 * time.Second
+
+// handOver gives the offices to other copies, as far as there are any.
+func (n *Node) handOver(ctx context.Context) {
+	n.mu.Lock()
+	hs := slices.Collect(maps.Values(n.copies))
+	n.mu.Unlock()
+	v, _ := n.fan.now()
+	heir := func(s replica.Status) bool {
+		return s.Role == replica.Master && slices.ContainsFunc(s.Shard.ISR, func(m coord.NodeID) bool {
+			_, live := v.Live[m]
+			return live && m != n.o.Node.ID
+		})
+	}
+	for _, h := range hs {
+		if h.copy == nil {
+			continue
+		}
+		if st, err := h.copy.Status(); err == nil && heir(st) {
+			h.copy.StepDown()
+		}
+	}
+	for _, h := range hs {
+		if h.copy != nil {
+			// An office that nobody takes is left by closing.
+			_ = h.copy.Await(ctx, func(s replica.Status) bool { return !heir(s) })
+		}
+	}
+}
+
+// Close hands the offices over, closes the copies and ends the session.
+func (n *Node) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
+	defer cancel()
+	n.handOver(ctx)
+	n.cancel()
+	n.wg.Wait()
+	n.mu.Lock()
+	hs := slices.Collect(maps.Values(n.copies))
+	clear(n.copies)
+	n.mu.Unlock()
+	for _, h := range hs {
+		if h.copy != nil {
+			// What is not on disk is in the log: an error costs time at the next opening only.
+			_ = h.copy.Index().Persist(ctx)
+		}
+		n.close(h)
+	}
+	n.o.Client.CloseIdleConnections()
+	return n.o.Session.Close()
+}

@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/index"
+)
+
+// An operation is one write on its way to a master, perhaps by several messages. The master carries it out
+// once in its epoch, whatever messages are doubled or late (after the client sessions of Ongaro 2014,
+// section 6.3): the sender numbers its operations, and each message says which of them are over.
+type operation struct {
+	Sender string // drawn at each start of the sending node
+	Number uint64
+	Done   uint64 // all operations of the sender below this one are over
+	Epoch  uint64 // of the master that is meant; another refuses
+}
+
+const (
+	// operationTime bounds the work on an operation that nobody waits for any more.
+	operationTime = time.Minute
+	// maxSenders bounds the senders that a master remembers; the one silent for longest goes.
+	maxSenders = 1024
+)
+
+// operations are those of one copy while it is master.
+type operations struct {
+	mu      sync.Mutex // guards all below
+	senders map[string]*sender
+}
+
+type sender struct {
+	done uint64
+	ops  map[uint64]*outcome
+	last time.Time
+}
+
+// outcome of one operation; seq and err are set when done closes.
+type outcome struct {
+	done chan struct{}
+	seq  uint64
+	err  error
+}
+
+// do carries out the operation, or waits for what an earlier message of it comes to.
+func (o *operations) do(ctx context.Context, op operation, run func(context.Context) (uint64, error)) (uint64, error) {
+	out, first, err := o.enter(op)
+	if err != nil {
+		return 0, err
+	}
+	if first {
+		// The caller may go away and come back with another message.
+		go func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operationTime)
+			defer cancel()
+			out.seq, out.err = run(ctx)
+			if out.err != nil {
+				o.forget(op, out) // the sender may try again
+			}
+			close(out.done)
+		}()
+	}
+	select {
+	case <-out.done:
+		return out.seq, out.err
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+// enter returns the outcome of the operation, and whether this is its first message.
+func (o *operations) enter(op operation) (*outcome, bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.senders[op.Sender]
+	if s == nil {
+		if o.senders == nil {
+			o.senders = map[string]*sender{}
+		}
+		if len(o.senders) >= maxSenders {
+			o.dropOldest()
+		}
+		s = &sender{ops: map[uint64]*outcome{}}
+		o.senders[op.Sender] = s
+	}
+	s.last = time.Now()
+	s.done = max(s.done, op.Done)
+	for n := range s.ops {
+		if n < s.done {
+			delete(s.ops, n)
+		}
+	}
+	if op.Number < s.done {
+		return nil, false, fmt.Errorf("operation %d of %s is over, and this message of it late: %w", op.Number, op.Sender, concordat.ErrUnavailable)
+	}
+	if out := s.ops[op.Number]; out != nil {
+		return out, false, nil
+	}
+	out := &outcome{done: make(chan struct{})}
+	s.ops[op.Number] = out
+	return out, true, nil
+}
+
+func (o *operations) dropOldest() {
+	oldest := ""
+	for name, s := range o.senders {
+		if oldest == "" || s.last.Before(o.senders[oldest].last) {
+			oldest = name
+		}
+	}
+	delete(o.senders, oldest)
+}
+
+func (o *operations) forget(op operation, out *outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s := o.senders[op.Sender]; s != nil && s.ops[op.Number] == out {
+		delete(s.ops, op.Number)
+	}
+}
+
+// operate makes the changes as the operation says. Errors: those of Write; NotMasterError also if the epoch is another.
+func (c *Copy) operate(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
+	return c.operations.do(ctx, op, func(ctx context.Context) (uint64, error) {
+		return c.writeIn(ctx, op.Epoch, changes)
+	})
+}
+
+// numbers gives the operations of one sender their numbers.
+type numbers struct {
+	mu   sync.Mutex // guards all below
+	next uint64
+	open map[uint64]struct{}
+}
+
+// begin returns a number above all before.
+func (n *numbers) begin() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.open == nil {
+		n.open = map[uint64]struct{}{}
+	}
+	n.next++
+	n.open[n.next] = struct{}{}
+	return n.next
+}
+
+func (n *numbers) end(number uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.open, number)
+}
+
+// done returns the number below which all operations are over.
+func (n *numbers) done() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	low := n.next + 1
+	for o := range n.open {
+		low = min(low, o)
+	}
+	return low
+}

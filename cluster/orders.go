@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/index"
+)
+
+// What a node is told to do with one of its copies, and what concerns all copies.
+
+// Purge takes the bytes of deleted and replaced documents off the disk, those in the log too.
+func (c *Copy) Purge(ctx context.Context) error {
+	if err := c.Index().Purge(ctx); err != nil {
+		return err
+	}
+	return c.dropLog(ctx)
+}
+
+// serveOrder carries out an order about a copy of this node.
+func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id := concordat.ShardID(r.PathValue("shard"))
+		c, ok := n.Copy(id)
+		err := fmt.Errorf("shard %s: no copy here: %w", id, concordat.ErrNotFound)
+		if ok {
+			err = do(c, r.Context())
+		}
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		_ = gob.NewEncoder(w).Encode(true) // a caller that went away may ask again
+	}
+}
+
+// Order tells a node to do something with its copy of the shard: force makes it master whatever it lacks,
+// stepdown lets it give its office away, purge takes what was deleted off its disk.
+func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.ShardID, order string) error {
+	var done bool
+	return p.exchange(ctx, to, id, order, true, &done)
+}
+
+// Purge takes the bytes of deleted and replaced documents off the disks of all nodes. A node that is away has
+// them still: the call fails with concordat.ErrUnavailable then, and may be repeated.
+func (n *Node) Purge(ctx context.Context) error {
+	v, _ := n.fan.now()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(4)
+	for _, id := range n.layout.names() {
+		s := v.Shards[id]
+		for _, m := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.ISR, s.Replicas)))) {
+			g.Go(func() error { return n.purgeAt(ctx, v, id, m) })
+		}
+	}
+	return g.Wait()
+}
+
+func (n *Node) purgeAt(ctx context.Context, v *coord.View, id concordat.ShardID, m coord.NodeID) error {
+	to, live := v.Live[m]
+	if !live {
+		return fmt.Errorf("purge shard %s: node %s is away: %w", id, m, concordat.ErrUnavailable)
+	}
+	if m != n.o.Node.ID {
+		return n.peers.Order(ctx, to, id, "purge")
+	}
+	c, ok := n.Copy(id)
+	if !ok {
+		return fmt.Errorf("purge shard %s: not open: %w", id, concordat.ErrUnavailable)
+	}
+	return c.Purge(ctx)
+}
+
+// Documents returns how many documents the site has. It fails with concordat.ErrUnavailable if a shard does not answer.
+func (n *Node) Documents(ctx context.Context) (int, error) {
+	answers, missing, err := n.askShards(ctx, n.layout.names(), question{Count: true})
+	if err != nil {
+		return 0, err
+	}
+	if len(missing) > 0 {
+		return 0, fmt.Errorf("shards %v do not answer: %w", missingOf(missing), concordat.ErrUnavailable)
+	}
+	all := 0
+	for _, a := range answers {
+		all += a.Count
+	}
+	return all, nil
+}
+
+// Stats returns the sizes of the copies of this node, added up.
+func (n *Node) Stats() index.Stats {
+	var out index.Stats
+	for _, id := range n.layout.names() {
+		c, ok := n.Copy(id)
+		if !ok {
+			continue
+		}
+		s := c.Index().Stats()
+		out.Documents += s.Documents
+		out.Sentences += s.Sentences
+		out.Distinct += s.Distinct
+		out.DiskBytes += s.DiskBytes
+		out.TableBytes += s.TableBytes
+		out.Levels = max(out.Levels, s.Levels)
+		out.Fresh += s.Fresh
+		out.Segments += s.Segments
+	}
+	return out
+}
+
+// Ready returns why the node cannot do its part, or nil: a copy that is not open, or a coordinator out of reach.
+func (n *Node) Ready() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.fatal != nil {
+		return n.fatal
+	}
+	errs := []error{}
+	for id, h := range n.copies {
+		if h.copy == nil && h.err != nil {
+			errs = append(errs, fmt.Errorf("shard %s is not open: %w", id, h.err))
+		}
+	}
+	if !n.fan.Online() {
+		errs = append(errs, errors.New("the coordinator is out of reach"))
+	}
+	return errors.Join(errs...)
+}
+
+// SetReplicas asks for copies of the shard on the given nodes; its master brings that about. Errors: those of CAS.
+func SetReplicas(ctx context.Context, c coord.Coordinator, id concordat.ShardID, nodes []coord.NodeID) error {
+	s, err := c.Read(ctx, id)
+	if err != nil {
+		return err
+	}
+	next := s.Clone()
+	next.Replicas = nodes
+	if next.Equal(s.State) {
+		return nil
+	}
+	_, err = c.CAS(ctx, id, s.Version, next, "")
+	return err
+}

@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/index"
+)
+
+// How writes come to the masters of their shards.
+
+// tryAgain is the pause before a write is sent again when nothing new is known.
+const tryAgain = 50 * time.Millisecond
+
+// Put implements concordat.Index. Documents of one shard are acknowledged together; after an error those of
+// some shards may be stored and those of others not.
+func (n *Node) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	by := map[concordat.ShardID][]index.Change{}
+	for _, p := range ps {
+		id := n.layout.ShardFor(p.Document.Library, p.Document.ID)
+		by[id] = append(by[id], index.Change{Put: p})
+	}
+	return n.writeAll(ctx, by)
+}
+
+// Delete implements concordat.Index.
+func (n *Node) Delete(ctx context.Context, refs ...concordat.Ref) error {
+	by := map[concordat.ShardID][]index.Change{}
+	for _, r := range refs {
+		if r.Site == n.layout.Site {
+			id := n.layout.ShardFor(r.Library, r.Document)
+			by[id] = append(by[id], index.Change{Delete: r})
+		}
+	}
+	return n.writeAll(ctx, by)
+}
+
+func (n *Node) writeAll(ctx context.Context, by map[concordat.ShardID][]index.Change) error {
+	if n.ctx.Err() != nil {
+		return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+	}
+	ctx, cancel := within(ctx, n.o.WriteTime)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	for id, changes := range by {
+		g.Go(func() error {
+			if err := n.writeShard(ctx, id, changes); err != nil {
+				return fmt.Errorf("shard %s: %w", id, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// within gives ctx a deadline if it has none.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// writeShard sends the changes to the shard's master, again whenever another is master, until they are acknowledged.
+func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
+	number := n.write.begin()
+	defer n.write.end(number)
+	var last error
+	for {
+		v, news := n.fan.now()
+		s, ok := v.Shards[id]
+		if ok && v.Leads(s.State) {
+			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch}
+			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, op, changes)
+			if err == nil {
+				n.noteWritten(id, seq)
+				return nil
+			}
+			if last = err; ctx.Err() == nil && !repeatable(err) {
+				return err
+			}
+		}
+		select {
+		case <-news:
+		case <-time.After(tryAgain):
+		case <-n.ctx.Done():
+			return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+		case <-ctx.Done():
+			if last == nil {
+				last = errors.New("no master")
+			}
+			return fmt.Errorf("%w: it may have been written or not: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
+		}
+	}
+}
+
+// repeatable reports whether another try may succeed.
+func repeatable(err error) bool {
+	if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrScheme) || errors.Is(err, concordat.ErrDiskFull) || errors.Is(err, concordat.ErrRefused) {
+		return false
+	}
+	return errors.Is(err, concordat.ErrUnavailable) || errors.Is(err, concordat.ErrNotFound) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// sendWrite sends one message, and gives it up as soon as the shard has another epoch: a master that hangs
+// would keep the caller waiting.
+func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, op operation, changes []index.Change) (uint64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	gone := make(chan struct{})
+	defer close(gone)
+	n.wg.Go(func() { n.cancelOnEpoch(gone, id, op.Epoch, cancel) })
+	if to.ID == n.o.Node.ID {
+		c, ok := n.Copy(id)
+		if !ok {
+			return 0, fmt.Errorf("shard %s: not open: %w", id, concordat.ErrUnavailable)
+		}
+		return c.operate(ctx, op, changes)
+	}
+	return n.peers.write(ctx, to, id, op, changes)
+}
+
+func (n *Node) cancelOnEpoch(gone <-chan struct{}, id concordat.ShardID, epoch uint64, cancel func()) {
+	for {
+		v, news := n.fan.now()
+		if s := v.Shards[id]; s.Epoch != epoch || !v.Leads(s.State) {
+			cancel()
+			return
+		}
+		select {
+		case <-news:
+		case <-gone:
+			return
+		case <-n.ctx.Done():
+			cancel()
+			return
+		}
+	}
+}
+
+func (n *Node) noteWritten(id concordat.ShardID, seq uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.written[id] = max(n.written[id], seq)
+}
+
+// wireWrite is a write on its way to a master.
+type wireWrite struct {
+	Op      operation
+	Changes []byte // see packChanges
+}
+
+type wireWritten struct{ Seq uint64 }
+
+// write sends the changes to a node that should be master.
+func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.ShardID, op operation, changes []index.Change) (uint64, error) {
+	packed, err := packChanges(changes)
+	if err != nil {
+		return 0, err
+	}
+	var out wireWritten
+	err = p.exchange(ctx, to, id, "write", wireWrite{op, packed}, &out)
+	return out.Seq, err
+}
+
+func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
+	var in wireWrite
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&in); err != nil {
+		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
+	}
+	if in.Op.Epoch == anyEpoch {
+		return fmt.Errorf("write without an epoch: %w", concordat.ErrInvalid)
+	}
+	changes, err := unpackChanges(in.Changes, c.o.Index.Site)
+	if err != nil {
+		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
+	}
+	seq, err := c.operate(r.Context(), in.Op, changes)
+	if err != nil {
+		return err
+	}
+	return gob.NewEncoder(w).Encode(wireWritten{seq})
+}

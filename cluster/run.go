@@ -1,0 +1,282 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/replica"
+	"concordat/index"
+)
+
+// What a Copy does on its own.
+
+func (c *Copy) logDir() string { return filepath.Join(c.dir, logName) }
+
+// runTicks gives the replica its sense of time, watches the room on the disk and shortens the log.
+func (c *Copy) runTicks() {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-t.C:
+		}
+		online := c.o.Coordinator.Online()
+		c.mu.Lock()
+		c.stepLocked(replica.Contact{Online: online})
+		c.stepLocked(replica.Tick{})
+		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
+			c.stepLocked(replica.StepDown{}) // the coordinator sees nothing of a disk that hangs
+		}
+		if n%20 == 0 {
+			c.watchRoom()
+		}
+		c.mu.Unlock()
+		if n%trimEvery == 0 {
+			c.trim()
+		}
+	}
+}
+
+// watchRoom tells the replica whether there is room. A full disk has to win back a quarter more than
+// the low-water mark. mu is held.
+func (c *Copy) watchRoom() {
+	var st syscall.Statfs_t
+	if syscall.Statfs(c.dir, &st) != nil {
+		return // the next write will say
+	}
+	free, full := uint64(st.Bavail)*uint64(st.Bsize), c.replica.Status().Full
+	if full && free > c.o.LowWater+c.o.LowWater/4 || !full && free < c.o.LowWater {
+		c.stepLocked(replica.Disk{Full: !full})
+	}
+}
+
+// dropLog removes all that the log has had so far, once the index has it on disk.
+func (c *Copy) dropLog(ctx context.Context) error {
+	c.mu.Lock()
+	log := c.wal
+	c.mu.Unlock()
+	if err := log.Rotate(); err != nil {
+		return err
+	}
+	end := log.Extent().End
+	if err := c.Await(ctx, func(s replica.Status) bool { return s.Applied >= end }); err != nil {
+		return err
+	}
+	ix := c.Index()
+	if err := ix.Persist(ctx); err != nil {
+		return err
+	}
+	return c.trimTo(ix.Persisted().Seq, 0)
+}
+
+// trim removes the part of the log that the index has on disk.
+func (c *Copy) trim() {
+	if err := c.trimTo(c.Index().Persisted().Seq, c.o.KeepLog); err != nil {
+		c.log.Warn("old parts of the log stay", "shard", c.o.Index.Shard, "error", err)
+	}
+}
+
+// trimTo removes files of the log up to record seq, but for the newest keep bytes.
+func (c *Copy) trimTo(seq uint64, keep int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed != nil || c.replica.Status().Installing {
+		return c.failed
+	}
+	if keep > 0 && c.syncing != 0 {
+		return nil // trimming waits for the disk, and mu is held; later
+	}
+	before := c.wal.Extent().Base
+	err := c.wal.Trim(seq, keep)
+	if x := c.wal.Extent(); x.Base > before {
+		c.stepLocked(replica.Trimmed{Base: x.Base, Epoch: x.BaseEpoch})
+	}
+	return err
+}
+
+// runSync brings the log to the disk, group by group.
+func (c *Copy) runSync() {
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-c.toSync:
+		}
+		c.mu.Lock()
+		log, gen := c.wal, c.gen
+		c.syncing = c.now()
+		c.mu.Unlock()
+		durable, err := log.Sync()
+		c.mu.Lock()
+		c.syncing = 0
+		switch {
+		case c.failed != nil || log != c.wal || c.replica.Status().Installing:
+		case err != nil:
+			if e := c.reopenLog(err); e != nil {
+				c.stepLocked(e)
+			}
+		default:
+			// Sync and Truncate exclude one another: had the log been cut since, gen would be another.
+			c.stepLocked(replica.Durable{Gen: gen, Seq: durable})
+		}
+		c.mu.Unlock()
+	}
+}
+
+// runApply brings the index to the target, in portions.
+func (c *Copy) runApply() {
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-c.toApply:
+		}
+		for c.ctx.Err() == nil {
+			more, err := c.applyNext()
+			if err != nil {
+				// The index may hold the records or not (Bleve says no more): only opening it again tells.
+				c.mu.Lock()
+				c.fail(fmt.Errorf("apply: %w", err))
+				c.mu.Unlock()
+				return
+			}
+			if !more {
+				break
+			}
+		}
+	}
+}
+
+// applyNext applies one portion of what is due.
+func (c *Copy) applyNext() (more bool, err error) {
+	c.applying.Lock()
+	defer c.applying.Unlock()
+	c.mu.Lock()
+	ix, log, gen := c.index, c.wal, c.gen
+	at := ix.Applied()
+	if c.failed != nil || c.replica.Status().Installing || at.Seq >= c.target {
+		c.mu.Unlock()
+		return false, nil
+	}
+	first, last := at.Seq+1, c.target
+	known := make([]*index.Change, 0, min(last-first+1, 4096))
+	for seq := first; seq <= last && len(known) < cap(known); seq++ {
+		known = append(known, c.changes[seq])
+	}
+	x := log.Extent()
+	c.mu.Unlock()
+
+	var changes []index.Change
+	sentences, text := 0, 0
+	seq := first
+	for ; seq < first+uint64(len(known)) && sentences < applySentences && text < applyText; seq++ {
+		ch := known[seq-first]
+		if ch == nil {
+			rs, err := log.Read(seq, 1)
+			if err != nil || len(rs) == 0 {
+				return false, errors.Join(fmt.Errorf("record %d is not there", seq), err)
+			}
+			read, ok, err := change(&rs[0], c.o.Index.Site)
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				continue
+			}
+			ch = &read
+		}
+		changes = append(changes, *ch)
+		if ch.Put != nil {
+			sentences += len(ch.Put.Indexed)
+			text += len(ch.Put.Document.Text)
+		}
+	}
+	to := index.Applied{Seq: seq - 1, Epoch: x.EpochAt(seq - 1)}
+	if err := ix.Apply(c.ctx, changes, to); errors.Is(err, concordat.ErrDiskFull) {
+		return c.waitForRoom(), nil
+	} else if err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stuck = false
+	for s := first; s <= to.Seq; s++ {
+		delete(c.changes, s)
+	}
+	if ix == c.index && gen <= c.gen {
+		c.stepLocked(replica.Applied{Seq: to.Seq})
+	}
+	return to.Seq < c.target, nil
+}
+
+// waitForRoom waits a second; committed records have to be applied in the end.
+func (c *Copy) waitForRoom() bool {
+	c.mu.Lock()
+	c.stuck = true
+	c.stepLocked(replica.Disk{Full: true})
+	c.mu.Unlock()
+	select {
+	case <-time.After(time.Second):
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// runViews passes on what the coordinator says, and reads again from time to time.
+func (c *Copy) runViews() {
+	id := c.o.Index.Shard
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case v, ok := <-c.o.Coordinator.View():
+			if !ok {
+				return
+			}
+			c.onView(id, v)
+		}
+	}
+}
+
+func (c *Copy) onView(id concordat.ShardID, v coord.View) {
+	s, ok := v.Shards[id]
+	if !ok {
+		return
+	}
+	live := make(map[coord.NodeID]coord.Incarnation, len(v.Live))
+	for n, node := range v.Live {
+		live[n] = node.Incarnation
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live = v.Live
+	c.stepLocked(replica.View{Shard: s, Me: v.Me, Live: live})
+}
+
+// cas asks the coordinator and tells the replica what came of it.
+func (c *Copy) cas(a replica.CAS) {
+	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
+	defer cancel()
+	_, err := c.o.Coordinator.CAS(ctx, c.o.Index.Shard, a.Version, a.State, a.By)
+	outcome := replica.Unknown
+	switch {
+	case err == nil:
+		outcome = replica.Made
+	case errors.Is(err, coord.ErrStale):
+		outcome = replica.Stale
+	case errors.Is(err, coord.ErrSession):
+		outcome = replica.Over
+	case errors.Is(err, concordat.ErrUnavailable), errors.Is(err, concordat.ErrNotFound), errors.Is(err, concordat.ErrInvalid):
+		outcome = replica.Unsent
+	}
+	c.step(replica.CASResult{ID: a.ID, Outcome: outcome})
+}

@@ -1,0 +1,243 @@
+package cluster
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Trust is what a node proves itself with to the others, and knows them by: a certificate of the cluster's
+// own small authority, which names the cluster and the node and nothing else.
+type Trust struct {
+	Cluster string
+	Node    coord.NodeID
+	roots   *x509.CertPool
+	own     tls.Certificate
+}
+
+// Files of a Trust, in one folder.
+const (
+	authorityCert = "ca.pem"
+	authorityKey  = "ca-key.pem" // on the node that made the cluster only
+	nodeCert      = "node.pem"
+	nodeKey       = "node-key.pem"
+)
+
+// certificateTime is how long certificates are valid; joining again renews a node's.
+const certificateTime = 10 * 365 * 24 * time.Hour
+
+// identity is the name of a node in its certificate.
+func identity(cluster string, node coord.NodeID) *url.URL {
+	return &url.URL{Scheme: "concordat", Host: cluster, Path: "/node/" + string(node)}
+}
+
+// NewAuthority makes the cluster's authority in the folder, which is made. It fails with concordat.ErrExists if one is there.
+func NewAuthority(dir, cluster string, now time.Time) error {
+	if exists(filepath.Join(dir, authorityCert)) {
+		return fmt.Errorf("%s: authority: %w", dir, concordat.ErrExists)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	c := template("concordat "+cluster, now)
+	c.IsCA, c.BasicConstraintsValid, c.MaxPathLenZero, c.KeyUsage = true, true, true, x509.KeyUsageCertSign
+	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	if err := writeKey(filepath.Join(dir, authorityKey), key); err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, authorityCert), pemOf("CERTIFICATE", der))
+}
+
+func template(name string, now time.Time) *x509.Certificate {
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)) // never fails
+	return &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(certificateTime)}
+}
+
+func pemOf(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+func writeKey(path string, key *ecdsa.PrivateKey) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, pemOf("PRIVATE KEY", der))
+}
+
+// request makes the node's key in the folder and returns the request for its certificate.
+func request(dir string) ([]byte, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeKey(filepath.Join(dir, nodeKey), key); err != nil {
+		return nil, err
+	}
+	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+}
+
+// sign returns the certificate of the node for the key of the request, and that of the authority.
+func sign(dir, cluster string, node coord.NodeID, request []byte, now time.Time) (cert, authority []byte, err error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, authorityCert), filepath.Join(dir, authorityKey))
+	if err != nil {
+		return nil, nil, fmt.Errorf("authority of the cluster: %w", err)
+	}
+	r, err := x509.ParseCertificateRequest(request)
+	if err == nil {
+		err = r.CheckSignature()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("request of node %s: %w: %w", node, concordat.ErrInvalid, err)
+	}
+	c := template(string(node), now)
+	c.URIs = []*url.URL{identity(cluster, node)}
+	c.KeyUsage, c.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	der, err := x509.CreateCertificate(rand.Reader, c, pair.Leaf, r.PublicKey, pair.PrivateKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pemOf("CERTIFICATE", der), pemOf("CERTIFICATE", pair.Leaf.Raw), nil
+}
+
+// FoundTrust makes the first node's certificate by the authority in the same folder.
+func FoundTrust(dir, cluster string, node coord.NodeID, now time.Time) error {
+	r, err := request(dir)
+	if err != nil {
+		return err
+	}
+	cert, _, err := sign(dir, cluster, node, r, now)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, nodeCert), cert)
+}
+
+// LoadTrust reads the node's certificate and the authority's: concordat.ErrNotFound if there is none.
+func LoadTrust(dir string) (*Trust, error) {
+	own, err := tls.LoadX509KeyPair(filepath.Join(dir, nodeCert), filepath.Join(dir, nodeKey))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no certificate of this node: %w", dir, concordat.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", dir, concordat.ErrCorrupt, err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, authorityCert))
+	if err != nil {
+		return nil, err
+	}
+	t := &Trust{roots: x509.NewCertPool(), own: own}
+	if block, _ := pem.Decode(b); block != nil {
+		t.own.Certificate = append(t.own.Certificate, block.Bytes) // for those who know its hash only
+	}
+	if !t.roots.AppendCertsFromPEM(b) {
+		return nil, fmt.Errorf("%s: no certificate: %w", filepath.Join(dir, authorityCert), concordat.ErrCorrupt)
+	}
+	if t.Cluster, t.Node, err = t.verify([]*x509.Certificate{own.Leaf}); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, nodeCert), err)
+	}
+	return t, nil
+}
+
+// verify returns whom a certificate of the authority names.
+func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) {
+	if len(certs) == 0 {
+		return "", "", fmt.Errorf("no certificate: %w", concordat.ErrRefused)
+	}
+	if _, err := certs[0].Verify(x509.VerifyOptions{Roots: t.roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		return "", "", fmt.Errorf("certificate of another authority: %w: %w", concordat.ErrRefused, err)
+	}
+	if len(certs[0].URIs) != 1 {
+		return "", "", fmt.Errorf("certificate names no node: %w", concordat.ErrRefused)
+	}
+	u := certs[0].URIs[0]
+	node := coord.NodeID(filepath.Base(u.Path))
+	if *u != *identity(u.Host, node) || CheckNode(node) != nil {
+		return "", "", fmt.Errorf("certificate names no node but %s: %w", u, concordat.ErrRefused)
+	}
+	return u.Host, node, nil
+}
+
+// check refuses who is no node of this cluster.
+func (t *Trust) check(cs *tls.ConnectionState) (coord.NodeID, error) {
+	if cs == nil {
+		return "", fmt.Errorf("no TLS: %w", concordat.ErrRefused)
+	}
+	cluster, node, err := t.verify(cs.PeerCertificates)
+	if err == nil && cluster != t.Cluster {
+		err = fmt.Errorf("node of cluster %s: %w", cluster, concordat.ErrRefused)
+	}
+	return node, err
+}
+
+func (t *Trust) config() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{t.own}, NextProtos: []string{"http/1.1"}}
+}
+
+// ServerTLS returns the configuration of a node's listener. Callers without a certificate reach what OnlyNodes
+// does not guard: joining.
+func (t *Trust) ServerTLS() *tls.Config {
+	c := t.config()
+	c.ClientAuth = tls.RequestClientCert
+	c.VerifyConnection = func(cs tls.ConnectionState) error {
+		if len(cs.PeerCertificates) == 0 {
+			return nil
+		}
+		_, err := t.check(&cs)
+		return err
+	}
+	return c
+}
+
+// ClientTLS returns the configuration of calls to other nodes.
+func (t *Trust) ClientTLS() *tls.Config {
+	c := t.config()
+	c.InsecureSkipVerify = true // addresses prove nothing here: VerifyConnection wants a node's certificate
+	c.VerifyConnection = func(cs tls.ConnectionState) error { _, err := t.check(&cs); return err }
+	return c
+}
+
+// OnlyNodes refuses callers that are no node of the cluster, or none any more.
+func (t *Trust) OnlyNodes(member func(coord.NodeID) bool, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		node, err := t.check(r.TLS)
+		if err == nil && !member(node) {
+			err = fmt.Errorf("node %s is no member: %w", node, concordat.ErrRefused)
+		}
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// pin names a certificate in a token.
+func pin(der []byte) [32]byte { return sha256.Sum256(der) }

@@ -1,0 +1,68 @@
+package zk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"concordat"
+)
+
+// Account is a user of ZooKeeper's digest scheme. Printing and logging it shows the user only.
+type Account struct {
+	User     string
+	password string
+}
+
+// AccountVariable is the environment's place for "user:password".
+const AccountVariable = "CONCORDAT_ZOOKEEPER_ACCOUNT"
+
+// NewAccount returns the account of "user:password". Errors: concordat.ErrInvalid, without the text.
+func NewAccount(text string) (Account, error) {
+	user, password, ok := strings.Cut(strings.TrimRight(text, "\r\n"), ":")
+	if !ok || user == "" || password == "" || len(text) > 1024 || strings.ContainsAny(user+password, "\r\n\x00") {
+		return Account{}, fmt.Errorf("account for ZooKeeper is not user:password on one line: %w", concordat.ErrInvalid)
+	}
+	return Account{user, password}, nil
+}
+
+// ReadAccount returns the account in the file at path, or with path empty that of the environment, or the
+// zero Account if neither is there. The file must not be readable by everybody. Errors: concordat.ErrInvalid.
+func ReadAccount(path string) (Account, error) {
+	if path == "" {
+		if text := os.Getenv(AccountVariable); text != "" {
+			return NewAccount(text)
+		}
+		return Account{}, nil
+	}
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o007 != 0 {
+		return Account{}, fmt.Errorf("%s is open to everybody: chmod o= it: %w", path, concordat.ErrInvalid)
+	}
+	if err == nil && info.Size() > 4096 {
+		return Account{}, fmt.Errorf("%s: %d bytes: %w", path, info.Size(), concordat.ErrInvalid)
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Account{}, fmt.Errorf("%w: %w", err, concordat.ErrInvalid)
+	}
+	if err != nil {
+		return Account{}, err
+	}
+	return NewAccount(string(b))
+}
+
+// String returns the user.
+func (a Account) String() string { return a.User }
+
+// GoString returns the user.
+func (a Account) GoString() string { return a.User }
+
+// Format writes the user, whatever the verb.
+func (a Account) Format(f fmt.State, _ rune) { fmt.Fprint(f, a.User) }
+
+// LogValue returns the user.
+func (a Account) LogValue() slog.Value { return slog.StringValue(a.User) }

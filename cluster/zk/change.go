@@ -1,0 +1,255 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	zkclient "github.com/go-zookeeper/zk"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Read implements coord.Coordinator. ZooKeeper's server is brought up to date with its leader first; if
+// the connection changes between, the new server may be behind, and it is asked again. A leader that was
+// deposed and does not know may answer for the time of ZooKeeper's syncLimit: then the version is an old
+// one, and a CAS upon it fails.
+func (s *Session) Read(ctx context.Context, id concordat.ShardID) (coord.Shard, error) {
+	what := "shard " + string(id)
+	if err := checkName(string(id)); err != nil {
+		return coord.Shard{}, err
+	}
+	l, err := s.use()
+	if err != nil {
+		return coord.Shard{}, err
+	}
+	for {
+		connection := l.connects.Load()
+		if _, err := l.confirm(ctx, s.t.root); err != nil {
+			return coord.Shard{}, readError(what, err)
+		}
+		z, err := l.get(ctx, s.t.shard(id))
+		if l.connects.Load() != connection {
+			continue
+		}
+		if err != nil {
+			return coord.Shard{}, readError(what, err)
+		}
+		return decodeShard(id, z.data, z.stat.Version)
+	}
+}
+
+// multi makes all changes or none.
+func (s *Session) multi(ctx context.Context, l *link, ops ...any) ([]zkclient.MultiResponse, error) {
+	return call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
+}
+
+// refusedAt returns which change of a multi ZooKeeper refused, and why; -1: not known to be refused.
+func refusedAt(answers []zkclient.MultiResponse) (int, error) {
+	for i, a := range answers {
+		if a.Error != nil { // those before have none, those after another
+			return i, a.Error
+		}
+	}
+	return -1, nil
+}
+
+// CAS implements coord.Coordinator. ZooKeeper makes the change and sees that the incarnation's znode is
+// there in one step, so that ErrSession is never a guess: it is ErrUnknown when only this node believes
+// that its session is over.
+func (s *Session) CAS(ctx context.Context, id concordat.ShardID, version int64, next coord.State, by coord.Incarnation) (int64, error) {
+	what := "shard " + string(id)
+	err := next.Validate()
+	if err == nil {
+		err = checkName(string(id))
+	}
+	if err == nil && by != "" {
+		err = checkName(string(by))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	if version < 0 || version >= 1<<31-1 {
+		return 0, fmt.Errorf("%s has no version %d: %w", what, version, coord.ErrStale) // -1 would be "any" to ZooKeeper
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
+	}
+	l, err := s.use()
+	if err != nil {
+		return 0, err
+	}
+	var ops []any
+	if by != "" {
+		ops = append(ops, &zkclient.CheckVersionRequest{Path: s.t.incarnation(by), Version: -1})
+	}
+	ops = append(ops, &zkclient.SetDataRequest{Path: s.t.shard(id), Data: encode(next), Version: int32(version)})
+	answers, err := s.multi(ctx, l, ops...)
+	if err == nil {
+		return version + 1, nil
+	}
+	switch i, why := refusedAt(answers); {
+	case i == 0 && by != "" && errors.Is(why, zkclient.ErrNoNode):
+		return 0, fmt.Errorf("%s: %s: %w", what, by, coord.ErrSession)
+	case errors.Is(why, zkclient.ErrBadVersion):
+		return 0, fmt.Errorf("%s no longer has version %d: %w", what, version, coord.ErrStale)
+	case errors.Is(why, zkclient.ErrNoNode):
+		return 0, fmt.Errorf("%s: %w", what, concordat.ErrNotFound)
+	}
+	return 0, changeError(what, err)
+}
+
+// Announce implements coord.Session. The new entry comes and the older ones go in one step.
+func (s *Session) Announce(ctx context.Context, n coord.Node) error {
+	if s.o.Node == "" || n.ID != s.o.Node {
+		return fmt.Errorf("node %q speaks as %q: %w", s.o.Node, n.ID, concordat.ErrInvalid)
+	}
+	l, err := s.use()
+	if err != nil {
+		return err
+	}
+	if n.Incarnation != l.me {
+		return fmt.Errorf("%s: %w", n.Incarnation, coord.ErrSession)
+	}
+	const tries = 5 // an older entry may end by itself meanwhile
+	for range tries {
+		if err = s.announce(ctx, l, n); !errors.Is(err, errRace) {
+			break
+		}
+	}
+	if err != nil {
+		return changeError("announce "+string(n.Incarnation), err)
+	}
+	s.mu.Lock()
+	if s.link == l {
+		s.announced = true
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+var errRace = errors.New("the entries of nodes change")
+
+// announce makes one attempt.
+func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
+	names, err := call(ctx, l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(s.t.live()); return names, err })
+	if err != nil {
+		return fmt.Errorf("%w: %w", errDown, err) // nothing was changed
+	}
+	own := escape(string(n.Incarnation))
+	var ops []any
+	if slices.Contains(names, own) {
+		ops = append(ops, &zkclient.SetDataRequest{Path: s.t.incarnation(n.Incarnation), Data: encode(n), Version: -1})
+	} else {
+		ops = append(ops, &zkclient.CreateRequest{Path: s.t.incarnation(n.Incarnation), Data: encode(n), Acl: s.t.acl, Flags: zkclient.FlagEphemeral})
+	}
+	for _, name := range names {
+		if i, ok := unescape(name); ok && name != own && ofNode(n.ID, i) {
+			ops = append(ops, &zkclient.DeleteRequest{Path: s.t.live() + "/" + name, Version: -1})
+		}
+	}
+	answers, err := s.multi(ctx, l, ops...)
+	if i, why := refusedAt(answers); i >= 0 && (errors.Is(why, zkclient.ErrNoNode) || errors.Is(why, zkclient.ErrNodeExists)) {
+		return errRace
+	}
+	return err
+}
+
+// mostCreated bounds the shards of one Create, so that it fits in one message.
+const mostCreated = 1024
+
+// Create implements coord.Session; at most 1024 shards at once.
+func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
+	if len(shards) > mostCreated {
+		return fmt.Errorf("%d shards at once, at most %d: %w", len(shards), mostCreated, concordat.ErrInvalid)
+	}
+	var ids []concordat.ShardID
+	for id, st := range shards {
+		err := st.Validate()
+		if err == nil {
+			err = checkName(string(id))
+		}
+		if err != nil {
+			return fmt.Errorf("shard %s: %w", id, err)
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	l, err := s.use()
+	if err != nil {
+		return err
+	}
+	var ops []any
+	for _, id := range ids {
+		ops = append(ops, &zkclient.CreateRequest{Path: s.t.shard(id), Data: encode(shards[id]), Acl: s.t.acl})
+	}
+	answers, err := s.multi(ctx, l, ops...)
+	if err == nil {
+		return nil
+	}
+	if i, why := refusedAt(answers); i >= 0 && errors.Is(why, zkclient.ErrNodeExists) {
+		return fmt.Errorf("shard %s: %w", ids[i], concordat.ErrExists)
+	}
+	return changeError("create shards", err)
+}
+
+// Nodes returns the names of all nodes that ever were in the cluster and were not forgotten, in order.
+func (s *Session) Nodes(ctx context.Context) ([]coord.NodeID, error) {
+	l, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	names, err := call(ctx, l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(s.t.nodes()); return names, err })
+	if err != nil {
+		return nil, readError("nodes", err)
+	}
+	var all []coord.NodeID
+	for _, name := range names {
+		if n, ok := unescape(name); ok {
+			all = append(all, coord.NodeID(n))
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// Forget makes the name of a node free for another installation. A node that is live is
+// concordat.ErrRefused, and so is one in the set in sync of a shard: whatever took its name would be
+// taken to have every acknowledged write.
+func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
+	l, err := s.use()
+	if err != nil {
+		return err
+	}
+	if err := checkName(string(node)); err != nil {
+		return err
+	}
+	if _, err := l.confirm(ctx, s.t.root); err != nil {
+		return readError("forget "+string(node), err)
+	}
+	v, err := s.look(ctx, l)
+	if err != nil {
+		return err
+	}
+	if n, there := v.Live[node]; there {
+		return fmt.Errorf("node %s is live at %s: %w", node, n.Address, concordat.ErrRefused)
+	}
+	for id, sh := range v.Shards {
+		if slices.Contains(sh.ISR, node) {
+			return fmt.Errorf("node %s is in sync for shard %s: give the shard another copy first, so that it leaves: %w", node, id, concordat.ErrRefused)
+		}
+	}
+	err = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(s.t.node(node), -1) })
+	if errors.Is(err, zkclient.ErrNoNode) {
+		return fmt.Errorf("node %s: %w", node, concordat.ErrNotFound)
+	}
+	if err != nil {
+		return changeError("forget "+string(node), err)
+	}
+	return nil
+}

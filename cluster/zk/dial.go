@@ -1,0 +1,147 @@
+package zk
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	zkclient "github.com/go-zookeeper/zk"
+)
+
+// hosts hands the servers to the client library by name, so that the names are looked up at each
+// connection; the library's own provider does that once.
+type hosts struct {
+	mu      sync.Mutex // guards all below
+	servers []string
+	at      int // next
+	start   int // where the round began
+}
+
+var _ zkclient.HostProvider = (*hosts)(nil)
+
+// Init implements zkclient.HostProvider: the first server is drawn, so that nodes spread.
+func (h *hosts) Init(servers []string) error {
+	h.servers = servers
+	h.at = rand.IntN(len(servers))
+	h.start = h.at
+	return nil
+}
+
+// Len implements zkclient.HostProvider.
+func (h *hosts) Len() int { return len(h.servers) }
+
+// Next implements zkclient.HostProvider. Before a second round the library pauses for a second.
+func (h *hosts) Next() (server string, again bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.at >= h.start+len(h.servers) {
+		again, h.start = true, h.at
+	}
+	server = h.servers[h.at%len(h.servers)]
+	h.at++
+	return server, again
+}
+
+// Connected implements zkclient.HostProvider.
+func (h *hosts) Connected() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.start = h.at
+}
+
+// dial connects to a server, with TLS if wanted.
+func (l *link) dial(network, address string, limit time.Duration) (net.Conn, error) {
+	if l.isDead() {
+		return nil, errDead // nothing may be sent in another session
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), max(limit, l.wanted/3))
+	defer cancel()
+	raw, err := l.open(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if l.tls == nil {
+		return &clipped{Conn: raw, link: l}, nil
+	}
+	cfg := l.tls.Clone()
+	if cfg.ServerName == "" {
+		cfg.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	c := tls.Client(raw, cfg)
+	if err := c.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return &clipped{Conn: c, link: l}, nil
+}
+
+// clipped is a connection with shorter deadlines than the library asks for: it waits for the answer to
+// its handshake for ten times 2/3 of the session timeout, and for the rest of a message for ever, so
+// that one server that hangs costs the session though others would answer. And it reads along what
+// session ZooKeeper granted, which the library does not tell.
+type clipped struct {
+	net.Conn
+	link   *link
+	asked  bool // the handshake's deadline was set
+	header []byte
+}
+
+// SetReadDeadline sets t, or less.
+func (c *clipped) SetReadDeadline(t time.Time) error {
+	limit := c.link.wanted * 2 / 3
+	if c.asked {
+		limit = c.link.timeout() * 2 / 3
+	} else {
+		limit /= 2
+		c.asked = true
+	}
+	if most := time.Now().Add(limit); t.IsZero() || t.After(most) {
+		t = most
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline sets t, or less.
+func (c *clipped) SetWriteDeadline(t time.Time) error {
+	if most := time.Now().Add(c.link.wanted * 2 / 3); t.After(most) {
+		t = most
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// Read reads, and keeps the beginning of the answer to the handshake: length, protocol, timeout in
+// milliseconds and session, each in big-endian order (4, 4, 4 and 8 bytes).
+func (c *clipped) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	const whole = 20
+	if err == io.EOF {
+		return n, err // as it is: callers compare
+	}
+	if missing := whole - len(c.header); missing > 0 {
+		c.header = append(c.header, b[:min(n, missing)]...)
+		if len(c.header) == whole {
+			return n, errors.Join(err, c.grant(binary.BigEndian.Uint32(c.header[8:])))
+		}
+	}
+	return n, err
+}
+
+// grant notes the session timeout of an answer. The library takes any, and panics at some.
+func (c *clipped) grant(milliseconds uint32) error {
+	const least, most = 100, 10 * 60 * 1000
+	switch {
+	case milliseconds == 0: // the session is over
+	case milliseconds < least || milliseconds > most:
+		return fmt.Errorf("ZooKeeper grants a session timeout of %d ms, want %d to %d", milliseconds, least, most)
+	default:
+		c.link.granted.Store(int64(time.Duration(milliseconds) * time.Millisecond))
+	}
+	return nil
+}

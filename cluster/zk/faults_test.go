@@ -1,0 +1,285 @@
+//go:build linux
+
+package zk_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/internal/zktest"
+)
+
+// long skips what takes long unless it is wanted.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CONCORDAT_LONG") == "" {
+		t.Skip("takes a minute: set CONCORDAT_LONG=1")
+	}
+}
+
+// change makes a change of the shard in the name of me, however often it has to be asked for, and returns
+// whether any answer was lost.
+func change(t *testing.T, s *zk.Session, epoch uint64, me coord.Incarnation) (lost bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("epoch %d", epoch), func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		now, err := s.Read(ctx, "00")
+		if err != nil {
+			if !errors.Is(err, concordat.ErrUnavailable) && ctx.Err() == nil {
+				t.Fatal(err)
+			}
+			return false
+		}
+		if now.Epoch == epoch {
+			return true
+		}
+		_, err = s.CAS(ctx, "00", now.Version, state(epoch, "a"), me)
+		switch {
+		case errors.Is(err, coord.ErrUnknown):
+			lost = true
+		case err != nil && !errors.Is(err, concordat.ErrUnavailable) && !errors.Is(err, coord.ErrStale):
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	return lost
+}
+
+// same reports an error if the session began anew.
+func same(t *testing.T, s *zk.Session, me coord.Incarnation) {
+	t.Helper()
+	select {
+	case v := <-s.View():
+		if v.Me != me {
+			t.Errorf("incarnation %s became %s", me, v.Me)
+		}
+	default:
+	}
+	if err := s.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEnsemble takes three servers one by one, in the ways they go, from a session that has to stay.
+func TestEnsemble(t *testing.T) {
+	t.Parallel()
+	e := zktest.Start(t, 3)
+	w := newWorld(t, e)
+	s := open(t, w.options("a"))
+	me := announce(t, s, "a")
+	must(t, s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": state(1, "a")}))
+
+	t.Run("hung", func(t *testing.T) {
+		i := zk.ServerOf(s, e.Addresses())
+		e.Pause(i)
+		defer e.Resume(i)
+		change(t, s, 2, me)
+		same(t, s, me)
+	})
+	t.Run("leader", func(t *testing.T) {
+		i := e.Leader()
+		e.Kill(i)
+		change(t, s, 3, me)
+		same(t, s, me)
+		e.Run(i)
+		e.Await(i)
+	})
+	if testing.Short() {
+		return
+	}
+	outage(t, e, s, me, 4, 0)
+	t.Run("long outage", func(t *testing.T) {
+		long(t)
+		outage(t, e, s, me, 5, 5*timeout)
+	})
+}
+
+// outage takes all servers away, for longer than the session lasts without them.
+func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnation, epoch uint64, more time.Duration) {
+	t.Run("outage", func(t *testing.T) {
+		for i := range 3 {
+			e.Kill(i)
+		}
+		eventually(t, "offline", func() bool { return !s.Online() })
+		if _, err := s.CAS(t.Context(), "00", 0, state(9, "a"), me); !unmade(err) {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(more) // the outage's length is what is tested
+		for i := range 3 {
+			e.Run(i)
+		}
+		eventually(t, "online", s.Online)
+		change(t, s, epoch, me)
+		same(t, s, me)
+		for i := range 3 {
+			e.Await(i)
+		}
+	})
+}
+
+// TestWiped: a ZooKeeper that lost its data is not taken for a new cluster, by who runs nor by who starts.
+func TestWiped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three session timeouts have to pass")
+	}
+	t.Parallel()
+	e := zktest.Start(t, 1)
+	w := newWorld(t, e)
+	s := open(t, w.options("a"))
+	announce(t, s, "a")
+	for i := range int64(20) { // so that the wiped server is behind
+		_, err := s.Configure(t.Context(), i, []byte("x"))
+		must(t, err)
+	}
+	until(t, s, "configuration", func(v coord.View) bool { return v.Config.Version == 20 })
+	e.Kill(0)
+	e.Wipe(0)
+	e.Run(0)
+	e.Await(0)
+	refused(t, w.options("a"), zk.ErrIdentity, "its data were lost", "Nothing was changed")
+	eventually(t, "the running node says so", func() bool { return s.Err() != nil })
+	if err := s.Err(); !errors.Is(err, zk.ErrIdentity) || !strings.Contains(err.Error(), "its data were lost") || s.Online() {
+		t.Errorf("got %v, online %v", err, s.Online())
+	}
+	if !strings.Contains(w.log.String(), "takes no part in the cluster") {
+		t.Error("the log does not say so")
+	}
+}
+
+// sieve is a connection on which, once it is wedged, pings pass and nothing else.
+type sieve struct {
+	net.Conn
+	wedged *atomic.Bool
+}
+
+func (s sieve) Write(b []byte) (int, error) {
+	const ping = 12 // bytes: length, number, kind
+	if s.wedged.Load() && len(b) != ping {
+		return len(b), nil
+	}
+	return s.Conn.Write(b)
+}
+
+// TestWedged: a connection that lives and answers nothing is left for a new one, in a new session.
+func TestWedged(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := newWorld(t, zktest.Start(t, 1))
+	var wedged, first atomic.Bool
+	first.Store(true)
+	s := open(t, zk.WithDial(w.options("a"), func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil || !first.CompareAndSwap(true, false) {
+			return c, err
+		}
+		return sieve{c, &wedged}, nil
+	}))
+	me := announce(t, s, "a")
+	must(t, s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": state(1, "a")}))
+	wedged.Store(true)
+	eventually(t, "offline", func() bool { return !s.Online() })
+	v := until(t, s, "another session", func(v coord.View) bool { return v.Me != me })
+	must(t, s.Announce(t.Context(), coord.Node{ID: "a", Incarnation: v.Me}))
+	if _, err := s.CAS(t.Context(), "00", 0, state(2, "a"), me); !errors.Is(err, coord.ErrSession) {
+		t.Errorf("got %v", err)
+	}
+	change(t, s, 3, v.Me)
+	if !s.Online() || !strings.Contains(w.log.String(), "stuck") {
+		t.Error("not online, or nobody was told")
+	}
+}
+
+// pair writes a key with its certificate, signed by ca or by itself, and returns it.
+func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: ca == nil, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	parent, signer := c, any(key)
+	if ca != nil {
+		parent, signer = ca.Leaf, ca.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	must(t, err)
+	k, err := x509.MarshalPKCS8PrivateKey(key)
+	must(t, err)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	both := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: k}), certificate...)
+	must(t, os.WriteFile(filepath.Join(dir, name+".pem"), both, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, name+".crt.pem"), certificate, 0o600))
+	p, err := tls.X509KeyPair(certificate, both)
+	must(t, err)
+	p.Leaf, err = x509.ParseCertificate(der)
+	must(t, err)
+	return p
+}
+
+// TestTLS: both sides show certificates of one authority, and who has another, or none, is not let in.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ca := pair(t, dir, "ca", nil)
+	pair(t, dir, "server", &ca)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	secure := l.Addr().String()
+	_, port, _ := net.SplitHostPort(secure)
+	must(t, l.Close())
+	w := newWorld(t, zktest.Start(t, 1, "secureClientPort="+port, "secureClientPortAddress=127.0.0.1",
+		"ssl.keyStore.type=PEM", "ssl.keyStore.location="+dir+"/server.pem", "ssl.trustStore.type=PEM", "ssl.trustStore.location="+dir+"/ca.crt.pem", "ssl.clientAuth=need"))
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	o := w.options("a")
+	o.Servers = []string{secure}
+	o.TLS = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair(t, dir, "a", &ca)}}
+	s := open(t, o)
+	me := announce(t, s, "a")
+	must(t, s.Create(t.Context(), map[concordat.ShardID]coord.State{"00": state(1, "a")}))
+	change(t, s, 2, me)
+
+	foreign := pair(t, dir, "foreign", nil)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for what, cfg := range map[string]*tls.Config{
+		"no certificate": {RootCAs: roots}, "a foreign one": {RootCAs: roots, Certificates: []tls.Certificate{foreign}},
+		"a foreign server": {Certificates: o.TLS.Certificates}, "no TLS": nil,
+	} {
+		wg.Go(func() {
+			o := w.options("b")
+			o.Servers, o.TLS, o.Identity = []string{secure}, cfg, filepath.Join(t.TempDir(), "b.json")
+			ctx, cancel := context.WithTimeout(t.Context(), timeout/2)
+			defer cancel()
+			if b, err := zk.Open(ctx, o); err == nil {
+				b.Close()
+				t.Errorf("%s: let in", what)
+			} else if !errors.Is(err, concordat.ErrUnavailable) {
+				t.Errorf("%s: got %v", what, err)
+			}
+		})
+	}
+}

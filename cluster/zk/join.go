@@ -1,0 +1,314 @@
+package zk
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	zkclient "github.com/go-zookeeper/zk"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// memory is what a node keeps of the cluster, in Options.Identity.
+type memory struct {
+	Format   int          `json:"format"`
+	Cluster  string       `json:"cluster"`  // of siteRecord
+	Node     coord.NodeID `json:"node"`     // whose folder this is
+	Instance string       `json:"instance"` // of nodeRecord
+	Config   int64        `json:"config"`   // highest version of the configuration that was seen
+}
+
+const memoryFormat = 1
+
+// readMemory returns what is in the file; nothing, if there is none.
+func readMemory(path string, node coord.NodeID) (memory, error) {
+	var m memory
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("%s: %w: %w", path, concordat.ErrCorrupt, err)
+	}
+	switch {
+	case m.Format != memoryFormat:
+		return m, fmt.Errorf("%s has format %d, this program knows %d: %w", path, m.Format, memoryFormat, concordat.ErrInvalid)
+	case !drawn.MatchString(m.Cluster) || !drawn.MatchString(m.Instance) || m.Config < 0:
+		return m, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
+	case m.Node != node:
+		return m, fmt.Errorf("%s is of node %s, and this one is to be %s: %w", path, m.Node, node, ErrIdentity)
+	}
+	return m, nil
+}
+
+// write makes m durable at path.
+func (m memory) write(path string) error {
+	m.Format = memoryFormat
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// twice is the error of a node whose entry was removed while its session lived.
+func twice(node coord.NodeID) error {
+	return fmt.Errorf("another process announced itself as node %s: two run with one name and one folder, or a copy of it. "+
+		"Stop one of them, and start this one again if it is the right one: %w", node, ErrIdentity)
+}
+
+func draw() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// final reports whether trying again cannot mend err.
+func final(err error) bool {
+	for _, e := range []error{concordat.ErrRefused, concordat.ErrScheme, concordat.ErrInvalid, concordat.ErrCorrupt, concordat.ErrNotFound, fs.ErrPermission} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// connect returns an established link whose cluster is this node's. It tries until ctx ends, with pauses
+// that grow to the session timeout and differ from node to node.
+func (s *Session) connect(ctx context.Context) (*link, error) {
+	pause := s.o.Timeout / 20
+	for {
+		l, err := s.tryLink(ctx)
+		if err == nil || final(err) {
+			return l, err
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, err)
+		}
+		s.log.Debug("no session with ZooKeeper", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause/2 + mathrand.N(pause)):
+		}
+		pause = min(2*pause, s.o.Timeout)
+	}
+}
+
+// tryLink makes one attempt, whose session has four timeouts to come about: the library pauses for a second
+// after each round of the servers, and one that hangs takes a third of a timeout.
+func (s *Session) tryLink(ctx context.Context) (*link, error) {
+	l, err := newLink(&s.o)
+	if err != nil {
+		return nil, err
+	}
+	try, cancel := context.WithTimeout(ctx, 4*s.o.Timeout)
+	defer cancel()
+	if err = l.establish(try, &s.o, s.t.root); err == nil {
+		err = s.belong(try, l)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	if t := l.timeout(); t != s.o.Timeout {
+		s.log.Warn("ZooKeeper granted another session timeout than was asked for", "asked", s.o.Timeout, "granted", t)
+	}
+	s.log.Info("session with ZooKeeper", "node", s.o.Node, "incarnation", l.me, "server", l.conn.Server(), "timeout", l.timeout())
+	return l, nil
+}
+
+type znode struct {
+	data []byte
+	stat *zkclient.Stat
+}
+
+// get reads a znode.
+func (l *link) get(ctx context.Context, path string) (znode, error) {
+	return call(ctx, l, func(c *zkclient.Conn) (znode, error) {
+		b, stat, err := c.Get(path)
+		return znode{b, stat}, err
+	})
+}
+
+// belong makes sure that the cluster which l reaches is the one this node is of, and the node the one
+// that the cluster knows; or founds the cluster, or makes the node known, where that is allowed.
+func (s *Session) belong(ctx context.Context, l *link) error {
+	s.mu.Lock()
+	seen := s.seen
+	s.mu.Unlock()
+	r, err := s.siteOf(ctx, l, seen)
+	if err != nil {
+		return err
+	}
+	next := seen
+	next.Cluster = r.Cluster
+	if s.o.Node != "" {
+		if err := s.known(ctx, l, &next); err != nil {
+			return err
+		}
+		z, err := l.get(ctx, s.t.document(Config))
+		if err != nil {
+			return readError("znode config", err)
+		}
+		if v := int64(z.stat.Version); v < seen.Config {
+			return fmt.Errorf("ZooKeeper went back to older data: it has version %d of the configuration, and node %s saw %d. "+
+				"Stop all nodes and see \"ZooKeeper is lost\" in doc/operations.md: %w", v, s.o.Node, seen.Config, ErrIdentity)
+		}
+	}
+	s.mu.Lock()
+	s.seen = next
+	s.mu.Unlock()
+	return nil
+}
+
+// siteOf reads the znode site and compares.
+func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord, error) {
+	z, err := l.get(ctx, s.t.site())
+	if errors.Is(err, zkclient.ErrNoNode) {
+		if err := s.found(ctx, l, seen); err != nil {
+			return siteRecord{}, err
+		}
+		z, err = l.get(ctx, s.t.site())
+	}
+	if errors.Is(err, zkclient.ErrNoAuth) {
+		return siteRecord{}, fmt.Errorf("ZooKeeper does not let account %q read %s: wrong user or password: %w", s.o.Account.User, s.t.site(), concordat.ErrRefused)
+	}
+	if err != nil {
+		return siteRecord{}, fmt.Errorf("znode site: %w", err)
+	}
+	r, err := decodeSite(z.data)
+	if err != nil {
+		return r, err
+	}
+	return r, s.compare(r, seen)
+}
+
+// compare refuses a cluster that is not this node's.
+func (s *Session) compare(r siteRecord, seen memory) error {
+	switch {
+	case r.Site != s.o.Site:
+		return fmt.Errorf("the cluster at %s is of site %s, and this node of site %s: %w", s.t.root, r.Site, s.o.Site, ErrIdentity)
+	case s.o.Scheme != "" && r.Scheme != s.o.Scheme:
+		return fmt.Errorf("the cluster's fingerprints are of scheme %s, and this node's of %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
+	case seen.Cluster != "" && r.Cluster != seen.Cluster:
+		return fmt.Errorf("the cluster at %s is %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost and a new cluster was founded. "+
+			"Point the node to the right one, or see \"ZooKeeper is lost\" in doc/operations.md: %w", s.t.root, r.Cluster, seen.Cluster, ErrIdentity)
+	}
+	return nil
+}
+
+// found makes the site's znodes, if nobody has them and this node never saw them.
+func (s *Session) found(ctx context.Context, l *link, seen memory) error {
+	if seen.Cluster != "" {
+		return fmt.Errorf("ZooKeeper has nothing at %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost. "+
+			"Nothing was changed; see \"ZooKeeper is lost\" in doc/operations.md: %w", s.t.root, seen.Cluster, ErrIdentity)
+	}
+	if !s.o.Found {
+		return fmt.Errorf("ZooKeeper has no cluster at %s: %w", s.t.root, concordat.ErrNotFound)
+	}
+	for _, p := range ancestors(s.t.root) {
+		err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Create(p, nil, 0, s.t.acl); return err })
+		if err != nil && !errors.Is(err, zkclient.ErrNodeExists) {
+			if errors.Is(err, zkclient.ErrNoAuth) {
+				return fmt.Errorf("ZooKeeper does not let account %q make %s: %w", s.o.Account.User, p, concordat.ErrRefused)
+			}
+			return fmt.Errorf("make znode %s: %w", p, err)
+		}
+	}
+	record := encode(siteRecord{treeFormat, s.o.Site, s.o.Scheme, draw()})
+	ops := []any{&zkclient.CreateRequest{Path: s.t.site(), Data: record, Acl: s.t.acl}}
+	for _, p := range []string{s.t.live(), s.t.shards(), s.t.nodes(), s.t.document(Config), s.t.document(Settings)} {
+		ops = append(ops, &zkclient.CreateRequest{Path: p, Acl: s.t.acl})
+	}
+	_, err := call(ctx, l, func(c *zkclient.Conn) ([]zkclient.MultiResponse, error) { return c.Multi(ops...) })
+	if err != nil && !errors.Is(err, zkclient.ErrNodeExists) { // another node may have been first: its record is compared
+		return fmt.Errorf("found cluster at %s: %w", s.t.root, err)
+	}
+	return nil
+}
+
+// known makes sure that this installation has the node's name in the cluster, and that the node's file
+// says so before the cluster does: a node that lost its folder is then told from one that never was.
+func (s *Session) known(ctx context.Context, l *link, next *memory) error {
+	if next.Instance == "" {
+		next.Instance, next.Node = draw(), s.o.Node
+	}
+	s.mu.Lock()
+	stored := s.seen
+	s.mu.Unlock()
+	path := s.t.node(s.o.Node)
+	z, err := l.get(ctx, path)
+	switch {
+	case errors.Is(err, zkclient.ErrNoNode):
+		if stored.Config > 0 && stored.Instance != "" {
+			s.log.Warn("the cluster had forgotten this node; it is entered again", "node", s.o.Node)
+		}
+		if err := s.remember(*next); err != nil {
+			return err
+		}
+		err = run1(ctx, l, func(c *zkclient.Conn) error {
+			_, err := c.Create(path, encode(nodeRecord{next.Instance}), 0, s.t.acl)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("enter node %s: %w", s.o.Node, err) // tried again, and then compared
+		}
+		return nil
+	case err != nil:
+		return readError("znode of node "+string(s.o.Node), err)
+	}
+	var r nodeRecord
+	if err := decode("nodes/"+string(s.o.Node), z.data, &r); err != nil {
+		return err
+	}
+	if r.Instance != next.Instance {
+		return fmt.Errorf("the cluster knows another installation as node %s (%.8s, this is %.8s): two machines have one name, or this one lost its folder. "+
+			"Give it another name; or, if the other is gone for good, run \"concordat cluster zookeeper forget %s\": %w", s.o.Node, r.Instance, next.Instance, s.o.Node, ErrIdentity)
+	}
+	if *next != stored {
+		return s.remember(*next)
+	}
+	return nil
+}
+
+// remember makes m what the node knows of the cluster, durably.
+func (s *Session) remember(m memory) error {
+	if err := m.write(s.o.Identity); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.seen = m
+	s.mu.Unlock()
+	return nil
+}

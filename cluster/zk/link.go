@@ -1,0 +1,297 @@
+package zk
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	zkclient "github.com/go-zookeeper/zk"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Errors of a call.
+var (
+	errDead    = errors.New("the session with ZooKeeper is over")
+	errDown    = errors.New("no ZooKeeper server is connected")
+	errTimeout = errors.New("no answer from ZooKeeper in time")
+)
+
+// Bounds of one link.
+const (
+	mostCalls  = 64      // at a time; others wait for their turn
+	mostAnswer = 4 << 20 // bytes of one answer: a list of names, or a znode
+	mostDirty  = 4096    // paths that wait to be read again; with more, everything is
+)
+
+// link is one session with ZooKeeper over one client of the library. The library's client begins another
+// session by itself when one has expired, and sends in it what was meant for the old one. A link does not:
+// from the moment it is dead its dialer refuses.
+type link struct {
+	conn   *zkclient.Conn
+	me     coord.Incarnation // set once the session is known
+	begun  time.Time         // when the request was sent that first confirmed the session
+	wanted time.Duration
+	tls    *tls.Config
+	open   func(ctx context.Context, network, address string) (net.Conn, error)
+	log    *slog.Logger
+
+	granted  atomic.Int64  // session timeout, nanoseconds
+	up       atomic.Bool   // connected, as far as the library knows
+	connects atomic.Int64  // connections so far
+	deaf     atomic.Bool   // for tests: watches tell nothing
+	slots    chan struct{} // holds one for each call that the library has not ended
+
+	dead     chan struct{}
+	deadOnce sync.Once
+	ended    chan struct{} // closed when the library's client was closed
+	endOnce  sync.Once
+
+	wake  chan struct{} // something is dirty, up or dead
+	mu    sync.Mutex    // guards all below
+	dirty map[string]struct{}
+	all   bool // everything is dirty
+}
+
+// newLink begins to connect.
+func newLink(o *Options) (*link, error) {
+	l := &link{
+		wanted: o.Timeout, tls: o.TLS, open: o.dial, log: o.Log, slots: make(chan struct{}, mostCalls),
+		dead: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1), dirty: map[string]struct{}{},
+	}
+	l.granted.Store(int64(o.Timeout))
+	servers := append([]string(nil), o.Servers...) // the library shuffles them
+	conn, _, err := zkclient.Connect(servers, o.Timeout,
+		zkclient.WithDialer(l.dial), zkclient.WithHostProvider(new(hosts)), zkclient.WithEventCallback(l.onEvent),
+		zkclient.WithMaxBufferSize(mostAnswer), zkclient.WithLogger(libraryLog{o.Log}), zkclient.WithLogInfo(false))
+	if err != nil {
+		return nil, fmt.Errorf("ZooKeeper: %w", err)
+	}
+	l.conn = conn
+	return l, nil
+}
+
+// libraryLog brings the library's lines to the log, where they are details.
+type libraryLog struct{ log *slog.Logger }
+
+// Printf implements zkclient.Logger.
+func (l libraryLog) Printf(format string, args ...any) {
+	l.log.Debug("ZooKeeper client", "says", fmt.Sprintf(format, args...))
+}
+
+// onEvent notes what the library tells. It is called from the library's own goroutines, must not wait,
+// and comes for everything, while the library's channel drops what does not fit.
+func (l *link) onEvent(e zkclient.Event) {
+	if e.Type != zkclient.EventSession {
+		if !l.deaf.Load() {
+			l.soil(e.Path)
+		}
+		return
+	}
+	switch e.State {
+	case zkclient.StateHasSession:
+		l.connects.Add(1)
+		l.up.Store(true)
+		l.soilAll() // restored watches may have been lost
+	case zkclient.StateExpired:
+		l.up.Store(false)
+		l.kill()
+	case zkclient.StateDisconnected, zkclient.StateConnecting:
+		l.up.Store(false)
+	}
+}
+
+// soil marks a znode as to be read again.
+func (l *link) soil(path string) {
+	l.mu.Lock()
+	if len(l.dirty) < mostDirty {
+		l.dirty[path] = struct{}{}
+	} else {
+		l.all = true
+	}
+	l.mu.Unlock()
+	l.nudge()
+}
+
+// soilAll marks everything as to be read again.
+func (l *link) soilAll() {
+	l.mu.Lock()
+	l.all = true
+	l.mu.Unlock()
+	l.nudge()
+}
+
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is dirty, and forgets it.
+func (l *link) take() (dirty map[string]struct{}, all bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	dirty, all = l.dirty, l.all
+	l.dirty, l.all = map[string]struct{}{}, false
+	return dirty, all
+}
+
+func (l *link) timeout() time.Duration { return time.Duration(l.granted.Load()) }
+
+func (l *link) isDead() bool {
+	select {
+	case <-l.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill makes the link dead: it sends nothing more.
+func (l *link) kill() { l.deadOnce.Do(func() { close(l.dead) }) }
+
+// close kills the link and ends its session, if ZooKeeper is reached. The library's Close has been known
+// to hang, so the caller may stop waiting for the channel that is closed when all is done.
+func (l *link) close() <-chan struct{} {
+	l.endOnce.Do(func() {
+		go func() {
+			defer close(l.ended)
+			l.conn.Close()
+			l.kill()
+			for range mostCalls {
+				l.slots <- struct{}{} // until every call has ended
+			}
+		}()
+	})
+	return l.ended
+}
+
+// call runs f, which asks ZooKeeper, for at most one session timeout; the library knows no time limits.
+// errDown and errDead: f did not run. errTimeout, or the error of ctx: it may have done anything.
+func call[T any](ctx context.Context, l *link, f func(*zkclient.Conn) (T, error)) (T, error) {
+	var none T
+	if l.isDead() {
+		return none, errDead
+	}
+	if !l.up.Load() {
+		return none, errDown
+	}
+	limit := time.NewTimer(l.timeout())
+	defer limit.Stop()
+	select {
+	case l.slots <- struct{}{}:
+	case <-ctx.Done():
+		return none, fmt.Errorf("%w: %w", errDown, ctx.Err())
+	case <-limit.C:
+		return none, errDown
+	case <-l.dead:
+		return none, errDead
+	}
+	type answer struct {
+		v   T
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		v, err := f(l.conn)
+		got <- answer{v, err}
+		<-l.slots
+	}()
+	select {
+	case a := <-got:
+		return a.v, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	case <-limit.C:
+		return none, errTimeout
+	case <-l.dead:
+		return none, errTimeout
+	}
+}
+
+// run1 is call for what returns an error only.
+func run1(ctx context.Context, l *link, f func(*zkclient.Conn) error) error {
+	_, err := call(ctx, l, func(c *zkclient.Conn) (struct{}, error) { return struct{}{}, f(c) })
+	return err
+}
+
+// confirm asks the ensemble's leader whether the session lives: Sync passes through it. It returns when
+// the request was sent.
+func (l *link) confirm(ctx context.Context, path string) (time.Time, error) {
+	sent := time.Now()
+	err := run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Sync(path); return err })
+	return sent, err
+}
+
+// waitUp waits until the library has a session.
+func (l *link) waitUp(ctx context.Context) error {
+	for !l.up.Load() {
+		select {
+		case <-l.wake:
+		case <-l.dead:
+			return errDead
+		case <-ctx.Done():
+			return errDown
+		}
+	}
+	return nil
+}
+
+// establish waits for the session, gives the account, and confirms both.
+func (l *link) establish(ctx context.Context, o *Options, root string) error {
+	if err := l.waitUp(ctx); err != nil {
+		return err
+	}
+	if o.Account.User != "" {
+		err := run1(ctx, l, func(c *zkclient.Conn) error {
+			return c.AddAuth("digest", []byte(o.Account.User+":"+o.Account.password))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	sent, err := l.confirm(ctx, root)
+	if err != nil {
+		return err
+	}
+	// The session's number alone could come again after ZooKeeper lost its data.
+	var draw [4]byte
+	_, _ = rand.Read(draw[:]) // never fails
+	l.me = coord.Incarnation(fmt.Sprintf("%s:%016x.%s", o.Node, uint64(l.conn.SessionID()), hex.EncodeToString(draw[:])))
+	l.begun = sent
+	return nil
+}
+
+// readError says of a reading that failed what its caller may know.
+func readError(what string, err error) error {
+	switch {
+	case errors.Is(err, zkclient.ErrNoNode):
+		return fmt.Errorf("%s: %w", what, concordat.ErrNotFound)
+	case errors.Is(err, zkclient.ErrNoAuth):
+		return fmt.Errorf("%s: ZooKeeper refuses this account: %w: %w", what, concordat.ErrUnavailable, err)
+	case errors.Is(err, concordat.ErrCorrupt), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
+}
+
+// changeError says of a change that failed whether it may have been made. Only what is known not to have
+// been sent, or was refused by ZooKeeper itself, is known not to have been made.
+func changeError(what string, err error) error {
+	switch {
+	case errors.Is(err, errDown), errors.Is(err, errDead), errors.Is(err, zkclient.ErrNoServer), errors.Is(err, zkclient.ErrNoAuth),
+		errors.Is(err, zkclient.ErrAuthFailed), errors.Is(err, zkclient.ErrInvalidACL), errors.Is(err, zkclient.ErrInvalidPath), errors.Is(err, zkclient.ErrBadArguments):
+		return fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w: %w", what, coord.ErrUnknown, err)
+}

@@ -1,0 +1,40 @@
+package zk
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+
+	"concordat"
+)
+
+// ReadTLS returns TLS with the authorities in the file ca (PEM; empty: those of the system) and, if
+// certificate is not empty, the node's own certificate and key (PEM; key empty: in the same file), which are
+// read again at each handshake, so that a renewed one needs no restart. Errors: concordat.ErrInvalid.
+func ReadTLS(ca, certificate, key string) (*tls.Config, error) {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12} // ZooKeeper 3.8 of older Java has no 1.3
+	if ca != "" {
+		b, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.RootCAs = x509.NewCertPool(); !cfg.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("%s: no certificate in PEM: %w", ca, concordat.ErrInvalid)
+		}
+	}
+	if certificate == "" {
+		return cfg, nil
+	}
+	if key == "" {
+		key = certificate
+	}
+	if _, err := tls.LoadX509KeyPair(certificate, key); err != nil {
+		return nil, fmt.Errorf("%s, %s: %w: %w", certificate, key, concordat.ErrInvalid, err)
+	}
+	cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		c, err := tls.LoadX509KeyPair(certificate, key)
+		return &c, err
+	}
+	return cfg, nil
+}

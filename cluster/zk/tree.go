@@ -1,0 +1,164 @@
+package zk
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	zkclient "github.com/go-zookeeper/zk"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// tree names the znodes of one site; doc/cluster.md tells what is in each.
+type tree struct {
+	root string
+	acl  []zkclient.ACL
+}
+
+func newTree(o Options) tree {
+	t := tree{o.Root, zkclient.WorldACL(zkclient.PermAll)}
+	if o.Account.User != "" {
+		t.acl = zkclient.DigestACL(zkclient.PermAll, o.Account.User, o.Account.password)
+	}
+	return t
+}
+
+func (t tree) site() string                           { return t.root + "/site" }
+func (t tree) live() string                           { return t.root + "/live" }
+func (t tree) shards() string                         { return t.root + "/shards" }
+func (t tree) nodes() string                          { return t.root + "/nodes" }
+func (t tree) incarnation(i coord.Incarnation) string { return t.live() + "/" + escape(string(i)) }
+func (t tree) shard(id concordat.ShardID) string      { return t.shards() + "/" + escape(string(id)) }
+func (t tree) node(n coord.NodeID) string             { return t.nodes() + "/" + escape(string(n)) }
+
+// mostName bounds a name within the tree, in bytes before it is escaped.
+const mostName = 255
+
+// escape makes one level of a path of any name: as in a URL, and a name of dots only is escaped too.
+func escape(name string) string {
+	e := url.PathEscape(name)
+	if strings.Trim(e, ".") == "" {
+		e = strings.ReplaceAll(e, ".", "%2E")
+	}
+	return e
+}
+
+// unescape is the inverse of escape.
+func unescape(level string) (string, bool) {
+	name, err := url.PathUnescape(level)
+	return name, err == nil && name != "" && len(name) <= mostName && escape(name) == level
+}
+
+// Formats of what is in the znodes.
+const treeFormat = 1
+
+// siteRecord is the znode site.
+type siteRecord struct {
+	Format  int              `json:"format"`
+	Site    concordat.SiteID `json:"site"`
+	Scheme  string           `json:"scheme"`
+	Cluster string           `json:"cluster"` // 32 hexadecimal digits, drawn when it was founded
+}
+
+// nodeRecord is a znode of nodes: which installation has the name.
+type nodeRecord struct {
+	Instance string `json:"instance"` // 32 hexadecimal digits, drawn at its first start
+}
+
+var drawn = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// decode reads the JSON of a znode into v. Unknown members are allowed: a later version may add some.
+func decode(what string, b []byte, v any) error {
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(v); err != nil {
+		return fmt.Errorf("znode %s: %w: %w", what, concordat.ErrCorrupt, err)
+	}
+	return nil
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // these types always can
+	}
+	return b
+}
+
+func decodeSite(b []byte) (siteRecord, error) {
+	var s siteRecord
+	if err := decode("site", b, &s); err != nil {
+		return s, err
+	}
+	switch {
+	case s.Format != treeFormat:
+		return s, fmt.Errorf("the cluster's znodes have format %d, this program knows %d: %w", s.Format, treeFormat, concordat.ErrInvalid)
+	case s.Site == "" || !drawn.MatchString(s.Cluster):
+		return s, fmt.Errorf("znode site: no site or cluster: %w", concordat.ErrCorrupt)
+	}
+	return s, nil
+}
+
+func decodeShard(id concordat.ShardID, b []byte, version int32) (coord.Shard, error) {
+	s := coord.Shard{Version: int64(version)}
+	if err := decode("shards/"+escape(string(id)), b, &s.State); err != nil {
+		return s, err
+	}
+	if err := s.State.Validate(); err != nil {
+		return s, fmt.Errorf("znode shards/%s: %w: %w", escape(string(id)), concordat.ErrCorrupt, err)
+	}
+	return s, nil
+}
+
+// decodeLive reads a znode of live, whose name is the incarnation.
+func decodeLive(name string, b []byte) (coord.Node, error) {
+	var n coord.Node
+	if err := decode("live/"+name, b, &n); err != nil {
+		return n, err
+	}
+	if i, ok := unescape(name); !ok || string(n.Incarnation) != i || !ofNode(n.ID, i) {
+		return n, fmt.Errorf("znode live/%s says it is %q of node %q: %w", name, n.Incarnation, n.ID, concordat.ErrCorrupt)
+	}
+	return n, nil
+}
+
+// ofNode reports whether the incarnation is one of node n: the node's name, a colon, and more.
+func ofNode(n coord.NodeID, incarnation string) bool {
+	of, _, ok := strings.Cut(incarnation, ":")
+	return ok && n != "" && of == string(n)
+}
+
+// checkSize refuses a name that cannot be a level of a path.
+func checkName(name string) error {
+	if name == "" || len(name) > mostName {
+		return fmt.Errorf("name of %d bytes, want 1 to %d: %w", len(name), mostName, concordat.ErrInvalid)
+	}
+	return nil
+}
+
+func (t tree) document(d Document) string { return t.root + "/" + string(d) }
+
+// past returns the znode of one version of the document at p.
+func past(p string, version int64) string { return fmt.Sprintf("%s/%010d", p, version) }
+
+// parsePast returns the version in a name that past made.
+func parsePast(level string) (int64, bool) {
+	v, err := strconv.ParseInt(level, 10, 64)
+	return v, err == nil && v > 0 && len(level) == 10
+}
+
+// ancestors returns the znodes above and with p, the highest first.
+func ancestors(p string) []string {
+	var all []string
+	for ; p != "/"; p = path.Dir(p) {
+		all = append(all, p)
+	}
+	slices.Reverse(all)
+	return all
+}

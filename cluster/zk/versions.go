@@ -1,0 +1,112 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	zkclient "github.com/go-zookeeper/zk"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Two documents of a site are kept in versions: what the nodes agree on among themselves, coord.Config, and
+// what an operator sets for all of them.
+
+// Document is one of the two.
+type Document string
+
+// The documents, by the names of their znodes.
+const (
+	Config   Document = "config"   // coord.Config
+	Settings Document = "settings" // Session.Settings
+)
+
+// kept is how many versions of a document are kept.
+const kept = 100
+
+// Configure implements coord.Session. The version becomes a part of History in the same step.
+func (s *Session) Configure(ctx context.Context, version int64, data []byte) (int64, error) {
+	return s.edit(ctx, Config, version, data)
+}
+
+// SetSettings replaces the settings if their version is the given one, and returns the new version,
+// version+1. Errors as Configure.
+func (s *Session) SetSettings(ctx context.Context, version int64, data []byte) (int64, error) {
+	return s.edit(ctx, Settings, version, data)
+}
+
+// Settings returns the channel of what an operator set for all nodes, always the same. It holds at most
+// one version, the newest that was not received; the first comes with the first view, and has version 0 if
+// nothing was ever set. Close closes it.
+func (s *Session) Settings() <-chan coord.Config { return s.settings }
+
+// edit replaces a document of a version by the next.
+func (s *Session) edit(ctx context.Context, d Document, version int64, data []byte) (int64, error) {
+	if len(data) > coord.MaxConfig {
+		return 0, fmt.Errorf("%d bytes of %s, at most %d: %w", len(data), d, coord.MaxConfig, concordat.ErrInvalid)
+	}
+	if version < 0 || version >= 1<<31-1 {
+		return 0, fmt.Errorf("%s has no version %d: %w", d, version, coord.ErrStale)
+	}
+	l, err := s.use()
+	if err != nil {
+		return 0, err
+	}
+	p := s.t.document(d)
+	answers, err := s.multi(ctx, l,
+		&zkclient.SetDataRequest{Path: p, Data: data, Version: int32(version)},
+		&zkclient.CreateRequest{Path: past(p, version+1), Data: data, Acl: s.t.acl})
+	if err != nil {
+		if i, why := refusedAt(answers); i >= 0 && (errors.Is(why, zkclient.ErrBadVersion) || errors.Is(why, zkclient.ErrNodeExists)) {
+			return 0, fmt.Errorf("%s no longer has version %d: %w", d, version, coord.ErrStale)
+		}
+		return 0, changeError(string(d), err)
+	}
+	if old := version + 1 - kept; old > 0 {
+		// One that stays does no harm: whatever more there is than is kept, History leaves out.
+		_ = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(past(p, old), -1) })
+	}
+	return version + 1, nil
+}
+
+// Past is one version of a document.
+type Past struct {
+	coord.Config
+	Set time.Time // by the clock of ZooKeeper's leader
+}
+
+// History returns the versions of a document that are kept, at most 100 and at most limit, the newest
+// first. Errors: concordat.ErrUnavailable, those of ctx.
+func (s *Session) History(ctx context.Context, d Document, limit int) ([]Past, error) {
+	l, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	p := s.t.document(d)
+	names, err := call(ctx, l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(p); return names, err })
+	if err != nil {
+		return nil, readError(string(d), err)
+	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) })
+	var all []Past
+	for _, name := range names {
+		v, ok := parsePast(name)
+		if !ok || len(all) >= min(limit, kept) {
+			continue
+		}
+		z, err := l.get(ctx, p+"/"+name)
+		if errors.Is(err, zkclient.ErrNoNode) {
+			continue // it went meanwhile
+		}
+		if err != nil {
+			return nil, readError(string(d), err)
+		}
+		all = append(all, Past{coord.Config{Version: v, Data: z.data}, time.UnixMilli(z.stat.Ctime)})
+	}
+	return all, nil
+}

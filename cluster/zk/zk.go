@@ -1,0 +1,263 @@
+// Package zk is the coordinator of a site of several machines, kept in ZooKeeper: a few znodes per
+// shard, changed by compare-and-swap. doc/cluster.md has every znode; documents never pass through.
+//
+// Start from Open, which returns a Session. It keeps the promises of coord.Session over the client
+// library's ways: a session's end is never survived in silence, each session has a connection of its own
+// and an incarnation that none else had; a call has a time limit, and one whose answer was lost is
+// coord.ErrUnknown; a server that hangs, and a connection that is wedged, are left for another; watches
+// are hints, and everything is read again from time to time.
+//
+// It refuses to take part where it does not belong: another site, another scheme, a ZooKeeper that lost
+// its data or went back to older ones, a node of the same name on another machine.
+package zk
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Options says which ZooKeeper, and who asks.
+type Options struct {
+	// Servers are the addresses host:port of the ensemble's servers, 1 to 16. Names are looked up at
+	// each connection.
+	Servers []string
+	// Root is the znode under which everything of the site is; default "/concordat/" and the site.
+	Root string
+	// Site and Scheme must be those of the cluster. An empty Scheme is not compared.
+	Site   concordat.SiteID
+	Scheme string
+	// Node names this machine; empty: an observer, which changes nothing of its own accord and cannot Announce.
+	Node coord.NodeID
+	// Identity is the file in which a node keeps to which cluster it belongs. The folder's lock is the
+	// caller's. Required with Node.
+	Identity string
+	// Found lets the session make the site's znodes if ZooKeeper has none of it and Identity neither.
+	Found bool
+	// Account is what ZooKeeper asks for; the zero Account leaves the znodes open to everybody.
+	Account Account
+	// TLS, if set, is used with every server; ServerName is filled in with the host's name.
+	TLS *tls.Config
+	// Timeout is the session timeout asked for, 1 s to 5 min; default 10 s. ZooKeeper may grant another.
+	Timeout time.Duration
+	// Reread is the time between two readings of everything; default 30 s.
+	Reread time.Duration
+	// Log is given events that an operator wants to know; nil: none.
+	Log *slog.Logger
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // instead of net.Dialer's, for tests
+}
+
+const mostServers = 16
+
+var (
+	nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+	rootName = regexp.MustCompile(`^(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}){1,8}$`)
+)
+
+// complete fills in defaults and returns all that is wrong, as one concordat.ErrInvalid.
+func (o Options) complete() (Options, error) {
+	if o.Root == "" {
+		o.Root = "/concordat/" + string(o.Site)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Reread == 0 {
+		o.Reread = 30 * time.Second
+	}
+	if o.dial == nil {
+		o.dial = new(net.Dialer).DialContext
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	var wrong []string
+	bad := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Sprintf(format, args...))
+		}
+	}
+	bad(len(o.Servers) == 0 || len(o.Servers) > mostServers, "%d ZooKeeper servers, want 1 to %d", len(o.Servers), mostServers)
+	for _, s := range o.Servers {
+		host, port, err := net.SplitHostPort(s)
+		bad(err != nil || host == "" || port == "", "ZooKeeper server %q is not host:port", s)
+	}
+	bad(o.Site == "", "no site")
+	bad(!rootName.MatchString(o.Root), "%q cannot be the root of znodes", o.Root)
+	bad(o.Node != "" && !nodeName.MatchString(string(o.Node)), "%q cannot be the name of a node: letters, digits, dot, hyphen, underscore; at most 63", o.Node)
+	bad(o.Node != "" && o.Identity == "", "a node without a file for its identity")
+	bad(o.Timeout < time.Second || o.Timeout > 5*time.Minute, "session timeout %v, want 1 s to 5 min", o.Timeout)
+	bad(o.Reread < time.Second, "reading again every %v, want 1 s or more", o.Reread)
+	if wrong != nil {
+		return o, fmt.Errorf("%s: %w", strings.Join(wrong, "; "), concordat.ErrInvalid)
+	}
+	return o, nil
+}
+
+// Validate returns all that is wrong with o, as one error that is concordat.ErrInvalid.
+func (o Options) Validate() error {
+	_, err := o.complete()
+	return err
+}
+
+// ErrIdentity is why ErrRefused: this node, or this ZooKeeper, is not what the other was told. An
+// operator has to decide; the error's words say between what.
+var ErrIdentity = fmt.Errorf("the node does not belong here: %w", concordat.ErrRefused)
+
+// Session is one node's link to ZooKeeper. Safe for concurrent use.
+type Session struct {
+	o     Options
+	t     tree
+	log   *slog.Logger
+	views chan coord.View // sent to, and closed, by run
+	// settings is treated as views is.
+	settings chan coord.Config
+
+	stop context.CancelFunc
+	done chan struct{} // closed when run ended
+
+	mu        sync.Mutex // guards all below
+	link      *link
+	next      *link     // takes the place of a link that was given up, if set
+	confirmed time.Time // when the request was sent that confirmed link's session last
+	announced bool      // under link's incarnation
+	closed    bool
+	failed    error // why the session is over for good
+	seen      memory
+}
+
+var _ coord.Session = (*Session)(nil)
+
+// Open begins a session and returns when ZooKeeper has confirmed it and the node's right to it. Errors:
+// concordat.ErrInvalid; ErrIdentity and concordat.ErrRefused, concordat.ErrScheme, which trying again does
+// not mend; concordat.ErrNotFound if there is no such cluster and Found is false; concordat.ErrUnavailable
+// if ctx ended, or thrice the session timeout passed, before ZooKeeper answered.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{o: o, t: newTree(o), log: o.Log, views: make(chan coord.View, 1), settings: make(chan coord.Config, 1), done: make(chan struct{})}
+	if o.Node != "" {
+		if s.seen, err = readMemory(o.Identity, o.Node); err != nil {
+			return nil, err
+		}
+	}
+	if o.Account.User == "" {
+		s.log.Warn("ZooKeeper is used without an account: everybody who reaches it can change what decides about the cluster")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*o.Timeout)
+	defer cancel()
+	l, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.adopt(l)
+	run, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go s.run(run)
+	return s, nil
+}
+
+// adopt makes l the session's link. The one before is dead.
+func (s *Session) adopt(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.link, s.announced, s.confirmed = l, false, l.begun
+}
+
+// View implements coord.Coordinator.
+func (s *Session) View() <-chan coord.View { return s.views }
+
+// Online implements coord.Coordinator. The time runs from the sending of the request that confirmed the
+// session, so that ZooKeeper's own count ends later.
+func (s *Session) Online() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed && s.failed == nil && !s.link.isDead() && time.Since(s.confirmed) < s.link.timeout()
+}
+
+// Err returns why the session is over for good, or nil: ErrIdentity and the like, found after Open.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Cluster returns the identity of the cluster, drawn when it was founded.
+func (s *Session) Cluster() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen.Cluster
+}
+
+// Site returns the site of the cluster.
+func (s *Session) Site() concordat.SiteID { return s.o.Site }
+
+// Timeout returns the session timeout that ZooKeeper granted.
+func (s *Session) Timeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link.timeout()
+}
+
+// fail ends the session for good.
+func (s *Session) fail(err error) {
+	s.mu.Lock()
+	first := s.failed == nil && !s.closed
+	if first {
+		s.failed = err
+	}
+	l := s.link
+	s.mu.Unlock()
+	if first {
+		s.log.Error("this node takes no part in the cluster any more; its copies can still be read", "node", s.o.Node, "error", err)
+	}
+	l.kill()
+}
+
+// use returns the link for a call.
+func (s *Session) use() (*link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, fmt.Errorf("session with ZooKeeper is closed: %w", concordat.ErrUnavailable)
+	case s.failed != nil:
+		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, s.failed)
+	}
+	return s.link, nil
+}
+
+// Close implements coord.Session. It returns when ZooKeeper confirmed, at the latest after 5 s.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		<-s.done
+		return nil
+	}
+	s.closed = true
+	l := s.link
+	s.mu.Unlock()
+	s.stop()
+	said := l.close()
+	<-s.done
+	select {
+	case <-said:
+		return nil
+	case <-time.After(5 * time.Second):
+		return errors.New("ZooKeeper did not confirm the session's end; it ends by itself")
+	}
+}

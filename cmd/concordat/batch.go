@@ -1,0 +1,340 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/extract/sandbox"
+	"concordat/index"
+	"concordat/site"
+	"concordat/store"
+)
+
+// batchesName is the folder of the batches' own indexes, and of what batch writes without --out.
+const batchesName = "batches"
+
+// cliRunner is the runner of batches that a command works on.
+const cliRunner = "command"
+
+type batchCheckFlags struct {
+	checkFlags
+	manifest, resume string
+	alone            bool
+}
+
+func (a *app) batchCommand() *cobra.Command {
+	var f batchCheckFlags
+	c := &cobra.Command{
+		Use:   "batch PATH...",
+		Short: "Compare every document of a batch with every other, and with the libraries",
+		Long: `Batch compares each file with every other one, whatever their order, and with the libraries of this site.
+Both documents of a pair show each other in their reports. Pairs of the --threshold or more join documents
+to clusters. The overview page, the tables and the reports go to the folder --out.
+
+Pairs of one author, of one group, or of a draft and its final version are shown and do not count. A
+manifest declares that: a table in CSV or with tabs whose first line names its columns, file and any of
+title, author, group, draft_of and date. See concordat batch lineage and concordat batch pair.
+
+What is done is kept: after an interruption the same command goes on where it was. A file that cannot be read
+is reported with its reason, and the rest goes on (exit code 3).`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && f.resume == "" {
+				return errors.New("no file and no folder")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.validate(cmd.Flags()); err != nil {
+				return err
+			}
+			return a.with(cmd.Context(), withIndex, func(o *opened) error { return a.batch(cmd.Context(), o, args, &f) })
+		},
+	}
+	fl := c.Flags()
+	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search as well (repeatable; default all)")
+	fl.BoolVar(&f.alone, "no-libraries", false, "compare the documents with one another only")
+	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, as SITE, SITE/LIBRARY or all (repeatable); its name or its identity")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that partners are asked to show: exists, counts or metadata")
+	fl.StringVar(&f.purpose, "purpose", "", "purpose told to partners, a word that the federation agreed on, such as thesis")
+	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take for one document")
+	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
+	fl.StringArrayVar(&f.templates, "template", nil, "name of the section template of the documents, or a file of any format whose wording gives no score: the form of the call (repeatable)")
+	fl.StringVar(&f.manifest, "manifest", "", "table of what is known of the files: file, title, author, group, draft_of, date")
+	fl.StringVar(&f.channel, "channel", "both", "by what documents are nominated: both, fingerprints (fastest) or text")
+	fl.IntVar(&f.candidates, "candidates", 0, "most documents compared word by word with each document, of the batch and of the libraries each (default 200)")
+	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
+	fl.Float64Var(&f.threshold, "threshold", 0, "share of either document from which a pair joins a cluster (default: configuration, 0.3)")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a pair that counts has this share or more")
+	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if something asked did not answer")
+	fl.StringVarP(&f.out.out, "out", "o", "", "folder for the overview page, tables and reports (default: in the folder of the site)")
+	addLanguage(fl, &f.out.language)
+	fl.StringVar(&f.resume, "resume", "", "go on with this batch (see concordat batch list), also one that was cancelled")
+	f.rules.add(fl)
+	c.AddCommand(a.batchTools()...)
+	return c
+}
+
+// openBatchIndex opens the own index of a batch, which is made with the first call.
+func (o *opened) openBatchIndex(id string) (*index.Shard, error) {
+	if !isBatchID(id) {
+		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
+	}
+	dir := filepath.Join(o.dir, batchesName, id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	shard, err := index.Open(filepath.Join(dir, indexName), o.shardOptions())
+	if err != nil {
+		return nil, fmt.Errorf("index of batch %s: %w", id, err)
+	}
+	return shard, nil
+}
+
+// isBatchID reports whether id can name a folder of its own.
+func isBatchID(id string) bool {
+	return id != "" && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// batch runs the command.
+func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchCheckFlags) error {
+	if f.alone && len(f.libraries) > 0 {
+		return usagef("--no-libraries and --library exclude each other")
+	}
+	options, err := f.options(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	rules, err := f.rules.rules(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	b, err := a.startBatch(ctx, o, paths, f, options)
+	if err != nil {
+		return err
+	}
+	busy, end, err := f.setOthers(ctx, a, o, &options)
+	if err != nil {
+		return err
+	}
+	defer end()
+	shard, err := o.openBatchIndex(b.ID)
+	if err != nil {
+		return err
+	}
+	r := a.reader(extraction(o.config), len(paths))
+	fails := &batchFailures{failures: failures{a: a}}
+	err = o.RunBatch(ctx, b.ID, site.BatchOptions{
+		Store: o.store, Index: shard, Rules: rules, Progress: a.batchProgress(),
+		Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
+			items, err := r.read(ctx, input{path: in.Place})
+			return asItems(items), err
+		},
+		Options: func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) { return options, nil, nil },
+		Failed:  fails.add,
+	})
+	if err = errors.Join(err, r.close(), shard.Close(), fails.err); err != nil {
+		if errors.Is(err, store.ErrLease) {
+			return fmt.Errorf("batch %s was cancelled; concordat batch --resume %s goes on with it", b.ID, b.ID)
+		}
+		return err
+	}
+	w := batchWriter{a: a, o: o, rules: rules, dir: cmp.Or(f.out.out, filepath.Join(o.dir, batchesName, b.ID, "out"))}
+	if w.language, err = o.language(f.out.language); err != nil {
+		return err
+	}
+	if w.v, err = site.ViewBatch(ctx, o.store, b.ID); err != nil {
+		return err
+	}
+	if err := w.write(ctx); err != nil {
+		return err
+	}
+	if err := w.tell(); err != nil {
+		return err
+	}
+	return f.exit(w.v, busy)
+}
+
+// exit is how the command ends.
+func (f *batchCheckFlags) exit(v *site.BatchView, busy bool) error {
+	incomplete := busy
+	for _, m := range v.Members {
+		incomplete = incomplete || m.Incomplete
+	}
+	if f.failOn > 0 && slices.ContainsFunc(v.Pairs, func(p site.ViewedPair) bool { return p.Counted() && p.Share() >= f.failOn }) {
+		return &exitError{code: exitThreshold}
+	}
+	if incomplete && f.complete {
+		return &exitError{exitIncomplete, errors.New("something asked did not answer")}
+	}
+	if len(v.Unread()) > 0 {
+		return &exitError{code: exitUnreadable}
+	}
+	return nil
+}
+
+// asItems converts what extraction gave.
+func asItems(in []sandbox.Item) []site.Item {
+	var out []site.Item
+	for _, item := range in {
+		one := site.Item{Submission: site.Submission{ID: concordat.DocumentID(item.Path)}}
+		if item.Err != nil {
+			one.Err = errors.New(failed("", item.Err).reason())
+		} else {
+			one.Title, one.Text, one.Author = item.Result.Title, item.Result.Text, item.Result.Author
+			one.Flags = flags(item.Result.Flags)
+			one.Dated, one.DatedBy = dateOf("", item.Result)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// reason is the failure without the path.
+func (f failure) reason() string {
+	f.Path = ""
+	return strings.TrimPrefix(f.String(), ": ")
+}
+
+// batchFailures reports unreadable files as they come, from several goroutines.
+type batchFailures struct {
+	failures
+	mu  sync.Mutex // guards what follows
+	err error
+}
+
+func (f *batchFailures) add(name, reason string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	code, detail, _ := strings.Cut(reason, ": ")
+	f.err = errors.Join(f.err, f.failures.add(failure{Type: "error", Path: name, Code: code, Detail: detail}))
+}
+
+// startBatch returns the batch to work on: the one of --resume, the unfinished one of the same question, or
+// a new one.
+func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batchCheckFlags, options site.CheckOptions) (store.Batch, error) {
+	if f.resume != "" {
+		b, err := o.store.Batch(ctx, f.resume)
+		if errors.Is(err, concordat.ErrNotFound) {
+			return b, usagef("no batch %s; see concordat batch list", f.resume)
+		}
+		if err == nil {
+			err = o.store.ReopenBatch(ctx, b.ID, cliRunner, false)
+		}
+		return b, err
+	}
+	files, err := walk(paths, false)
+	if err != nil {
+		return store.Batch{}, err
+	}
+	if len(files) == 0 {
+		return store.Batch{}, usagef("no file in %s", strings.Join(paths, ", "))
+	}
+	job := site.BatchJob{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose, Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates}
+	for _, p := range f.partners {
+		job.Partners = append(job.Partners, concordat.SiteID(p))
+	}
+	if options.Template != nil {
+		job.Template = options.Template.Name
+	}
+	if f.manifest != "" {
+		if job.Manifest, err = readManifest(f.manifest); err != nil {
+			return store.Batch{}, err
+		}
+	}
+	inputs, work, err := batchInputs(files, job)
+	if err != nil {
+		return store.Batch{}, err
+	}
+	b, err := o.store.BatchOfWork(ctx, work)
+	if err == nil {
+		a.warn("going on with batch %s", b.ID)
+	}
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return b, err
+	}
+	if b, err = site.NewBatch(filepath.Base(absolute(paths[0])), "", cliRunner, job, time.Now()); err != nil {
+		return b, err
+	}
+	b.Work = work
+	return b, o.store.CreateBatch(ctx, b, inputs)
+}
+
+func readManifest(path string) ([]site.ManifestLine, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	lines, err := site.ParseManifest(r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, usagef("--manifest %s: %w", path, err)
+	}
+	return lines, nil
+}
+
+// batchInputs returns the files of a batch in order of name and the hash of the question: the same files as
+// they are, with the same options, in whatever order they were named.
+func batchInputs(files []input, job site.BatchJob) ([]store.BatchInput, string, error) {
+	slices.SortStableFunc(files, func(a, b input) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(absolute(a.path), absolute(b.path)))
+	})
+	h := sha256.New()
+	data, err := json.Marshal(job)
+	if err != nil {
+		return nil, "", err
+	}
+	fmt.Fprintf(h, "%s\n", data)
+	var out []store.BatchInput
+	for i, f := range files {
+		if i > 0 && absolute(f.path) == absolute(files[i-1].path) {
+			continue // named twice
+		}
+		fmt.Fprintf(h, "%q %d %d\n", absolute(f.path), f.size, f.modified.UnixNano())
+		out = append(out, store.BatchInput{Name: f.name, Place: absolute(f.path)})
+	}
+	site.UniqueNames(out)
+	return out, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// batchStages are the stages for people.
+var batchStages = map[string]string{site.BatchRead: "reading", site.BatchCompare: "comparing with one another", site.BatchCheck: "checking against libraries"}
+
+// batchProgress shows each stage on stderr: as a bar on a terminal, else as a line at its beginning and end.
+func (a *app) batchProgress() func(stage string, done, total int) {
+	var mu sync.Mutex
+	var now string
+	var b bar
+	return func(stage string, done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if stage != now {
+			b.done()
+			now, b = stage, a.bar(int64(total), batchStages[stage])
+			if b.p == nil && !a.quiet {
+				a.warn("%s: %d of %d done", batchStages[stage], done, total)
+			}
+		}
+		b.set(done)
+		switch {
+		case done < total:
+		case b.p != nil:
+			b.done()
+		case !a.quiet && total > 0:
+			a.warn("%s: %d of %d done", batchStages[stage], done, total)
+		}
+	}
+}

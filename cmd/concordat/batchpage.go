@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/screen"
+	"concordat/site"
+)
+
+const (
+	batchPairPages = 1000 // pairs that get a page of their own; the tables have all
+	batchPictures  = 100  // clusters with a picture
+)
+
+// batchWriter writes the results of a batch to a folder.
+type batchWriter struct {
+	a        *app
+	o        *opened
+	v        *site.BatchView
+	rules    report.Rules
+	language report.Language
+	dir      string
+}
+
+func (w *batchWriter) overview() string { return filepath.Join(w.dir, "index.html") }
+
+// write writes the reports, the pages of pairs, and the overview with its tables.
+func (w *batchWriter) write(ctx context.Context) error {
+	for _, dir := range []string{"reports", "pairs"} {
+		if err := os.MkdirAll(filepath.Join(w.dir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	b := w.a.bar(int64(len(w.v.Members)), "writing reports")
+	defer b.done()
+	for i, m := range w.v.Members {
+		if m.Task != "" {
+			if err := w.report(ctx, i); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+				return fmt.Errorf("report of %s: %w", m.Name, err)
+			}
+		}
+		b.add(1)
+	}
+	for _, p := range w.v.Pairs[:min(len(w.v.Pairs), batchPairPages)] {
+		if err := w.pair(ctx, p); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return err
+		}
+	}
+	var paths []string
+	for _, name := range []string{"index.html", "pairs.csv", "documents.csv", "matrix.csv", "result.jsonl"} {
+		paths = append(paths, filepath.Join(w.dir, name))
+	}
+	return writeFiles(func(f []*bufio.Writer) error {
+		if err := w.page(f[0]); err != nil {
+			return err
+		}
+		for i, table := range []func(*bufio.Writer) error{
+			func(f *bufio.Writer) error { return w.v.WritePairs(f) },
+			func(f *bufio.Writer) error { return w.v.WriteMembers(f) },
+			func(f *bufio.Writer) error { return w.v.WriteMatrix(f) },
+		} {
+			if err := table(f[i+1]); err != nil {
+				return err
+			}
+		}
+		e := json.NewEncoder(f[4])
+		e.SetEscapeHTML(false)
+		return w.lines(e.Encode)
+	}, paths...)
+}
+
+// reportPath is a member's report below the folder.
+func (w *batchWriter) reportPath(i int) string {
+	return path.Join("reports", fmt.Sprintf("%04d.html", w.v.Members[i].Number+1))
+}
+
+func (w *batchWriter) pairPath(p site.ViewedPair) string {
+	return path.Join("pairs", fmt.Sprintf("%04d-%04d.html", w.v.Members[p.A].Number+1, w.v.Members[p.B].Number+1))
+}
+
+func (w *batchWriter) report(ctx context.Context, i int) error {
+	m := w.v.Members[i]
+	f, err := w.o.Findings(ctx, m.Task)
+	if err != nil {
+		return err
+	}
+	rules, err := site.RulesInForce(ctx, w.o.store, m.Task, w.rules)
+	if err != nil {
+		return err
+	}
+	rep := report.Build(f, rules)
+	rep.Language = w.language
+	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.reportPath(i))), format: "html"})
+}
+
+func (w *batchWriter) pair(ctx context.Context, p site.ViewedPair) error {
+	f, err := w.o.PairFindings(ctx, w.o.store, w.v.ID, w.v.Members[p.A].Number, w.v.Members[p.B].Number)
+	if err != nil {
+		return err
+	}
+	rep := report.Build(f, w.rules)
+	rep.Language = w.language
+	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.pairPath(p))), format: "html"})
+}
+
+// lines gives every line of the JSON output: members, pairs, clusters, and the batch.
+func (w *batchWriter) lines(line func(any) error) error {
+	for _, m := range w.v.MemberLines() {
+		if err := line(m); err != nil {
+			return err
+		}
+	}
+	for _, p := range w.v.PairLines() {
+		if err := line(p); err != nil {
+			return err
+		}
+	}
+	for _, c := range w.v.ClusterLines() {
+		if err := line(c); err != nil {
+			return err
+		}
+	}
+	return line(w.summary())
+}
+
+// batchSummary is the last line of the JSON output.
+type batchSummary struct {
+	Type      string  `json:"type"` // batch
+	ID        string  `json:"id"`
+	State     string  `json:"state"`
+	Cause     string  `json:"cause,omitempty"`
+	Round     int     `json:"round"`
+	Documents int     `json:"documents"`
+	Unread    int     `json:"unread"`
+	Threshold float64 `json:"threshold"`
+	Pairs     int     `json:"pairs"` // that reach the threshold and count
+	Excused   int     `json:"excused"`
+	Clusters  int     `json:"clusters"`
+	Overview  string  `json:"overview,omitempty"`
+	Reports   string  `json:"reports,omitempty"`
+}
+
+func (w *batchWriter) summary() batchSummary {
+	s := batchSummary{Type: "batch", ID: w.v.ID, State: string(w.v.State), Cause: w.v.Cause, Round: w.v.Round, Documents: len(w.v.Members), Unread: len(w.v.Unread()),
+		Threshold: w.v.Job.PairThreshold(), Clusters: len(w.v.Clusters)}
+	for _, p := range w.v.Pairs {
+		if p.Counted() {
+			s.Pairs++
+		}
+	}
+	s.Excused = len(w.v.Pairs) - s.Pairs
+	if w.dir != "" {
+		s.Overview, s.Reports = absolute(w.overview()), absolute(filepath.Join(w.dir, "reports"))
+	}
+	return s
+}
+
+// tell prints the result.
+func (w *batchWriter) tell() error {
+	if w.a.json {
+		return w.lines(w.a.line)
+	}
+	s := w.summary()
+	w.a.say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	for i, p := range w.v.Pairs {
+		if i == 20 {
+			w.a.say("  and %d more, in pairs.csv", len(w.v.Pairs)-i)
+			break
+		}
+		why := ""
+		if r := p.Reason(); r != "" {
+			why = "  does not count: " + r
+		}
+		w.a.say("  %3.0f%%  %s – %s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, why)
+	}
+	w.a.say("reports: %s", s.Reports)
+	w.a.say("overview: %s", s.Overview)
+	return nil
+}
+
+// batchPage is what the template shows.
+type batchPage struct {
+	Sum      batchSummary
+	Title    string
+	Overview template.HTML
+	Clusters []batchPageCluster
+	Matrix   batchMatrix // of all; empty: there are too many
+	Pairs    []batchPagePair
+	Members  []batchPageMember
+	MoreOf   int
+}
+
+type batchPageCluster struct {
+	Number    int
+	Picture   template.HTML
+	Documents []batchPageMember
+	Matrix    batchMatrix
+	More      int // documents that the matrix leaves out
+}
+
+type batchPageMember struct {
+	Number                                   int
+	Name, Title, Author, Group, Share, Error string
+	Report                                   string
+	Cluster                                  int
+}
+
+type batchPagePair struct {
+	A, B, Share, ShareA, ShareB, Reason, Page string
+	Cluster                                   int
+}
+
+type batchMatrix struct {
+	Heads []batchPageMember
+	Rows  [][]string
+}
+
+var batchTemplate = template.Must(template.New("batch").Parse(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Batch {{.Title}}</title>
+<style>
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:76rem;padding:0 1rem;color:#1c2430;background:#fff;overflow-wrap:anywhere}
+table{border-collapse:collapse;margin:.5rem 0 1rem;font-size:.9rem}caption{text-align:start;color:#525c6b}th,td{text-align:start;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #d5dae1;vertical-align:top}
+section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-width:100%;height:auto}.n{text-align:end;font-variant-numeric:tabular-nums;white-space:nowrap}.note{color:#525c6b}.scroll{overflow-x:auto}
+</style></head><body>
+<h1>Batch {{.Title}}</h1>
+<p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.</p>
+<p class="note">A pair says that two texts share wording, not who wrote it first, nor that anybody copied. Tables: <a href="pairs.csv">pairs</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
+{{if .Clusters}}<h2>Clusters</h2>{{.Overview}}{{end}}
+{{range .Clusters}}<section id="cluster-{{.Number}}"><h3>Cluster {{.Number}}: {{len .Documents}} documents</h3>
+{{if .Picture}}<p class="note">Arcs join pairs, the darker the more they share; dashed arcs do not count.</p>{{.Picture}}{{end}}
+<ol>{{range .Documents}}<li><a href="{{.Report}}">{{.Name}}</a> {{.Share}}</li>{{end}}</ol>
+{{template "matrix" .Matrix}}{{with .More}}<p class="note">{{.}} more documents are in the matrix as a file.</p>{{end}}</section>
+{{end}}
+{{with .Matrix.Heads}}<h2>All documents</h2>{{template "matrix" $.Matrix}}{{end}}
+<h2>Pairs</h2>
+<div class="scroll"><table><caption>Share of either document that stands in the other</caption><thead><tr><th>First</th><th>Second</th><th class="n">Share</th><th class="n">Of the first</th><th class="n">Of the second</th><th>Cluster</th><th>Does not count</th></tr></thead><tbody>
+{{range .Pairs}}<tr><td>{{.A}}</td><td>{{.B}}</td><td class="n">{{if .Page}}<a href="{{.Page}}">{{.Share}}</a>{{else}}{{.Share}}{{end}}</td><td class="n">{{.ShareA}}</td><td class="n">{{.ShareB}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td><td>{{.Reason}}</td></tr>
+{{end}}</tbody></table></div>{{with .MoreOf}}<p class="note">{{.}} more pairs are in pairs.csv.</p>{{end}}
+<h2>Documents</h2>
+<div class="scroll"><table><caption>Share of each document found anywhere: in the batch, in libraries, at partners</caption><thead><tr><th>Document</th><th>Title</th><th>Author</th><th>Group</th><th class="n">Share</th><th>Cluster</th></tr></thead><tbody>
+{{range .Members}}<tr><td>{{if .Report}}<a href="{{.Report}}">{{.Name}}</a>{{else}}{{.Name}}{{end}}</td><td>{{.Title}}</td><td>{{.Author}}</td><td>{{.Group}}</td><td class="n">{{if .Error}}not read: {{.Error}}{{else}}{{.Share}}{{end}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td></tr>
+{{end}}</tbody></table></div>
+</body></html>
+{{define "matrix"}}<div class="scroll"><table><caption>How much of the document of a row stands in that of a column</caption><thead><tr><th>Document</th>{{range .Heads}}<th class="n" title="{{.Name}}">{{.Number}}</th>{{end}}</tr></thead><tbody>
+{{range $i, $row := .Rows}}<tr><th>{{with index $.Heads $i}}{{.Number}} {{.Name}}{{end}}</th>{{range $row}}<td class="n">{{.}}</td>{{end}}</tr>
+{{end}}</tbody></table></div>{{end}}
+`))
+
+// Percent is the threshold.
+func (p batchPage) Percent() float64 { return 100 * p.Sum.Threshold }
+
+func (w *batchWriter) page(out *bufio.Writer) error {
+	v := w.v
+	s := batchShow{w: w, lines: v.MemberLines()}
+	p := batchPage{Sum: w.summary(), Title: v.Title, Matrix: s.matrix(v.Matrix(0))}
+	for i := range v.Members {
+		p.Members = append(p.Members, s.member(i))
+	}
+	var sizes []int
+	for n, c := range v.Clusters {
+		sizes = append(sizes, len(c))
+		one, err := s.cluster(n + 1)
+		if err != nil {
+			return err
+		}
+		p.Clusters = append(p.Clusters, one)
+	}
+	var b strings.Builder
+	if err := screen.WriteOverview(&b, sizes); err != nil {
+		return err
+	}
+	p.Overview = template.HTML(b.String()) // our own elements, texts escaped
+	for i, line := range v.PairLines()[:min(len(v.Pairs), batchPairPages)] {
+		p.Pairs = append(p.Pairs, batchPagePair{A: line.A, B: line.B, Share: inPercent(line.Share), ShareA: inPercent(line.ShareA), ShareB: inPercent(line.ShareB),
+			Reason: line.Reason, Page: w.pairPath(v.Pairs[i]), Cluster: line.Cluster})
+	}
+	p.MoreOf = len(v.Pairs) - len(p.Pairs)
+	return batchTemplate.Execute(out, p)
+}
+
+func inPercent(share float64) string { return strings.TrimSpace(percent(&share)) }
+
+// batchShow makes the parts of the page.
+type batchShow struct {
+	w     *batchWriter
+	lines []site.MemberLine
+}
+
+func (s *batchShow) member(i int) batchPageMember {
+	line := s.lines[i]
+	m := batchPageMember{Number: i + 1, Name: line.Document, Title: line.Title, Author: line.Author, Group: line.Group, Error: line.Error, Cluster: line.Cluster}
+	if line.Share != nil {
+		m.Share, m.Report = inPercent(*line.Share), s.w.reportPath(i)
+	}
+	return m
+}
+
+// matrix numbers the documents by their places in it.
+func (s *batchShow) matrix(docs []int) (m batchMatrix) {
+	for n, i := range docs {
+		head := s.member(i)
+		head.Number = n + 1
+		m.Heads = append(m.Heads, head)
+		var row []string
+		for _, j := range docs {
+			cell := "–"
+			if share, ok := s.w.v.Shares[[2]int{i, j}]; ok {
+				cell = inPercent(share)
+			} else if i != j {
+				cell = inPercent(0) // compared, and nothing is in common
+			}
+			row = append(row, cell)
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	return m
+}
+
+func (s *batchShow) cluster(n int) (batchPageCluster, error) {
+	v := s.w.v
+	c := v.Clusters[n-1]
+	one := batchPageCluster{Number: n, Matrix: s.matrix(v.Matrix(n)), More: len(c) - len(v.Matrix(n))}
+	for _, i := range c {
+		one.Documents = append(one.Documents, s.member(i))
+	}
+	if n > batchPictures {
+		return one, nil
+	}
+	var b strings.Builder
+	nodes, links := v.Picture(n)
+	err := screen.WriteCluster(&b, fmt.Sprintf("Cluster %d", n), nodes, links)
+	one.Picture = template.HTML(b.String()) // our own elements, texts escaped
+	return one, err
+}

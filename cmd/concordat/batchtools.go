@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// actor is who decides on the command line.
+const actor = "command line"
+
+// batchTools are the commands below batch.
+func (a *app) batchTools() []*cobra.Command {
+	var limit int
+	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listBatches(cmd.Context(), o, limit) })
+		}}
+	list.Flags().IntVar(&limit, "limit", 50, "most batches listed")
+	withBatch := func(cmd *cobra.Command, id string, f func(context.Context, *opened, store.Batch) error) error {
+		return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			b, err := o.store.Batch(cmd.Context(), id)
+			if errors.Is(err, concordat.ErrNotFound) {
+				return usagef("no batch %s; see concordat batch list", id)
+			}
+			if err != nil {
+				return err
+			}
+			return f(cmd.Context(), o, b)
+		})
+	}
+	show := &cobra.Command{Use: "show ID", Short: "Print what a batch has found so far", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error { return a.showBatch(ctx, o, b.ID) })
+		}}
+	var out, language string
+	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write the overview, the tables and the reports of a batch", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("--out names no folder")
+			}
+			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
+				v, err := site.ViewBatch(ctx, o.store, b.ID)
+				if err != nil {
+					return err
+				}
+				w := batchWriter{a: a, o: o, v: v, rules: defaultRules(o.config), dir: out}
+				if w.language, err = o.language(language); err != nil {
+					return err
+				}
+				if err := w.write(ctx); err != nil {
+					return err
+				}
+				return w.tell()
+			})
+		}}
+	export.Flags().StringVarP(&out, "out", "o", "", "folder for the overview page, tables and reports")
+	addLanguage(export.Flags(), &language)
+	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch; what it has found stays", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
+				err := o.store.FinishBatch(ctx, b.ID, concordat.TaskFailed, "cancelled on the command line")
+				if errors.Is(err, store.ErrLease) {
+					return nil // it has ended
+				}
+				return err
+			})
+		}}
+	remove := &cobra.Command{Use: "delete ID", Short: "Forget a batch, its texts and the reports of its documents", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error { return o.deleteBatch(ctx, b) })
+		}}
+	all := []*cobra.Command{show, export, cancel, remove, a.batchLineage(withBatch), a.batchPair(withBatch)}
+	for _, c := range all {
+		c.ValidArgsFunction = a.completeBatches
+	}
+	return append(all, list)
+}
+
+// completeBatches completes the identity of a batch.
+func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	err := a.with(cmd.Context(), storeOnly, func(o *opened) error {
+		bs, err := o.store.Batches(cmd.Context(), nil, 0, 50)
+		for _, b := range bs {
+			out = append(out, b.ID+"\t"+b.Title)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+type withBatch func(cmd *cobra.Command, id string, f func(context.Context, *opened, store.Batch) error) error
+
+// batchLineage sets which pairs do not count.
+func (a *app) batchLineage(with withBatch) *cobra.Command {
+	rules := site.DefaultLineage()
+	c := &cobra.Command{Use: "lineage ID", Short: "Set which pairs of a batch are shown and do not count", Args: cobra.ExactArgs(1),
+		Long: `Lineage sets the rules by which pairs of a batch do not count; a flag that is left out is as shown. The reports
+of the documents concerned follow, what was set is on record, and setting it back undoes it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return with(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
+				if err := o.SetLineage(ctx, o.store, b.ID, actor, rules, defaultRules(o.config)); err != nil {
+					return err
+				}
+				return a.showBatch(ctx, o, b.ID)
+			})
+		}}
+	c.Flags().BoolVar(&rules.Author, "author", rules.Author, "pairs of one declared author")
+	c.Flags().BoolVar(&rules.Group, "group", rules.Group, "pairs of one declared group")
+	c.Flags().BoolVar(&rules.Draft, "draft", rules.Draft, "a draft and its later version")
+	c.Flags().BoolVar(&rules.Metadata, "metadata", rules.Metadata, "the files' own metadata say who the author is, too")
+	return c
+}
+
+// batchPair decides about one pair.
+func (a *app) batchPair(with withBatch) *cobra.Command {
+	var count, discount, byRules bool
+	var why string
+	c := &cobra.Command{Use: "pair ID DOCUMENT DOCUMENT", Short: "Decide whether a pair of a batch counts", Args: cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verdict := ""
+			switch {
+			case count && !discount && !byRules:
+				verdict = store.VerdictCount
+			case discount && !count && !byRules:
+				verdict = store.VerdictDiscount
+			case !byRules || count || discount:
+				return usagef("want one of --count, --discount and --by-rules")
+			}
+			return with(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
+				numbers, err := o.pairNumbers(ctx, b.ID, args[1], args[2])
+				if err != nil {
+					return err
+				}
+				if err := o.SetVerdict(ctx, o.store, b.ID, actor, numbers[0], numbers[1], verdict, why, defaultRules(o.config)); err != nil {
+					return err
+				}
+				return a.showBatch(ctx, o, b.ID)
+			})
+		}}
+	c.Flags().BoolVar(&count, "count", false, "it counts, whatever the rules say")
+	c.Flags().BoolVar(&discount, "discount", false, "it does not count, whatever the rules say")
+	c.Flags().BoolVar(&byRules, "by-rules", false, "the rules decide")
+	c.Flags().StringVar(&why, "reason", "", "why, for the record")
+	return c
+}
+
+// pairNumbers returns the numbers of the members of a pair, that of the name that comes first first.
+func (o *opened) pairNumbers(ctx context.Context, id, a, b string) (out [2]int, err error) {
+	members, err := o.store.BatchMembers(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	for i, name := range []string{min(a, b), max(a, b)} {
+		found := false
+		for _, m := range members {
+			if m.Name == name {
+				out[i], found = m.Number, true
+			}
+		}
+		if !found {
+			return out, usagef("no document %s in batch %s", name, id)
+		}
+	}
+	return out, nil
+}
+
+func (a *app) listBatches(ctx context.Context, o *opened, limit int) error {
+	bs, err := o.store.Batches(ctx, nil, 0, limit)
+	if err != nil {
+		return err
+	}
+	for _, b := range bs {
+		if a.json {
+			err = a.line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause, "stage": b.Stage, "done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
+		} else {
+			a.say("%s  %s  %-7s  %s %d/%d  %s %s", b.ID, b.Made.Local().Format(time.DateTime), b.State, b.Stage, b.Done, b.Total, b.Title, b.Cause)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) showBatch(ctx context.Context, o *opened, id string) error {
+	v, err := site.ViewBatch(ctx, o.store, id)
+	if err != nil {
+		return err
+	}
+	w := batchWriter{a: a, o: o, v: v}
+	if a.json {
+		return w.lines(a.line)
+	}
+	s := w.summary()
+	a.say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	for _, p := range v.PairLines() {
+		why := ""
+		if p.Reason != "" {
+			why = "  does not count: " + p.Reason
+		}
+		a.say("  %3.0f%%  %s – %s%s", 100*p.Share, p.A, p.B, why)
+	}
+	for _, m := range v.Members {
+		var fresh []site.FreshSource
+		if err := json.Unmarshal(m.Fresh, &fresh); err != nil {
+			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
+		}
+		for _, f := range fresh {
+			a.say("  new since the last round: %s in %s/%s (%s)", m.Name, f.Library, f.Document, f.Title)
+		}
+	}
+	return nil
+}
+
+// deleteBatch forgets a batch and all that was made of it.
+func (o *opened) deleteBatch(ctx context.Context, b store.Batch) error {
+	if b.State == concordat.TaskRunning || b.State == concordat.TaskQueued {
+		return usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
+	}
+	members, err := o.store.BatchMembers(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		for round := 1; round <= b.Round; round++ {
+			if err := o.store.DeleteTask(ctx, site.BatchTask(b.ID, m.Number, round)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := o.store.DeleteBatch(ctx, b.ID); err != nil {
+		return err
+	}
+	if !isBatchID(b.ID) {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(o.dir, batchesName, b.ID))
+}

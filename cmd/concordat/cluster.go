@@ -1,0 +1,402 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cluster/local"
+)
+
+func (a *app) clusterCommand() *cobra.Command {
+	c := &cobra.Command{Use: "cluster", Short: "Spread the site over several machines", Args: cobra.NoArgs,
+		Long: `A site of several machines keeps each document on some of them, answers while one of them is away, and loses
+nothing that it acknowledged as long as one copy of it is left. The machines agree through a coordinator.
+
+  concordat cluster init --node a --listen 10.0.0.1:8422 --coordinator URL     on the first machine
+  concordat serve
+  concordat cluster token b                                                    there too
+  concordat --data DIR cluster join TOKEN --listen 10.0.0.2:8422               on the second one
+  concordat serve
+  concordat cluster balance`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
+		a.clusterDrain(), a.clusterForce(), a.clusterCoordinator(), a.zookeeperCommand())
+	return c
+}
+
+func (a *app) clusterInit() *cobra.Command {
+	var node, zone, listen, address, url string
+	var shards, copies int
+	var dry bool
+	c := &cobra.Command{Use: "init", Short: "Make this site the first machine of a cluster", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return a.with(ctx, locked, func(o *opened) error {
+				if o.clustered() {
+					return usagef("this machine belongs to a cluster already")
+				}
+				if _, err := os.Stat(filepath.Join(o.dir, indexName, "00")); err == nil {
+					return usagef("the site has an index of one machine: make the cluster before the first document, or in a new site to which the documents are added")
+				}
+				if listen == "" || url == "" {
+					return usagef("--listen and --coordinator are needed")
+				}
+				o.config.Cluster.Coordinator, o.config.Cluster.Node = url, node
+				l := cluster.Layout{Cluster: strings.ToLower(rand.Text()), Site: o.ID(), Scheme: o.Scheme(), Shards: shards, Copies: copies,
+					Members: map[coord.NodeID]cluster.Member{coord.NodeID(node): {Zone: zone}}}
+				if err := cluster.CheckNode(coord.NodeID(node)); err != nil {
+					return usage(err)
+				}
+				if dry {
+					a.say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
+					return nil
+				}
+				return a.foundCluster(ctx, o, l, clusterKeys(url, node, zone, listen, address))
+			})
+		}}
+	f := c.Flags()
+	f.StringVar(&node, "node", "a", "name of this machine")
+	f.StringVar(&zone, "zone", "", "what may fail together with it, such as a room")
+	f.StringVar(&listen, "listen", "", "host:port where the other machines are answered")
+	f.StringVar(&address, "address", "", "host:port where they reach it (default: --listen)")
+	f.StringVar(&url, "coordinator", "", "address of the coordinator")
+	f.IntVar(&shards, "shards", 8, "number of shards, 1 to 256; cannot be changed")
+	f.IntVar(&copies, "copies", 3, "copies of each shard")
+	f.BoolVar(&dry, "dry-run", false, "say what would be done")
+	return c
+}
+
+// clusterKeys is the part of the configuration that says where this machine is.
+func clusterKeys(url, node, zone, listen, address string) []byte {
+	b := fmt.Appendf(nil, "cluster:\n  coordinator: %q\n  node: %q\n  listen: %q\n", url, node, listen)
+	if zone != "" {
+		b = fmt.Appendf(b, "  zone: %q\n", zone)
+	}
+	if address != "" {
+		b = fmt.Appendf(b, "  address: %q\n", address)
+	}
+	return b
+}
+
+func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, keys []byte) error {
+	dir, node := filepath.Join(o.dir, clusterName), coord.NodeID(o.config.Cluster.Node)
+	session, err := o.coordinatorOf(ctx, "", true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }() // it only founded
+	if err := cluster.Found(ctx, session, l); err != nil {
+		return err
+	}
+	if err := cluster.NewAuthority(dir, l.Cluster, time.Now()); err != nil {
+		return err
+	}
+	if err := cluster.FoundTrust(dir, l.Cluster, node, time.Now()); err != nil {
+		return err
+	}
+	path := filepath.Join(o.dir, configName)
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := replaceWhole(path, append(append(bytes.TrimRight(old, "\n"), '\n'), keys...)); err != nil {
+		return err
+	}
+	if a.json {
+		return a.line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
+	}
+	a.say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
+	return nil
+}
+
+// replaceWhole replaces a file: the old one or the new one is there.
+func replaceWhole(path string, b []byte) error {
+	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func (a *app) clusterToken() *cobra.Command {
+	return &cobra.Command{Use: "token NODE", Short: "Make a token that lets one machine in, once, within an hour", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withCluster(cmd.Context(), func(o *opened, w *watching, _ *cluster.Layout) error {
+				own, err := o.trust()
+				if err != nil {
+					return err
+				}
+				me, live := w.view.Live[own.Node]
+				if !live {
+					return usagef("start concordat serve here first: it lets the other machine in")
+				}
+				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.line(map[string]any{"token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
+				}
+				fmt.Fprintln(a.stdout, t)
+				return nil
+			})
+		}}
+}
+
+func (a *app) clusterJoin() *cobra.Command {
+	var zone, listen, address, store string
+	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine, in an empty folder, a node of a cluster", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := cluster.ParseToken(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if listen == "" {
+				return usagef("--listen is needed")
+			}
+			dir, err := a.dir()
+			if err != nil {
+				return err
+			}
+			if es, err := os.ReadDir(dir); err == nil && len(es) > 0 {
+				return usagef("%s is not empty: a node needs a folder of its own", dir)
+			}
+			files, err := cluster.Join(cmd.Context(), filepath.Join(dir, clusterName), t, zone)
+			if err != nil {
+				return err
+			}
+			if err := settle(dir, files, t, zone, listen, address, store); err != nil {
+				return err
+			}
+			a.say("this machine is node %s; start concordat serve, then concordat cluster balance gives it copies", t.Node)
+			return nil
+		}}
+	f := c.Flags()
+	f.StringVar(&zone, "zone", "", "what may fail together with it, such as a room")
+	f.StringVar(&listen, "listen", "", "host:port where the other machines are answered")
+	f.StringVar(&address, "address", "", "host:port where they reach it (default: --listen)")
+	f.StringVar(&store, "store", "", "file of the site's store, where all nodes are on one machine")
+	return c
+}
+
+// settle writes what a node needs, its own place in the configuration last.
+func settle(dir string, files map[string][]byte, t cluster.Token, zone, listen, address, store string) error {
+	conf, ok := files[configName]
+	if !ok {
+		return fmt.Errorf("the cluster gave no configuration: %w", concordat.ErrInvalid)
+	}
+	url := ""
+	for line := range strings.Lines(string(conf)) {
+		if k, v, _ := strings.Cut(strings.TrimSpace(line), ":"); k == "coordinator" {
+			url = strings.Trim(strings.TrimSpace(v), `"`)
+		}
+	}
+	head, _, _ := strings.Cut(string(conf), "\ncluster:\n")
+	for name, b := range files {
+		if name != configName && filepath.IsLocal(name) && filepath.Base(name) == name {
+			if err := replaceWhole(filepath.Join(dir, name), b); err != nil {
+				return err
+			}
+		}
+	}
+	if store != "" {
+		path, err := filepath.Abs(store)
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(path, filepath.Join(dir, storeName)); err != nil {
+			return err
+		}
+	}
+	return replaceWhole(filepath.Join(dir, configName), append([]byte(head+"\n"), clusterKeys(url, string(t.Node), zone, listen, address)...))
+}
+
+// watching is a look at the cluster from outside.
+type watching struct {
+	coord.Session
+	view coord.View
+}
+
+// withCluster reads the newest view and calls f.
+func (a *app) withCluster(ctx context.Context, f func(*opened, *watching, *cluster.Layout) error) error {
+	return a.with(ctx, storeOnly, func(o *opened) error {
+		if !o.clustered() {
+			return usagef("the site has one machine: concordat cluster init makes it the first of several")
+		}
+		session, err := o.coordinator(ctx, "")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = session.Close() }() // it only looks
+		w := &watching{Session: session}
+		if err := w.next(ctx); err != nil {
+			return err
+		}
+		l, err := cluster.ParseLayout(w.view.Config)
+		if err != nil {
+			return err
+		}
+		return f(o, w, l)
+	})
+}
+
+// next waits for another view.
+func (w *watching) next(ctx context.Context) error {
+	select {
+	case v, ok := <-w.Session.View():
+		if !ok {
+			return fmt.Errorf("coordinator: %w", concordat.ErrUnavailable)
+		}
+		w.view = v
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (a *app) clusterStatus() *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withCluster(cmd.Context(), func(_ *opened, w *watching, l *cluster.Layout) error {
+				return a.showCluster(w, l)
+			})
+		}}
+}
+
+type nodeLine struct {
+	Node    coord.NodeID `json:"node"`
+	Zone    string       `json:"zone,omitempty"`
+	Live    bool         `json:"live"`
+	Drained bool         `json:"drained,omitempty"`
+	Address string       `json:"address,omitempty"`
+	Free    uint64       `json:"free_bytes,omitempty"`
+	Masters int          `json:"masters"`
+	Copies  int          `json:"copies"`
+}
+
+type shardLine struct {
+	Shard  concordat.ShardID `json:"shard"`
+	State  string            `json:"state"` // ok, degraded, moving or down
+	Master coord.NodeID      `json:"master,omitempty"`
+	Epoch  uint64            `json:"epoch"`
+	InSync []coord.NodeID    `json:"in_sync"`
+	Hold   []coord.NodeID    `json:"hold,omitempty"`
+	Wanted []coord.NodeID    `json:"wanted"`
+}
+
+// shardState says in a word how a shard is.
+func shardState(v *coord.View, s coord.Shard) shardLine {
+	line := shardLine{State: "ok", Epoch: s.Epoch, InSync: s.ISR, Hold: s.Hold, Wanted: s.Replicas}
+	isr, want := slices.Sorted(slices.Values(s.ISR)), slices.Sorted(slices.Values(s.Replicas))
+	live := func(n coord.NodeID) bool { _, ok := v.Live[n]; return ok }
+	switch {
+	case !v.Leads(s.State):
+		line.State = "down"
+		return line
+	case slices.ContainsFunc(want, func(n coord.NodeID) bool { return !live(n) }):
+		line.State = "degraded"
+	case !slices.Equal(isr, want):
+		line.State = "moving"
+	}
+	line.Master = s.ISR[0]
+	return line
+}
+
+func (a *app) showCluster(w *watching, l *cluster.Layout) error {
+	nodes := map[coord.NodeID]*nodeLine{}
+	for id, m := range l.Members {
+		n := w.view.Live[id]
+		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes}
+	}
+	var shards []shardLine
+	for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
+		s := shardState(&w.view, w.view.Shards[id])
+		s.Shard = id
+		shards = append(shards, s)
+		for _, n := range s.InSync {
+			if nodes[n] != nil {
+				nodes[n].Copies++
+			}
+		}
+		if nodes[s.Master] != nil {
+			nodes[s.Master].Masters++
+		}
+	}
+	if a.json {
+		return a.line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards})
+	}
+	a.say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		n := nodes[id]
+		state := "away"
+		if n.Live {
+			state = fmt.Sprintf("at %s, %d MiB free", n.Address, n.Free>>20)
+		}
+		if n.Drained {
+			state += ", drained"
+		}
+		a.say("node %s (zone %q): %s; %d copies in sync, master of %d", id, n.Zone, state, n.Copies, n.Masters)
+	}
+	for _, s := range shards {
+		a.say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch, nodeNames(s.InSync), nodeNames(s.Wanted))
+	}
+	return nil
+}
+
+func nodeNames(ns []coord.NodeID) string {
+	out := make([]string, len(ns))
+	for i, n := range ns {
+		out[i] = string(n)
+	}
+	return strings.Join(out, ",")
+}
+
+func (a *app) clusterCoordinator() *cobra.Command {
+	var listen, file string
+	var timeout time.Duration
+	c := &cobra.Command{Use: "coordinator", Short: "Serve a coordinator of one process, for trying without ZooKeeper", Args: cobra.NoArgs,
+		Long: `The coordinator keeps its state in one file. It is one process without a copy of itself, and asks nobody who he is:
+it is for trying a cluster on one machine. While it is away the nodes answer and take nothing in.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			hub, err := local.Open(file)
+			if err != nil {
+				return err
+			}
+			l, err := listenAt("coordinator", "--listen", listen)
+			if err != nil {
+				return err
+			}
+			s := local.NewServer(hub, timeout)
+			a.say("coordinator at http://%s", l.Addr())
+			h := &http.Server{Handler: s, ReadHeaderTimeout: headerTime}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			stop := context.AfterFunc(ctx, func() { _ = h.Close() }) // calls that wait are cut
+			defer stop()
+			ran := make(chan error, 1)
+			go func() { ran <- s.Run(ctx) }()
+			if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return <-ran
+		}}
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8430", "address")
+	c.Flags().StringVar(&file, "file", "coordinator.json", "file of its state")
+	c.Flags().DurationVar(&timeout, "timeout", local.DefaultTimeout, "how long a node may be silent")
+	return c
+}

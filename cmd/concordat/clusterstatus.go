@@ -1,0 +1,300 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+)
+
+// The commands that look at, and set, what the nodes of a site have in ZooKeeper.
+
+// zookeeperFlags say which ZooKeeper.
+type zookeeperFlags struct {
+	servers              string
+	root, site           string
+	account              string
+	tls                  bool
+	ca, certificate, key string
+	timeout              time.Duration
+}
+
+const zookeeperVariable = "CONCORDAT_ZOOKEEPER"
+
+func (a *app) zookeeperCommand() *cobra.Command {
+	var z zookeeperFlags
+	c := &cobra.Command{
+		Use: "zookeeper", Short: "Show and set what the machines of a site have in ZooKeeper", Args: cobra.NoArgs,
+		Long: `Zookeeper shows and sets what the nodes of a site have in ZooKeeper. It needs no running node.
+
+ZooKeeper's account is "user:password" in the file of --zookeeper-account or in $` + zk.AccountVariable + `.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&z.servers, "zookeeper", "", "servers as host:port, separated by commas (default $"+zookeeperVariable+")")
+	f.StringVar(&z.root, "zookeeper-root", "", "znode of the site (default /concordat/ and the site)")
+	f.StringVar(&z.site, "site", "", "name of the site (default that of --data)")
+	f.StringVar(&z.account, "zookeeper-account", "", "file with user:password (default $"+zk.AccountVariable+")")
+	f.BoolVar(&z.tls, "zookeeper-tls", false, "use TLS")
+	f.StringVar(&z.ca, "zookeeper-ca", "", "file with the authorities of ZooKeeper's certificates, PEM (default those of the system); implies TLS")
+	f.StringVar(&z.certificate, "zookeeper-certificate", "", "file with the certificate to show, PEM; implies TLS")
+	f.StringVar(&z.key, "zookeeper-key", "", "file with its key, PEM (default the same file)")
+	f.DurationVar(&z.timeout, "zookeeper-wait", 10*time.Second, "how long to wait for ZooKeeper")
+	c.AddCommand(a.clusterStatusCommand(&z), a.clusterForgetCommand(&z), a.clusterSettingsCommand(&z), a.clusterSetCommand(&z), a.clusterHistoryCommand(&z), a.clusterRevertCommand(&z))
+	return c
+}
+
+// options returns what the flags say.
+func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
+	o := zk.Options{Site: concordat.SiteID(z.site), Root: z.root, Timeout: 10 * time.Second}
+	servers := cmp.Or(z.servers, os.Getenv(zookeeperVariable))
+	if servers == "" {
+		return o, usagef("which ZooKeeper? Give --zookeeper or set $%s", zookeeperVariable)
+	}
+	for s := range strings.SplitSeq(servers, ",") {
+		o.Servers = append(o.Servers, strings.TrimSpace(s))
+	}
+	if o.Site == "" {
+		dir, err := a.dir()
+		if err != nil {
+			return o, err
+		}
+		c, err := loadConfig(filepath.Join(dir, configName))
+		if err != nil {
+			return o, fmt.Errorf("which site? Give --site or --data: %w", err)
+		}
+		o.Site = c.Site.ID
+	}
+	var err error
+	if o.Account, err = zk.ReadAccount(z.account); err != nil {
+		return o, usage(err)
+	}
+	if z.tls || z.ca != "" || z.certificate != "" {
+		if o.TLS, err = zk.ReadTLS(z.ca, z.certificate, z.key); err != nil {
+			return o, usage(err)
+		}
+	}
+	if err := o.Validate(); err != nil {
+		return o, usage(err)
+	}
+	return o, nil
+}
+
+// with opens a session that observes, and calls f with it and its first view.
+func (z *zookeeperFlags) with(ctx context.Context, a *app, f func(context.Context, *zk.Session, coord.View) error) error {
+	o, err := z.options(a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, z.timeout)
+	defer cancel()
+	s, err := zk.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	select {
+	case v := <-s.View():
+		err = f(ctx, s, v)
+	case <-ctx.Done():
+		err = fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
+	}
+	return errors.Join(err, s.Close())
+}
+
+// clusterStatus is what ZooKeeper says of a cluster, as --json prints it.
+type clusterStatus struct {
+	Site     concordat.SiteID `json:"site"`
+	Cluster  string           `json:"cluster"`
+	Nodes    []nodeStatus     `json:"nodes"`
+	Shards   []shardStatus    `json:"shards"`
+	Config   *versionStatus   `json:"config,omitempty"`   // none was ever set
+	Settings *versionStatus   `json:"settings,omitempty"` // none were ever set
+}
+
+type nodeStatus struct {
+	ID      coord.NodeID `json:"id"`
+	Live    bool         `json:"live"`
+	Zone    string       `json:"zone,omitempty"`
+	Address string       `json:"address,omitempty"`
+	Version string       `json:"version,omitempty"`
+	Free    uint64       `json:"free_bytes,omitempty"`
+	Copies  int          `json:"copies"` // that it ought to have
+	Leads   int          `json:"leads"`  // shards
+}
+
+type shardStatus struct {
+	ID       concordat.ShardID `json:"id"`
+	State    string            `json:"state"` // healthy, fewer copies or no master
+	Master   coord.NodeID      `json:"master,omitempty"`
+	Epoch    uint64            `json:"epoch"`
+	InSync   []coord.NodeID    `json:"in_sync"`
+	Hold     []coord.NodeID    `json:"hold,omitempty"`
+	Replicas []coord.NodeID    `json:"replicas"`
+}
+
+// The states of a shard.
+const (
+	shardHealthy  = "healthy"
+	shardFewer    = "fewer copies"
+	shardNoMaster = "no master"
+)
+
+type versionStatus struct {
+	Version int64     `json:"version"`
+	Set     time.Time `json:"set"`
+}
+
+// statusOf makes a status of a view and of the nodes that the cluster knows.
+func statusOf(v coord.View, known []coord.NodeID) clusterStatus {
+	nodes := map[coord.NodeID]*nodeStatus{}
+	at := func(id coord.NodeID) *nodeStatus {
+		if nodes[id] == nil {
+			nodes[id] = &nodeStatus{ID: id}
+		}
+		return nodes[id]
+	}
+	for _, id := range known {
+		at(id)
+	}
+	for id, n := range v.Live {
+		s := at(id)
+		s.Live, s.Zone, s.Address, s.Version, s.Free = true, n.Zone, n.Address, n.Version, n.FreeBytes
+	}
+	out := clusterStatus{Nodes: []nodeStatus{}, Shards: []shardStatus{}}
+	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
+		sh := v.Shards[id]
+		s := shardStatus{ID: id, State: shardNoMaster, Epoch: sh.Epoch, InSync: sh.ISR, Hold: sh.Hold, Replicas: sh.Replicas}
+		if v.Leads(sh.State) {
+			s.State, s.Master = shardHealthy, sh.ISR[0]
+			at(s.Master).Leads++
+		}
+		for _, n := range sh.Replicas {
+			at(n).Copies++
+			_, live := v.Live[n]
+			if s.State == shardHealthy && (!live || !slices.Contains(sh.ISR, n)) {
+				s.State = shardFewer
+			}
+		}
+		out.Shards = append(out.Shards, s)
+	}
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		out.Nodes = append(out.Nodes, *nodes[id])
+	}
+	return out
+}
+
+// lastOf returns the newest version of a document, or nil.
+func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*versionStatus, error) {
+	all, err := s.History(ctx, d, 1)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &versionStatus{all[0].Version, all[0].Set.UTC()}, nil
+}
+
+func (a *app) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show nodes, shards and versions of the configuration", Args: cobra.NoArgs,
+		Long: `Status shows what ZooKeeper knows of the site: its nodes, each shard with its master, epoch and
+the nodes in sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, v coord.View) error {
+				known, err := s.Nodes(ctx)
+				if err != nil {
+					return err
+				}
+				st := statusOf(v, known)
+				st.Site, st.Cluster = s.Site(), s.Cluster()
+				if st.Config, err = lastOf(ctx, s, zk.Config); err != nil {
+					return err
+				}
+				if st.Settings, err = lastOf(ctx, s, zk.Settings); err != nil {
+					return err
+				}
+				return a.printClusterStatus(st)
+			})
+		},
+	}
+}
+
+func (a *app) printClusterStatus(st clusterStatus) error {
+	without := 0
+	for _, s := range st.Shards {
+		if s.State == shardNoMaster {
+			without++
+		}
+	}
+	if a.json {
+		if err := a.line(st); err != nil {
+			return err
+		}
+	} else if err := a.tabulateClusterStatus(st); err != nil {
+		return err
+	}
+	if without > 0 {
+		return fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed: %w", without, len(st.Shards), concordat.ErrUnavailable)
+	}
+	return nil
+}
+
+func (a *app) tabulateClusterStatus(st clusterStatus) error {
+	a.say("site %s, cluster %.8s", st.Site, st.Cluster)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nNODE\tZONE\tSTATE\tADDRESS\tCOPIES\tLEADS\tFREE GiB\tVERSION")
+	for _, n := range st.Nodes {
+		if !n.Live {
+			fmt.Fprintf(w, "%s\t-\taway\t-\t%d\t0\t-\t-\n", n.ID, n.Copies)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\tlive\t%s\t%d\t%d\t%.1f\t%s\n", n.ID, cmp.Or(n.Zone, "-"), n.Address, n.Copies, n.Leads, float64(n.Free)/(1<<30), cmp.Or(n.Version, "-"))
+	}
+	fmt.Fprintln(w, "\nSHARD\tSTATE\tMASTER\tEPOCH\tIN SYNC\tON HOLD\tCOPIES")
+	for _, s := range st.Shards {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.ID, s.State, cmp.Or(s.Master, "-"), s.Epoch, nameList(s.InSync), cmp.Or(nameList(s.Hold), "-"), nameList(s.Replicas))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	a.say("")
+	for _, d := range []struct {
+		name string
+		v    *versionStatus
+	}{{"configuration", st.Config}, {"settings", st.Settings}} {
+		if d.v == nil {
+			a.say("%s: never set", d.name)
+		} else {
+			a.say("%s: version %d of %s", d.name, d.v.Version, d.v.Set.Local().Format(time.DateTime))
+		}
+	}
+	return nil
+}
+
+func (a *app) clusterForgetCommand(z *zookeeperFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "forget NODE", Short: "Let another installation take the name of a node that is gone", Args: cobra.ExactArgs(1),
+		Long: `Forget makes the name of a node free, for a machine whose disk was replaced. The node must not be
+live, nor be in sync for any shard: what takes its name begins without documents.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
+				if err := s.Forget(ctx, coord.NodeID(args[0])); err != nil {
+					return err
+				}
+				a.say("node %s is forgotten; another installation may take the name", args[0])
+				return nil
+			})
+		},
+	}
+}

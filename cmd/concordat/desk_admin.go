@@ -1,0 +1,174 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"concordat/store"
+	"concordat/web"
+)
+
+// cardWarning is how long before its end a card wants attention: where the keystore has the root key it
+// is renewed long before.
+const cardWarning = 14 * 24 * time.Hour
+
+// administration tells the pages of administration about this process.
+func (s *server) administration() *web.Administration {
+	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health, Settings: s.o.settings}
+}
+
+// settings are the keys of the configuration in force; a flag beats where the file had a value from.
+func (o *opened) settings() []web.Setting {
+	var out []web.Setting
+	for _, r := range o.config.Rows() {
+		out = append(out, web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.flags[r.Key], r.Origin.String()), Live: r.Live})
+	}
+	return out
+}
+
+func (s *server) storage(context.Context) (web.Storage, error) {
+	left, all, err := free(s.o.dir)
+	if err != nil {
+		return web.Storage{}, err
+	}
+	st := s.o.stats()
+	out := web.Storage{Folder: s.o.dir, Free: left, All: all, LowWater: s.o.config.Serve.LowWater, Documents: st.Documents, Sentences: st.Sentences,
+		Distinct: st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
+	sizes := map[string]int64{}
+	err = filepath.WalkDir(s.o.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil // what is gone meanwhile, or cannot be read, counts nothing
+		}
+		if info, err := e.Info(); err == nil {
+			rel, _ := filepath.Rel(s.o.dir, path) // path is below it
+			sizes[partOf(rel)] += info.Size()
+		}
+		return nil
+	})
+	for _, name := range []string{"index", "store", "originals", "other"} {
+		out.Parts = append(out.Parts, web.StoragePart{Name: name, Bytes: sizes[name]})
+	}
+	return out, err
+}
+
+// partOf names the part of a site to which a file belongs, by its path in the folder.
+func partOf(rel string) string {
+	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	switch {
+	case first == indexName:
+		return "index"
+	case first == originalsName:
+		return "originals"
+	case strings.HasPrefix(first, storeName): // with its log
+		return "store"
+	}
+	return "other"
+}
+
+func (s *server) schemes(ctx context.Context) (web.Schemes, error) {
+	key, err := readIndexKey(s.o.dir)
+	if err != nil {
+		return web.Schemes{}, err
+	}
+	out := web.Schemes{Recipe: s.o.config.Scheme, Scheme: s.o.Scheme(), Keyed: key != nil}
+	out.Epochs, err = s.o.EpochStates(ctx)
+	return out, err
+}
+
+func (s *server) health(ctx context.Context) []web.HealthPart {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	var out []web.HealthPart
+	note := func(code, detail string, err error) {
+		p := web.HealthPart{Code: code, OK: err == nil, Detail: detail}
+		if err != nil {
+			p.Detail = err.Error()
+		}
+		out = append(out, p)
+	}
+	libraries, err := s.o.store.Libraries(ctx)
+	note("store", "", err)
+	detail, err := s.indexFits(ctx, libraries)
+	note("index", detail, err)
+	left, all, err := free(s.o.dir)
+	detail = fmt.Sprintf("%d of %d MiB", left>>20, all>>20)
+	note("disk", detail, cmp.Or(err, s.o.roomLeft()))
+	detail, err = s.partnersFit(ctx)
+	note("partners", detail, err)
+	if s.partners != nil {
+		detail, err = s.cardFits(ctx)
+		note("card", detail, err)
+		detail, err = s.epochsFit(ctx)
+		note("epochs", detail, err)
+	}
+	return out
+}
+
+// indexFits compares the index with the catalogue. A document is in the index first, so that the index may
+// hold more for a moment, and never less.
+func (s *server) indexFits(ctx context.Context, libraries []store.Library) (string, error) {
+	all := 0
+	for _, l := range libraries {
+		all += l.Documents
+	}
+	n, err := s.o.indexDocuments(ctx)
+	if err != nil {
+		return "", err
+	}
+	if n < all {
+		return "", fmt.Errorf("%d documents, the catalogue has %d", n, all)
+	}
+	return fmt.Sprintf("%d documents", all), nil
+}
+
+func (s *server) partnersFit(ctx context.Context) (string, error) {
+	if s.partners != nil {
+		return s.partners.address, nil
+	}
+	ps, err := s.o.store.Partners(ctx)
+	for _, p := range ps {
+		if p.State == store.PartnerActive {
+			return "", errors.New("federation.listen is empty")
+		}
+	}
+	return "", err
+}
+
+func (s *server) cardFits(ctx context.Context) (string, error) {
+	id, _ := s.partners.c.roster.Self()
+	card, err := ownCard(ctx, s.o.store, id)
+	switch {
+	case err != nil:
+		return "", err
+	case card == nil:
+		return "", errors.New("there is none")
+	case time.Until(card.NotAfter) < cardWarning:
+		return "", fmt.Errorf("it ends on %s", card.NotAfter.Local().Format(time.DateOnly))
+	}
+	return card.NotAfter.Local().Format(time.DateOnly), nil
+}
+
+func (s *server) epochsFit(ctx context.Context) (string, error) {
+	states, err := s.o.EpochStates(ctx)
+	if err != nil {
+		return "", err
+	}
+	var behind []string
+	for _, e := range states {
+		for _, l := range e.Libraries {
+			if !e.Retired && l.Held < l.Documents {
+				behind = append(behind, fmt.Sprintf("%s %s: %d of %d", e.Epoch, l.Library, l.Held, l.Documents))
+			}
+		}
+	}
+	if len(behind) > 0 {
+		return "", errors.New(strings.Join(behind, "; "))
+	}
+	return "", nil
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// openBatches joins the parts of the batches behind the pages.
+func (s *server) openBatches(a *app, d *desk, files *store.Files) *site.Batches {
+	o := s.o
+	return o.NewBatches(site.BatchesOptions{
+		Store: o.store, Queue: d.queue, Logger: s.log,
+		Rules: func() report.Rules { return defaultRules(o.config) },
+		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
+			shard, err := o.openBatchIndex(id)
+			if err != nil {
+				return nil, nil, err
+			}
+			return shard, shard.Close, nil
+		},
+		Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
+			if filepath.IsAbs(in.Place) {
+				return nil, fmt.Errorf("%s was not read before its command ended; concordat batch goes on with it", in.Name)
+			}
+			path, err := files.Path(in.Place)
+			if err != nil {
+				return nil, err
+			}
+			return d.read(ctx, path, in.Name)
+		},
+		Options: func(ctx context.Context, j site.BatchJob) (site.CheckOptions, func(), error) {
+			out, done, err := s.jobOptions(ctx, a, site.Job{Libraries: j.Libraries, Template: j.Template, Forward: j.Forward, Partners: j.Partners, Purpose: j.Purpose})
+			out.Exact, out.Channel, out.Candidates = out.Exact || j.Exact, j.Channel, j.Candidates
+			return out, done, err
+		},
+	})
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"concordat"
+	"concordat/site"
+)
+
+// metrics answers Prometheus, and whoever watches over the process, at an address of its own: what is told
+// there is nobody's business outside, and needs no signing in.
+func (s *server) metrics(q *site.Queue) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &siteCollector{s: s, queue: q})
+	m := http.NewServeMux()
+	m.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+	m.HandleFunc("GET /readyz", s.readyz)
+	m.HandleFunc("GET /healthz", s.healthz)
+	return m
+}
+
+// siteCollector reads the numbers of a site when they are asked for. It names no library, person or text.
+type siteCollector struct {
+	s     *server
+	queue *site.Queue
+}
+
+var _ prometheus.Collector = (*siteCollector)(nil)
+
+func metric(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("concordat_"+name, help, labels, nil)
+}
+
+var (
+	metricTasks     = metric("tasks", "Tasks by state.", "state")
+	metricWorkers   = metric("queue_workers", "Workers of the queue that run.")
+	metricRunning   = metric("queue_running", "Tasks that the workers are at.")
+	metricHeld      = metric("queue_held", "1 while something holds the queue, such as a full disk.")
+	metricDocuments = metric("index_documents", "Documents of the index.")
+	metricSentences = metric("index_sentences", "Sentences of the index, with repeats.")
+	metricSegments  = metric("index_segments", "Segments of the index.")
+	metricFresh     = metric("index_fresh_sentences", "Sentences that are not merged yet.")
+	metricTable     = metric("index_table_bytes", "Memory of the table derived from the index.")
+	metricDisk      = metric("index_disk_bytes", "Bytes of the index on disk.")
+	metricFree      = metric("disk_free_bytes", "Bytes that are free on the disk of the site.")
+	metricLow       = metric("disk_low_water_bytes", "Bytes that stay free.")
+	metricUp        = metric("store_up", "1 while the store answers.")
+)
+
+// Describe tells what Collect gives.
+func (c *siteCollector) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, out) }
+
+// Collect reads the numbers; those that cannot be read are left out.
+func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counts, err := c.s.o.store.TaskCounts(ctx)
+	gauge(metricUp, yes(err == nil))
+	for _, state := range []concordat.State{concordat.TaskQueued, concordat.TaskRunning, concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed} {
+		if err == nil {
+			gauge(metricTasks, float64(counts[state]), string(state))
+		}
+	}
+	q := c.queue.Status()
+	gauge(metricWorkers, float64(q.Workers))
+	gauge(metricRunning, float64(len(q.Running)))
+	gauge(metricHeld, yes(q.Holding != nil))
+	st := c.s.o.stats()
+	gauge(metricDocuments, float64(st.Documents))
+	gauge(metricSentences, float64(st.Sentences))
+	gauge(metricSegments, float64(st.Segments))
+	gauge(metricFresh, float64(st.Fresh))
+	gauge(metricTable, float64(st.TableBytes))
+	gauge(metricDisk, float64(st.DiskBytes))
+	if left, _, err := free(c.s.o.dir); err == nil {
+		gauge(metricFree, float64(left))
+	}
+	gauge(metricLow, float64(c.s.o.config.Serve.LowWater))
+}
+
+func yes(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// readiness is what /readyz answers: each part with ok, or with what is wrong.
+type readiness struct {
+	Status string            `json:"status"` // ready, or not ready
+	Parts  map[string]string `json:"parts"`  // serving, store, index, disk
+}
+
+// errStopping: the process is on its way up or down.
+var errStopping = errors.New("starting or stopping")
+
+// readyz answers 200 while checks are taken and can be done, else 503: a proxy sends nobody here then.
+// /healthz is for whoever restarts a process that hangs; a full disk is no reason for that.
+func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), statusTime)
+	defer cancel()
+	out := readiness{Status: "ready", Parts: map[string]string{}}
+	code := http.StatusOK
+	note := func(part string, err error) {
+		out.Parts[part] = "ok"
+		if err != nil {
+			out.Parts[part], out.Status, code = err.Error(), "not ready", http.StatusServiceUnavailable
+		}
+	}
+	var down error
+	if !s.ready.Load() {
+		down = errStopping
+	}
+	note("serving", down)
+	_, err := s.o.store.Setting(ctx, "scheme")
+	if err != nil {
+		s.log.Error("readiness", "error", err)
+		err = errors.New("the store does not answer")
+	}
+	note("store", err)
+	note("index", s.o.indexReady())
+	note("disk", s.o.roomLeft())
+	writeJSON(w, code, out)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (a *app) recheckCommand() *cobra.Command {
+	c := &cobra.Command{Use: "recheck", Short: "Have checks and batches done again", Args: cobra.NoArgs,
+		Long: `A check or a batch can be done again every so many days, or once on a date, against the libraries as they are
+then. concordat serve does it; the sources that were not found the time before are named.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var every int
+	var on string
+	set := &cobra.Command{Use: "set ID", Short: "Have a check or a batch done again", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.setRecheck(cmd.Context(), o, args[0], every, on) })
+		}}
+	set.Flags().IntVar(&every, "every", 0, "days between two times; 0: once, on the day of --on")
+	set.Flags().StringVar(&on, "on", "", "first day, YYYY-MM-DD (default: after so many days)")
+	list := &cobra.Command{Use: "list", Short: "List what is done again, and what that found", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listRechecks(cmd.Context(), o) })
+		}}
+	remove := &cobra.Command{Use: "remove ID", Short: "Do not do it again", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+				kind, err := o.recheckKind(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return o.store.DeleteRecheck(cmd.Context(), kind, args[0])
+			})
+		}}
+	c.AddCommand(set, list, remove)
+	return c
+}
+
+// recheckKind says whether an identity is that of a batch or of a check.
+func (o *opened) recheckKind(ctx context.Context, id string) (string, error) {
+	_, err := o.store.Batch(ctx, id)
+	if err == nil {
+		return store.RecheckBatch, nil
+	}
+	if errors.Is(err, concordat.ErrNotFound) {
+		if _, err = o.store.Findings(ctx, concordat.TaskID(id)); err == nil {
+			return store.RecheckCheck, nil
+		}
+	}
+	if errors.Is(err, concordat.ErrNotFound) {
+		err = usagef("no batch and no check with findings %s; see concordat batch list and concordat report list", id)
+	}
+	return "", err
+}
+
+func (a *app) setRecheck(ctx context.Context, o *opened, id string, every int, on string) error {
+	kind, err := o.recheckKind(ctx, id)
+	if err != nil {
+		return err
+	}
+	next, err := site.RecheckTime(time.Now(), every, on)
+	if err != nil {
+		return usage(err)
+	}
+	r, err := o.store.Recheck(ctx, kind, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		r, err = store.Recheck{Kind: kind, Target: id}, nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Every, r.Next = every, next
+	if err := o.store.PutRecheck(ctx, r); err != nil {
+		return err
+	}
+	if a.json {
+		return a.line(map[string]any{"type": "recheck", "kind": kind, "target": id, "every": every, "next": next})
+	}
+	a.say("%s %s is done again on %s, by concordat serve", kind, id, next.Local().Format(time.DateTime))
+	return nil
+}
+
+func (a *app) listRechecks(ctx context.Context, o *opened) error {
+	all, err := o.store.Rechecks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		var fresh []site.FreshSource
+		if err := json.Unmarshal(r.Fresh, &fresh); err != nil {
+			return fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
+		}
+		if a.json {
+			if fresh == nil {
+				fresh = []site.FreshSource{}
+			}
+			if err := a.line(map[string]any{"type": "recheck", "kind": r.Kind, "target": r.Target, "every": r.Every, "next": r.Next, "ran": r.Ran, "latest": r.Latest, "new": fresh}); err != nil {
+				return err
+			}
+			continue
+		}
+		next := "no more"
+		if !r.Next.IsZero() {
+			next = r.Next.Local().Format(time.DateTime)
+		}
+		a.say("%s %s: every %d days, next %s", r.Kind, r.Target, r.Every, next)
+		for _, f := range fresh {
+			a.say("  new: %s/%s (%s), %.0f%%", f.Library, f.Document, f.Title, 100*f.Share)
+		}
+	}
+	return nil
+}

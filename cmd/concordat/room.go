@@ -1,0 +1,32 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"syscall"
+
+	"concordat"
+)
+
+// free returns how many bytes of the disk with the folder dir are free for this process, and how many
+// there are.
+func free(dir string) (free, all int64, err error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
+}
+
+// roomLeft returns an error that wraps concordat.ErrDiskFull below the low water of the site's disk.
+func (o *opened) roomLeft() error {
+	left, _, err := free(o.dir)
+	if err != nil {
+		return err
+	}
+	if left < o.config.Serve.LowWater {
+		return fmt.Errorf("%w: %d MiB left, %d MiB stay free", concordat.ErrDiskFull, left>>20, o.config.Serve.LowWater>>20)
+	}
+	return nil
+}

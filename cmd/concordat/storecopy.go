@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/store"
+)
+
+// inFile is the place of a store that is a file in the site's folder.
+const inFile = "file"
+
+func (a *app) storeCommand() *cobra.Command {
+	c := &cobra.Command{Use: "store", Short: "Look at the store of the site, and move it to another database", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var to string
+	var filesOnly bool
+	move := &cobra.Command{
+		Use: "copy --to postgres://USER@HOST/DATABASE|file", Short: "Copy the store and what was handed in to an empty database", Args: cobra.NoArgs,
+		Long: `Copy copies all tables of the store and the files that were handed in from the SQLite file and the
+folder of the site to a PostgreSQL database, or with --to file back. The target must be empty. What
+arrived is read again and compared before it counts. The password of the database comes from
+store.password_file or $CONCORDAT_STORE_PASSWORD. The site must not be served meanwhile, on any
+machine. Nothing is deleted, and the site goes on where it was until store.url in concordat.yaml is
+changed.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), locked, func(o *opened) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
+		},
+	}
+	move.Flags().StringVar(&to, "to", "", "address of a PostgreSQL database, or file")
+	move.Flags().BoolVar(&filesOnly, "files-only", false, "the tables are there: go on with the files that were handed in")
+	status := &cobra.Command{
+		Use: "status", Short: "Tell what keeps the store, its size, and what is wrong with how it is set up", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.storeStatus(cmd.Context(), o) })
+		},
+	}
+	check := &cobra.Command{
+		Use: "check", Short: "Read the whole store and report the first inconsistency", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+				if err := o.store.Check(cmd.Context()); err != nil {
+					return err
+				}
+				a.say("the store is whole")
+				return nil
+			})
+		},
+	}
+	c.AddCommand(move, status, check)
+	return c
+}
+
+func (a *app) storeStatus(ctx context.Context, o *opened) error {
+	e, err := o.store.Engine(ctx)
+	if err != nil {
+		return err
+	}
+	place, _, err := storeOptions(o.dir, o.config)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.line(struct {
+			store.Engine
+			Place string `json:"place"`
+		}{e, store.Redacted(place)})
+	}
+	a.say("%s %s at %s, %d KiB", e.Name, e.Version, store.Redacted(place), e.Bytes>>10)
+	for _, w := range e.Warnings {
+		a.say("warning: %s", w)
+	}
+	return nil
+}
+
+// warnStore tells on stderr what is wrong with how the store is set up.
+func (a *app) warnStore(ctx context.Context, o *opened) error {
+	e, err := o.store.Engine(ctx)
+	for _, w := range e.Warnings {
+		fmt.Fprintf(a.stderr, "store.url: %s\n", w)
+	}
+	return err
+}
+
+func (a *app) copyStore(ctx context.Context, o *opened, to string, filesOnly bool) (err error) {
+	c := *o.config
+	switch {
+	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
+		return usagef("--to %s: the store is there, or not in a file; want --to file or an address, and the other of them in store.url", store.Redacted(to))
+	case to == inFile:
+		c.Store.URL = ""
+		if _, err := os.Stat(filepath.Join(o.dir, storeName)); err == nil && !filesOnly {
+			return usagef("%s is there already: move it away", filepath.Join(o.dir, storeName))
+		}
+	case !store.IsURL(to):
+		return usagef("--to %s: want file, or an address such as postgres://user@host/database", to)
+	default:
+		c.Store.URL = to
+	}
+	db, err := openStore(ctx, o.dir, &c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	target := &opened{dir: o.dir, config: &c, store: db}
+	if !filesOnly {
+		if err := a.copyTables(ctx, o, target); err != nil {
+			return err
+		}
+	}
+	n, err := copyFiles(ctx, o.files(), target.files(), o.config.Extract.MaxInput)
+	if err != nil {
+		return fmt.Errorf("the tables are copied, %d files too; go on with --files-only: %w", n, err)
+	}
+	if a.json {
+		return a.line(map[string]any{"files": n, "store": store.Redacted(to)})
+	}
+	a.say("copied %d files that were handed in", n)
+	if to == inFile {
+		a.say("now take store.url out of %s", filepath.Join(o.dir, configName))
+	} else {
+		a.say("now set store.url to %s in %s", store.Redacted(to), filepath.Join(o.dir, configName))
+	}
+	return nil
+}
+
+func (a *app) copyTables(ctx context.Context, from, to *opened) error {
+	var b bar
+	name := ""
+	done, err := from.store.CopyTo(ctx, to.store, store.Copy{NoFiles: true, Report: func(table string, rows, all int64) {
+		if table != name {
+			b.done()
+			b, name = a.bar(all, table), table
+		}
+		b.set(int(rows))
+	}})
+	b.done()
+	if errors.Is(err, concordat.ErrExists) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	var rows int64
+	for _, t := range done {
+		rows += t.Rows
+		if a.json {
+			if err := a.line(t); err != nil {
+				return err
+			}
+		}
+	}
+	a.say("copied %d rows of %d tables, and compared them", rows, len(done))
+	return nil
+}
+
+// copyFiles puts every file of from into to, and returns how many there are.
+func copyFiles(ctx context.Context, from, to *store.Files, limit int64) (n int, err error) {
+	err = from.All(ctx, func(hash string) error {
+		path, err := from.Fetch(ctx, hash)
+		if err != nil {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // only read
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		got, _, err := to.Put(ctx, f, max(limit, info.Size()))
+		if err == nil && got != hash {
+			err = fmt.Errorf("file %s: %w: its content has hash %s", hash, concordat.ErrCorrupt, got)
+		}
+		n++
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,23 @@
+package config
+
+// Cluster says how this machine is one of several of its site. A site of one machine leaves Coordinator empty.
+type Cluster struct {
+	Node        string // name of this machine among those of the site
+	Zone        string
+	Listen      string // host and port where the other nodes are answered
+	Address     string // host and port under which they reach it; empty: Listen
+	Coordinator string // address; empty: the site has one machine
+}
+
+var clusterKeys = []Key{
+	text("cluster.coordinator", "", restart, func(c *Config) *string { return &c.Cluster.Coordinator },
+		"What the machines of the site agree through: zk://host:port,host:port, or http://host:port of concordat cluster coordinator. Empty: the site has one machine."),
+	text("cluster.node", "", restart, func(c *Config) *string { return &c.Cluster.Node },
+		"Name of this machine among those of the site: lower-case letters, digits, hyphen; at most 63."),
+	text("cluster.zone", "", restart, func(c *Config) *string { return &c.Cluster.Zone },
+		"What may fail together with this machine, such as a rack or a room. Copies of a shard lie in different zones where there are such."),
+	address("cluster.listen", "", func(c *Config) *string { return &c.Cluster.Listen },
+		"Where the other machines of the site are answered, in TLS with certificates of the cluster's own authority."),
+	address("cluster.address", "", func(c *Config) *string { return &c.Cluster.Address },
+		"Where the other machines reach it. Empty: cluster.listen."),
+}

@@ -1,0 +1,50 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// Store says where the store is.
+type Store struct {
+	URL          string // of a PostgreSQL database, without a password; empty: a file in the folder of the site
+	PasswordFile string // whose first line is the password; empty: none
+	Password     Secret // of the environment; empty: that of the file
+}
+
+// StorePasswordEnv is the variable that holds the password of the database.
+const StorePasswordEnv = "CONCORDAT_STORE_PASSWORD"
+
+var storeKeys = []Key{
+	databaseAddress("store.url", func(c *Config) *string { return &c.Store.URL },
+		"PostgreSQL database of the store and of the files that were handed in, such as postgres://concordat@db.example.edu/concordat?sslmode=verify-full. Empty: a SQLite file and a folder within the site's. concordat store copy moves them."),
+	text("store.password_file", "", restart, func(c *Config) *string { return &c.Store.PasswordFile },
+		"File whose first line is the password of the database, readable by the site only; a relative path starts at the folder of the site. $"+StorePasswordEnv+" takes its place. Empty: none, or what $PGPASSFILE has."),
+}
+
+// databaseAddress is a key without secrets: they have places of their own.
+func databaseAddress(name string, field func(*Config) *string, doc string) Key {
+	return Key{Name: name, Type: "postgres:// address", Live: restart, Doc: doc,
+		set: func(c *Config, s string) error {
+			if s == "" {
+				*field(c) = ""
+				return nil
+			}
+			u, err := url.Parse(s)
+			switch {
+			case len(s) > 1000 || strings.ContainsFunc(s, unicode.IsControl):
+				return errors.New("longer than 1000 bytes, or with characters that cannot be printed")
+			case err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql": // its text may hold a password
+				return errors.New("want an address such as postgres://user@host/database")
+			}
+			q := u.Query()
+			if _, has := u.User.Password(); has || q.Has("password") || q.Has("sslpassword") {
+				return errors.New("holds a password: put it into store.password_file or $" + StorePasswordEnv)
+			}
+			*field(c) = s
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
+}

@@ -1,0 +1,84 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+func testTaskCounts(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	for _, id := range []concordat.TaskID{"a", "b", "c"} {
+		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: c.now()}}))
+	}
+	must(t, db.CancelTask(ctx, "c", "no"))
+	n, err := db.TaskCounts(ctx)
+	must(t, err)
+	if n[concordat.TaskQueued] != 2 || n[concordat.TaskFailed] != 1 || n[concordat.TaskRunning] != 0 {
+		t.Errorf("counts %v", n)
+	}
+}
+
+// A failed task can be begun again; one that is at work, or done, cannot, and no former claim of it counts.
+func testTaskRetry(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}))
+	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrInvalid)
+	wantErr(t, db.RetryTask(ctx, "none"), concordat.ErrNotFound)
+	old, err := db.ClaimTask(ctx, "serve", time.Minute)
+	must(t, err)
+	must(t, db.CancelTask(ctx, "a", "cancelled"))
+	must(t, db.RetryTask(ctx, "a"))
+	now, err := db.Task(ctx, "a")
+	must(t, err)
+	if now.State != concordat.TaskQueued || now.Cause != "" || !now.Finished.IsZero() {
+		t.Errorf("after retry: %+v", now)
+	}
+	fresh, err := db.ClaimTask(ctx, "serve", time.Minute)
+	must(t, err)
+	wantErr(t, db.FinishTask(ctx, old, concordat.TaskDone, ""), store.ErrLease)
+	must(t, db.FinishTask(ctx, fresh, concordat.TaskDone, ""))
+	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrInvalid)
+}
+
+func testAuditSearch(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	begin := c.now()
+	for i, x := range []struct{ actor, action string }{{"ada", "login"}, {"eve", "login"}, {"ada", "report_read"}, {"ada", "login"}} {
+		if i > 0 {
+			c.move(time.Hour)
+		}
+		_, err := db.AppendAudit(ctx, x.actor, x.action, nil)
+		must(t, err)
+	}
+	want := func(f store.AuditFilter, before int64, limit int, seqs ...int64) {
+		t.Helper()
+		es, err := db.SearchAudit(ctx, f, before, limit)
+		must(t, err)
+		var got []int64
+		for _, e := range es {
+			got = append(got, e.Seq)
+		}
+		if !slices.Equal(got, seqs) {
+			t.Errorf("%+v: got %v, want %v", f, got, seqs)
+		}
+	}
+	want(store.AuditFilter{}, 0, 0, 4, 3, 2, 1)
+	want(store.AuditFilter{}, 3, 1, 2)
+	want(store.AuditFilter{Actor: "ada"}, 0, 0, 4, 3, 1)
+	want(store.AuditFilter{Actor: "ada", Action: "login"}, 0, 0, 4, 1)
+	want(store.AuditFilter{Action: "log"}, 0, 0)
+	want(store.AuditFilter{From: begin.Add(time.Hour)}, 0, 0, 4, 3, 2)
+	want(store.AuditFilter{From: begin.Add(time.Hour), To: begin.Add(3 * time.Hour)}, 0, 0, 3, 2)
+	as, err := db.AuditActions(ctx)
+	must(t, err)
+	if !slices.Equal(as, []string{"login", "report_read"}) {
+		t.Errorf("actions %v", as)
+	}
+}

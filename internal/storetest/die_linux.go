@@ -1,0 +1,6 @@
+package storetest
+
+import "syscall"
+
+// die makes a process end with the thread that started it.
+func die(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGQUIT }

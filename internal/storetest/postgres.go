@@ -1,0 +1,221 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// A Server is a private PostgreSQL of the test process, in a folder of its own, which it reaches by a
+// socket there. It is not durable: without waiting for the disk tests take a fraction of the time.
+type Server struct {
+	dir, bin string
+	user     *syscall.Credential // that it runs as; nil: that of the test
+	command  *exec.Cmd
+	ended    chan error
+}
+
+var (
+	serverOnce sync.Once
+	server     *Server
+	serverErr  error
+	schemas    atomic.Int64
+)
+
+// Postgres returns the server of the test process, which the first call starts, or skips the test where
+// PostgreSQL is not installed. TestMain must call StopPostgres after the tests.
+func Postgres(t testing.TB) *Server {
+	t.Helper()
+	serverOnce.Do(func() { server, serverErr = startServer() })
+	if errors.Is(serverErr, exec.ErrNotFound) {
+		t.Skipf("PostgreSQL is not installed (Debian package postgresql): %v", serverErr)
+	}
+	if serverErr != nil {
+		t.Fatal(serverErr)
+	}
+	return server
+}
+
+// StopPostgres ends the server, if there is one, and removes its folder.
+func StopPostgres() {
+	if server != nil {
+		_ = server.Stop(syscall.SIGQUIT) // nothing of it is kept
+		_ = os.RemoveAll(server.dir)
+	}
+}
+
+// Schema makes an empty schema for one test and returns its address.
+func (s *Server) Schema(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("t%d", schemas.Add(1))
+	s.Exec(t, `CREATE SCHEMA `+name)
+	return s.URL(name)
+}
+
+// URL returns the address of a schema.
+func (s *Server) URL(schema string) string {
+	return "postgres://concordat@/postgres?" + url.Values{"host": {s.dir}, "search_path": {schema}}.Encode()
+}
+
+// Exec runs statements as the superuser.
+func (s *Server) Exec(t testing.TB, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("pgx", s.URL("public"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, one := range statements {
+		if _, err := db.Exec(one); err != nil {
+			t.Fatalf("%s: %v", one, err)
+		}
+	}
+}
+
+// Folder makes a folder that the server can reach; Give makes the server its owner.
+func (s *Server) Folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(s.dir, "own-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Give makes the server the owner of a folder.
+func (s *Server) Give(t testing.TB, dir string) {
+	t.Helper()
+	if s.user == nil {
+		return
+	}
+	if err := os.Chown(dir, int(s.user.Uid), int(s.user.Gid)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func startServer() (*Server, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		return nil, err
+	}
+	if path, err := exec.LookPath("initdb"); err == nil {
+		found = append(found, path)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("initdb: %w", exec.ErrNotFound)
+	}
+	slices.Sort(found)
+	s := &Server{bin: filepath.Dir(found[len(found)-1])}
+	if s.dir, err = os.MkdirTemp("", "concordat-pg-"); err != nil {
+		return nil, err
+	}
+	if os.Getuid() == 0 { // initdb refuses root
+		if s.user, err = serverUser(); err != nil {
+			return nil, err
+		}
+		if err := os.Chown(s.dir, int(s.user.Uid), int(s.user.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	// An order of words that is not that of bytes, so that tests see what relies on the database's own.
+	out, err := s.run("initdb", "-D", s.data(), "-U", "concordat", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions",
+		"--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return s, s.Start()
+}
+
+// serverUser returns who the server runs as under root: postgres, whom its package makes, else nobody.
+func serverUser() (*syscall.Credential, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		out, err := exec.Command("id", "-u", name).Output()
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(string(bytes.TrimSpace(out)), 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		out, err = exec.Command("id", "-g", name).Output()
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.ParseUint(string(bytes.TrimSpace(out)), 10, 32)
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
+	}
+	return nil, errors.New("no user postgres or nobody for the server")
+}
+
+// Tables returns the folder of the tables' files.
+func (s *Server) Tables() string { return filepath.Join(s.data(), "base") }
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) run(program string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, program), args...)
+	c.Dir = s.dir
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.user}
+	return c
+}
+
+// Start starts the server again after Stop.
+func (s *Server) Start() error {
+	c := s.run("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off",
+		"-c", "max_connections=300", "-c", "shared_buffers=32MB", "-c", "autovacuum=off", "-c", "log_min_messages=fatal")
+	die(c.SysProcAttr)
+	s.command, s.ended = c, make(chan error, 1)
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the server ends with the thread that started it
+		err := c.Start()
+		started <- err
+		if err == nil {
+			s.ended <- c.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	db, err := sql.Open("pgx", s.URL("public"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for {
+		select {
+		case err := <-s.ended:
+			return fmt.Errorf("the server ended: %w", err)
+		default:
+		}
+		if err := db.PingContext(context.Background()); err == nil {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond) // it tells nobody when it is ready
+	}
+}
+
+// Stop ends the server by a signal: SIGINT ends it in order, SIGQUIT at once.
+func (s *Server) Stop(how syscall.Signal) error {
+	if err := s.command.Process.Signal(how); err != nil {
+		return err
+	}
+	<-s.ended
+	return nil
+}

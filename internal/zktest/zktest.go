@@ -1,0 +1,373 @@
+//go:build linux
+
+// Package zktest runs real ZooKeeper servers for tests, from Debian's package, on loopback and with
+// folders of their own: no service is started or used.
+package zktest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Jars of the package zookeeper; their manifests name the rest, but for TLS.
+var (
+	jars    = []string{"zookeeper.jar", "slf4j-simple.jar"}
+	tlsJars = []string{"netty-codec.jar", "netty-resolver.jar", "netty-transport-native-unix-common.jar"}
+)
+
+const jarDir = "/usr/share/java"
+
+// Missing returns what has to be installed, or "".
+func Missing() string {
+	if _, err := exec.LookPath("java"); err != nil {
+		return "java"
+	}
+	for _, j := range jars {
+		if _, err := os.Stat(filepath.Join(jarDir, j)); err != nil {
+			return "zookeeper"
+		}
+	}
+	return ""
+}
+
+// Ensemble is one server, or several that elect a leader.
+type Ensemble struct {
+	t       testing.TB
+	dir     string
+	extra   string // lines of the configuration
+	servers []*server
+}
+
+type server struct {
+	id      int
+	port    int // of clients
+	quorum  [2]int
+	process *os.Process
+	ended   chan struct{}
+}
+
+// Start runs n servers and returns when they answer. Without the package it skips the test. The lines of
+// extra are added to each server's configuration. The servers end with the test.
+func Start(t testing.TB, n int, extra ...string) *Ensemble {
+	t.Helper()
+	if m := Missing(); m != "" {
+		t.Skipf("no ZooKeeper to test with: apt-get install %s", m)
+	}
+	e := &Ensemble{t: t, dir: t.TempDir(), extra: strings.Join(extra, "\n")}
+	t.Cleanup(e.stop)
+	ports := freePorts(t, 3*n)
+	for i := range n {
+		e.servers = append(e.servers, &server{id: i + 1, port: ports[3*i], quorum: [2]int{ports[3*i+1], ports[3*i+2]}})
+	}
+	for i := range n {
+		e.Run(i)
+	}
+	for i := range n {
+		e.Await(i)
+	}
+	return e
+}
+
+// freePorts returns ports that nobody listens at for now.
+func freePorts(t testing.TB, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// Addresses returns host:port of each server.
+func (e *Ensemble) Addresses() []string {
+	var all []string
+	for _, s := range e.servers {
+		all = append(all, fmt.Sprintf("127.0.0.1:%d", s.port))
+	}
+	return all
+}
+
+func (e *Ensemble) folder(i int) string { return filepath.Join(e.dir, fmt.Sprint(i+1)) }
+
+// configure writes the configuration of server i.
+func (e *Ensemble) configure(i int) string {
+	e.t.Helper()
+	s, data := e.servers[i], filepath.Join(e.folder(i), "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		e.t.Fatal(err)
+	}
+	cfg := fmt.Sprintf("tickTime=250\ninitLimit=40\nsyncLimit=20\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"+
+		"4lw.commands.whitelist=ruok,srvr,mntr\nmaxClientCnxns=0\nminSessionTimeout=1000\nmaxSessionTimeout=60000\n%s\n", data, s.port, e.extra)
+	if len(e.servers) > 1 {
+		cfg += "standaloneEnabled=false\n"
+		for _, o := range e.servers {
+			cfg += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", o.id, o.quorum[0], o.quorum[1])
+		}
+		if err := os.WriteFile(filepath.Join(data, "myid"), []byte(fmt.Sprint(s.id)), 0o600); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	path := filepath.Join(e.folder(i), "zoo.cfg")
+	if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
+		e.t.Fatal(err)
+	}
+	return path
+}
+
+// Run starts server i, which is not running. Await returns when it answers.
+func (e *Ensemble) Run(i int) {
+	e.t.Helper()
+	cfg := e.configure(i)
+	var class []string
+	for _, j := range append(append([]string{}, jars...), tlsJars...) {
+		class = append(class, filepath.Join(jarDir, j))
+	}
+	cmd := exec.Command("java", "-Xms48m", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true",
+		"-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."+e.factory(), "-cp", strings.Join(class, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg)
+	log, err := os.OpenFile(filepath.Join(e.folder(i), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	s := e.servers[i]
+	s.ended = make(chan struct{})
+	started := make(chan error)
+	go func() {
+		// The signal at our death is bound to the thread that starts the process: it has to live on.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		log.Close()
+		close(s.ended)
+	}()
+	if err := <-started; err != nil {
+		e.t.Fatal(err)
+	}
+	s.process = cmd.Process
+}
+
+func (e *Ensemble) factory() string {
+	if strings.Contains(e.extra, "secureClientPort") {
+		return "NettyServerCnxnFactory"
+	}
+	return "NIOServerCnxnFactory"
+}
+
+// Ask sends a four-letter command to server i; "" if it does not answer within a second: a server that
+// starts may leave the connection open for ever.
+func (e *Ensemble) Ask(i int, command string) string {
+	c, err := net.DialTimeout("tcp", e.Addresses()[i], time.Second)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_, _ = io.WriteString(c, command)
+	b, _ := io.ReadAll(io.LimitReader(c, 64<<10))
+	return string(b)
+}
+
+// Await waits until server i serves.
+func (e *Ensemble) Await(i int) {
+	e.t.Helper()
+	deadline := time.Now().Add(90 * time.Second)
+	for !strings.Contains(e.Ask(i, "srvr"), "Mode:") {
+		if time.Now().After(deadline) {
+			b, _ := os.ReadFile(filepath.Join(e.folder(i), "log"))
+			e.t.Fatalf("ZooKeeper server %d does not answer:\n%s", i+1, b[max(0, len(b)-4000):])
+		}
+		time.Sleep(100 * time.Millisecond) // between questions
+	}
+}
+
+// Leader returns the number of the server that leads, or -1.
+func (e *Ensemble) Leader() int {
+	for i := range e.servers {
+		if a := e.Ask(i, "srvr"); strings.Contains(a, "Mode: leader") || strings.Contains(a, "Mode: standalone") {
+			return i
+		}
+	}
+	return -1
+}
+
+// Kill ends server i without a word, and returns when it is gone.
+func (e *Ensemble) Kill(i int) {
+	e.t.Helper()
+	s := e.servers[i]
+	if s.process == nil {
+		return
+	}
+	if err := s.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		e.t.Error(err)
+	}
+	<-s.ended
+	s.process = nil
+}
+
+// Pause stops server i as if it hung: its connections stay. Resume lets it go on.
+func (e *Ensemble) Pause(i int) { e.signal(i, syscall.SIGSTOP) }
+
+// Resume is the inverse of Pause.
+func (e *Ensemble) Resume(i int) { e.signal(i, syscall.SIGCONT) }
+
+func (e *Ensemble) signal(i int, s os.Signal) {
+	e.t.Helper()
+	if err := e.servers[i].process.Signal(s); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// Wipe removes all that server i, which is not running, has on disk.
+func (e *Ensemble) Wipe(i int) {
+	e.t.Helper()
+	if err := os.RemoveAll(filepath.Join(e.folder(i), "data")); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *Ensemble) stop() {
+	var wg sync.WaitGroup
+	for i := range e.servers {
+		wg.Go(func() { e.Kill(i) })
+	}
+	wg.Wait()
+}
+
+// Proxy is a server's address that can be cut off.
+type Proxy struct {
+	listener net.Listener
+	to       string
+
+	mu    sync.Mutex // guards all below
+	cut   bool
+	conns map[net.Conn]struct{}
+	freed chan struct{} // closed when cut ends
+}
+
+// NewProxy returns a proxy to the server at address.
+func NewProxy(t testing.TB, address string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{listener: l, to: address, conns: map[net.Conn]struct{}{}, freed: make(chan struct{})}
+	go p.accept()
+	t.Cleanup(func() {
+		l.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for c := range p.conns {
+			c.Close()
+		}
+		if p.cut {
+			p.cut = false
+			close(p.freed)
+		}
+	})
+	return p
+}
+
+// Address returns the proxy's own address.
+func (p *Proxy) Address() string { return p.listener.Addr().String() }
+
+// Cut lets nothing through any more, without a word to either side, as a lost network; or ends that:
+// what waited is lost with its connections.
+func (p *Proxy) Cut(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cut == p.cut {
+		return
+	}
+	if p.cut = cut; !cut {
+		close(p.freed)
+		p.freed = make(chan struct{})
+		for c := range p.conns {
+			c.Close()
+		}
+	}
+}
+
+// passes reports whether bytes pass; if not, the channel is closed when they do again.
+func (p *Proxy) passes() (bool, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.cut, p.freed
+}
+
+func (p *Proxy) accept() {
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.conns[c] = struct{}{}
+		p.mu.Unlock()
+		go p.serve(c)
+	}
+}
+
+func (p *Proxy) serve(c net.Conn) {
+	defer func() {
+		c.Close()
+		p.mu.Lock()
+		delete(p.conns, c)
+		p.mu.Unlock()
+	}()
+	if ok, freed := p.passes(); !ok {
+		<-freed
+		return
+	}
+	d, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	var wg sync.WaitGroup
+	for _, way := range [][2]net.Conn{{c, d}, {d, c}} {
+		wg.Go(func() {
+			p.copy(way[1], way[0])
+			c.Close()
+			d.Close()
+		})
+	}
+	wg.Wait()
+}
+
+func (p *Proxy) copy(to, from net.Conn) {
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		if err != nil {
+			return
+		}
+		if ok, freed := p.passes(); !ok {
+			<-freed
+			return
+		}
+		if _, err := to.Write(b[:n]); err != nil {
+			return
+		}
+	}
+}

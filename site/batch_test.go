@@ -1,0 +1,497 @@
+package site_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/index"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// prose returns n sentences of a vocabulary that no other seed shares sentences with.
+func prose(seed uint64, n int) string {
+	words := strings.Fields(`amber bastion candle drover ember ferry granary harbour inlet juniper kiln lantern meadow north orchard pebble quarry
+		ridge saddle timber upland valley willow yeoman abbey barrel cellar dairy estuary forge gable hedge island jetty keeper ledger miller nettle
+		oven parish quill river smithy tannery umber vintner weaver yard alder bridge copper dusk elm flint gorse heron iron jackdaw kelp lichen moor`)
+	r := rand.New(rand.NewPCG(seed, 7))
+	var b strings.Builder
+	for i := range n {
+		for j := range 14 {
+			w := words[r.IntN(len(words))]
+			if j == 0 {
+				w = strings.ToUpper(w[:1]) + w[1:]
+			}
+			b.WriteString(w + string(rune('a'+r.IntN(26))) + " ")
+		}
+		b.WriteString("stood there. ")
+		if i%4 == 3 {
+			b.WriteString("\n\n")
+		}
+	}
+	return b.String()
+}
+
+// batchParts is a batch of texts by the names of their files; an empty one cannot be read.
+type batchParts struct {
+	*parts
+	id      string
+	texts   map[string]string
+	index   concordat.Index
+	options site.BatchOptions
+
+	mu   sync.Mutex
+	read map[string]int // how often each file was read
+}
+
+func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j site.BatchJob) *batchParts {
+	t.Helper()
+	b, err := site.NewBatch("Call", "ann", "test", j, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []store.BatchInput
+	for _, name := range order {
+		inputs = append(inputs, store.BatchInput{Name: name, Place: name})
+	}
+	site.UniqueNames(inputs)
+	if err := p.store.CreateBatch(t.Context(), b, inputs); err != nil {
+		t.Fatal(err)
+	}
+	pr, err := profile.New(profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard, err := index.Open(filepath.Join(t.TempDir(), "batch"), index.Options{Site: "here", Scheme: pr.Scheme(), Shard: "00"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shard.Close() })
+	out := &batchParts{parts: p, id: b.ID, texts: texts, index: shard, read: map[string]int{}}
+	out.options = site.BatchOptions{Store: p.store, Index: shard,
+		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
+			out.mu.Lock()
+			defer out.mu.Unlock()
+			out.read[in.Place]++
+			if texts[in.Place] == "" {
+				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name)}, Err: errors.New("damaged: it ends in the middle")}}, nil
+			}
+			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name), Text: texts[in.Place]}, Author: "Computer"}}, nil
+		},
+		Options: func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{}, nil, nil
+		},
+	}
+	return out
+}
+
+func (b *batchParts) run(t *testing.T) *site.BatchView {
+	t.Helper()
+	if err := b.RunBatch(t.Context(), b.id, b.options); err != nil {
+		t.Fatal(err)
+	}
+	return b.view(t)
+}
+
+func (b *batchParts) view(t *testing.T) *site.BatchView {
+	t.Helper()
+	v, err := site.ViewBatch(t.Context(), b.store, b.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// said is what a batch says of its pairs, whatever the numbers of its members.
+func said(v *site.BatchView) (out []string) {
+	for _, p := range v.PairLines() {
+		out = append(out, fmt.Sprintf("%s %s %.4f %.4f %s", p.A, p.B, p.ShareA, p.ShareB, p.Reason))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// twins are six documents: b copies half of a, d copies a part of c with changes, e stands alone, f cannot be
+// read.
+func twins() map[string]string {
+	a, c := prose(1, 24), prose(3, 24)
+	changed := strings.ReplaceAll(c[:len(c)/2], "stood there", "were found near")
+	return map[string]string{"a.txt": a, "b.txt": prose(2, 12) + "\n\n" + a[:len(a)/2], "c.txt": c, "d.txt": changed + prose(4, 14), "e.txt": prose(5, 20), "f.txt": ""}
+}
+
+func TestBatchSeesBothWaysInAnyOrder(t *testing.T) {
+	texts := twins()
+	names := slices.Sorted(maps.Keys(texts))
+	var first []string
+	for round, order := range [][]string{names, reversed(names)} {
+		p := newSite(t, "theses")
+		b := newBatch(t, p, texts, order, site.BatchJob{})
+		v := b.run(t)
+		if v.State != concordat.TaskDone || v.Cause != "1 of 6 documents could not be read" {
+			t.Errorf("ended as %s: %s", v.State, v.Cause)
+		}
+		if len(v.Pairs) != 2 || len(v.Clusters) != 2 || len(v.Unread()) != 1 {
+			t.Fatalf("%d pairs, %d clusters, %d unread: %v", len(v.Pairs), len(v.Clusters), len(v.Unread()), said(v))
+		}
+		if round == 0 {
+			first = said(v)
+		} else if d := cmp.Diff(first, said(v)); d != "" {
+			t.Errorf("in another order: %s", d)
+		}
+		for _, m := range v.Members {
+			other := map[string]string{"a.txt": "b.txt", "b.txt": "a.txt", "c.txt": "d.txt", "d.txt": "c.txt"}[m.Name]
+			if m.Reason != "" {
+				continue
+			}
+			f, err := b.Findings(t.Context(), m.Task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var seen []string
+			for _, s := range report.Build(f, report.Rules{}).Sources {
+				if id, ok := s.Library.Batch(); !ok || id != b.id {
+					t.Errorf("%s: a source in %s", m.Name, s.Library)
+				}
+				seen = append(seen, string(s.Document))
+			}
+			if want := strings.Fields(other); !slices.Equal(seen, want) {
+				t.Errorf("%s sees %v, want %v", m.Name, seen, want)
+			}
+			for _, x := range f.Passages {
+				if texts[other][x.SourceSpan.Start:x.SourceSpan.End] != x.Text {
+					t.Errorf("%s: the source's span does not hold its text", m.Name)
+				}
+				for _, w := range x.Words {
+					if here, there := w.Span.In(texts[m.Name]), w.Source.In(texts[other]); !strings.EqualFold(here, there) {
+						t.Errorf("%s: %q is paired with %q", m.Name, here, there)
+					}
+				}
+			}
+		}
+	}
+}
+
+func reversed(in []string) []string {
+	out := slices.Clone(in)
+	slices.Reverse(out)
+	return out
+}
+
+// TestBatchGoesOn cuts a batch short again and again, and wants the outcome of one that was left alone with
+// nothing done twice.
+func TestBatchGoesOn(t *testing.T) {
+	texts := twins()
+	names := slices.Sorted(maps.Keys(texts))
+	p := newSite(t, "theses")
+	p.ingest(t, "theses", site.Incoming{ID: "old", Text: texts["e.txt"]})
+	want := said(newBatch(t, p, texts, names, site.BatchJob{}).run(t))
+	b := newBatch(t, p, texts, names, site.BatchJob{})
+	for stops := 0; ; stops++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := b.options
+		steps := 0
+		o.Progress = func(string, int, int) {
+			if steps++; steps > 3 {
+				cancel()
+			}
+		}
+		o.Store = b.store
+		var mu sync.Mutex
+		progress := o.Progress
+		o.Progress = func(s string, d, n int) { mu.Lock(); defer mu.Unlock(); progress(s, d, n) }
+		err := b.RunBatch(ctx, b.id, o)
+		cancel()
+		if err == nil {
+			if stops < 2 {
+				t.Fatalf("it was cut short %d times only", stops)
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if stops > 40 {
+			t.Fatal("it never ends")
+		}
+	}
+	v := b.view(t)
+	if d := cmp.Diff(want, said(v)); d != "" {
+		t.Error(d)
+	}
+	tasks, err := b.store.Tasks(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := 0
+	for _, x := range tasks {
+		if x.Batch == b.id {
+			of++
+			if x.State != concordat.TaskDone || x.Attempts != 1 {
+				t.Errorf("task %s: %s after %d attempts", x.ID, x.State, x.Attempts)
+			}
+		}
+	}
+	if of != 5 {
+		t.Errorf("%d tasks, want 5", of)
+	}
+	// What is done stays done: another run reads nothing and checks nothing.
+	if err := b.store.ReopenBatch(t.Context(), b.id, "test", false); err != nil {
+		t.Fatal(err)
+	}
+	before := maps.Clone(b.read)
+	o := b.options
+	o.Options = func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) {
+		return site.CheckOptions{}, nil, errors.New("nothing is left to check")
+	}
+	if err := b.RunBatch(t.Context(), b.id, o); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff(before, b.read); d != "" {
+		t.Errorf("files were read again: %s", d)
+	}
+}
+
+func TestBatchLineage(t *testing.T) {
+	p := newSite(t, "theses")
+	j := site.BatchJob{Manifest: []site.ManifestLine{{File: "a.txt", Author: "Ann Lee; Bo"}, {File: "b.txt", Author: "ann  lee"}, {File: "d.txt", DraftOf: "c.txt"}, {File: "gone.txt"}}}
+	texts := twins()
+	b := newBatch(t, p, texts, slices.Sorted(maps.Keys(texts)), j)
+	v := b.run(t)
+	if len(v.Clusters) != 0 || len(v.Pairs) != 2 {
+		t.Fatalf("clusters %v of pairs %v", v.Clusters, said(v))
+	}
+	reasons := map[string]string{}
+	for _, l := range v.PairLines() {
+		reasons[l.A] = l.Reason
+	}
+	if d := cmp.Diff(map[string]string{"a.txt": "author", "c.txt": "draft"}, reasons); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"gone.txt"}, site.Strays(v.Job.Manifest, v.Members)); d != "" {
+		t.Error(d)
+	}
+	share := func() (out []float64) {
+		for _, m := range b.view(t).Members[:4] {
+			out = append(out, m.Share)
+		}
+		return out
+	}
+	if s := share(); slices.Max(s) > 0 {
+		t.Errorf("shares %v of pairs that do not count", s)
+	}
+	// Each of the two sets of rules can be taken back, and the reports follow.
+	if err := p.SetLineage(t.Context(), p.store, b.id, "officer", site.LineageRules{Draft: true}, report.Rules{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := share(); s[0] < 0.3 || s[1] < 0.3 || s[2] > 0 || s[3] > 0 {
+		t.Errorf("shares %v when authors count", s)
+	}
+	if v = b.view(t); len(v.Clusters) != 1 {
+		t.Errorf("clusters %v", v.Clusters)
+	}
+	c, d := v.Members[2].Number, v.Members[3].Number
+	if err := p.SetVerdict(t.Context(), p.store, b.id, "officer", c, d, store.VerdictCount, "not a draft", report.Rules{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := share(); s[2] == 0 || s[3] == 0 {
+		t.Errorf("shares %v when somebody has the pair count", s)
+	}
+	if err := p.SetVerdict(t.Context(), p.store, b.id, "officer", c, d, "", "", report.Rules{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SetLineage(t.Context(), p.store, b.id, "officer", site.DefaultLineage(), report.Rules{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := share(); slices.Max(s) > 0 {
+		t.Errorf("shares %v after all was taken back", s)
+	}
+	events, err := p.store.BatchEvents(t.Context(), b.id)
+	if err != nil || len(events) != 4 {
+		t.Errorf("events %v, %v", events, err)
+	}
+	// The name of the computer is in every file, and excuses nothing unless somebody says so.
+	rules := site.LineageRules{Author: true}
+	x, y := store.BatchMember{Author: "Computer", AuthorBy: store.AuthorMetadata}, store.BatchMember{Author: "computer", AuthorBy: store.AuthorMetadata}
+	if got := rules.Lineage(&x, &y); got != "" {
+		t.Errorf("metadata excuse: %s", got)
+	}
+	if rules.Metadata = true; rules.Lineage(&x, &y) != site.LineageAuthor {
+		t.Error("metadata do not count when they shall")
+	}
+}
+
+func TestLineage(t *testing.T) {
+	all := site.DefaultLineage()
+	declared := func(author, title string, date concordat.Date) store.BatchMember {
+		return store.BatchMember{Author: author, AuthorBy: store.AuthorDeclared, Title: title, Dated: date}
+	}
+	for name, c := range map[string]struct {
+		a, b store.BatchMember
+		want string
+	}{
+		"strangers":      {declared("Ann", "T", ""), declared("Bo", "T", ""), ""},
+		"no author":      {declared("", "T", ""), declared("", "T", ""), ""},
+		"author":         {declared("Ann; Bo", "T", ""), declared("Cy;bo", "U", ""), site.LineageAuthor},
+		"later":          {declared("Ann", "T", "2023"), declared("ann", " t", "2024-02"), site.LineageDraft},
+		"perhaps later":  {declared("Ann", "T", "2024"), declared("ann", "t", "2024-02"), site.LineageAuthor},
+		"group":          {store.BatchMember{Group: "G1"}, store.BatchMember{Group: "g1"}, site.LineageGroup},
+		"no group":       {store.BatchMember{}, store.BatchMember{}, ""},
+		"draft by name":  {store.BatchMember{Name: "x.zip!/1/a.txt"}, store.BatchMember{Name: "b.txt", DraftOf: "a.txt"}, site.LineageDraft},
+		"draft of other": {store.BatchMember{Name: "c.txt"}, store.BatchMember{Name: "b.txt", DraftOf: "a.txt"}, ""},
+	} {
+		if x, y := all.Lineage(&c.a, &c.b), all.Lineage(&c.b, &c.a); x != c.want || y != c.want {
+			t.Errorf("%s: %q and %q, want %q", name, x, y, c.want)
+		}
+		if none := (site.LineageRules{}).Lineage(&c.a, &c.b); none != "" {
+			t.Errorf("%s: %q by no rule", name, none)
+		}
+	}
+}
+
+func TestParseManifest(t *testing.T) {
+	want := []site.ManifestLine{{File: "a.txt", Author: "Ann, Lee", Group: "g", DraftOf: "b.txt", Date: "2024-01"}, {File: "b.txt"}}
+	for name, text := range map[string]string{
+		"commas": "\ufefffile,Author,group,draft-of,date,colour\r\na.txt,\"Ann, Lee\",g,b.txt,2024-01,red\r\nb.txt\r\n",
+		"tabs":   "file\tauthor\tgroup\tdraft_of\tdate\na.txt\tAnn, Lee\tg\tb.txt\t2024-01\nb.txt\n",
+		"semi":   "file;author;group;draft_of;date\na.txt;Ann, Lee;g;b.txt;2024-01\nb.txt\n",
+	} {
+		got, err := site.ParseManifest(strings.NewReader(text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	for _, text := range []string{"", "name,author\na,b\n", "file\n\"\n", "file,date\na,yesterday\n", "file\na\na\n", "file,author\n,x\n"} {
+		if _, err := site.ParseManifest(strings.NewReader(text)); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add("file,author\na,b\n")
+	f.Add("file\tdate\r\nx\t2024\r\n")
+	f.Add("\ufefffile;x\n\"a\nb\";")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines, err := site.ParseManifest(strings.NewReader(text))
+		if err != nil && !errors.Is(err, concordat.ErrInvalid) {
+			t.Fatal(err)
+		}
+		for _, l := range lines {
+			if err == nil && (l.File == "" || l.Date.Validate() != nil) {
+				t.Fatalf("line %+v", l)
+			}
+		}
+	})
+}
+
+// TestRecheck has a batch and a check done again on a date, and wants the new source named.
+func TestRecheck(t *testing.T) {
+	p := newSite(t, "theses")
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	pr, err := profile.New(profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := site.New(site.Options{ID: "here", Index: p.index, Store: p.store, Profiler: pr, Now: func() time.Time { return now }})
+	texts := map[string]string{"a.txt": prose(1, 20), "b.txt": prose(2, 20)}
+	b := newBatch(t, p, texts, []string{"a.txt", "b.txt"}, site.BatchJob{})
+	b.run(t)
+	f := p.check(t, texts["a.txt"], site.CheckOptions{})
+	q := s.NewQueue(site.QueueOptions{Store: p.store, Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+		return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+	}})
+	all := s.NewBatches(site.BatchesOptions{Store: p.store, Queue: q, Read: b.options.Read, Options: b.options.Options, Rules: func() report.Rules { return report.Rules{} },
+		Open: func(context.Context, string) (concordat.Index, func() error, error) {
+			return b.index, func() error { return nil }, nil
+		}})
+	next, err := site.RecheckTime(now, 7, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.id, Every: 7, Next: next}, {Kind: store.RecheckCheck, Target: string(f.Task), Every: 7, Next: next}} {
+		if err := p.store.PutRecheck(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.ingest(t, "theses", site.Incoming{ID: "leaked", Title: "Leaked", Text: texts["a.txt"]})
+	step := func() {
+		t.Helper()
+		if err := all.Rechecks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	if v := b.view(t); v.Round != 1 {
+		t.Fatal("it was done before its time")
+	}
+	now = now.AddDate(0, 0, 8)
+	step()
+	step() // what runs is not begun twice
+	if v := b.view(t); v.Round != 2 || v.State != concordat.TaskQueued {
+		t.Fatalf("round %d, %s", v.Round, v.State)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 2)
+	go func() { done <- q.Run(ctx) }()
+	go func() { done <- all.Run(ctx) }()
+	defer func() { cancel(); <-done; <-done }()
+	for _, r := range []struct{ kind, target string }{{store.RecheckBatch, b.id}, {store.RecheckCheck, string(f.Task)}} {
+		var got store.Recheck
+		for {
+			step()
+			if got, err = p.store.Recheck(t.Context(), r.kind, r.target); err != nil {
+				t.Fatal(err)
+			}
+			if got.Due == "" {
+				break
+			}
+			select {
+			case <-t.Context().Done():
+				t.Fatal("it does not end")
+			case <-time.After(20 * time.Millisecond): // another look
+			}
+		}
+		if !strings.Contains(string(got.Fresh), `"title":"Leaked"`) || got.Ran.IsZero() || !got.Next.After(now) {
+			t.Errorf("%s: %s, next %s", r.kind, got.Fresh, got.Next)
+		}
+	}
+	v := b.view(t)
+	if v.Round != 2 || !strings.Contains(string(v.Members[0].Fresh), "leaked") || string(v.Members[1].Fresh) != "[]" {
+		t.Errorf("round %d: %s, %s", v.Round, v.Members[0].Fresh, v.Members[1].Fresh)
+	}
+	if n := b.read["a.txt"]; n != 1 {
+		t.Errorf("the file was read %d times", n)
+	}
+}
+
+func TestRecheckTime(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	if next, err := site.RecheckTime(now, 0, "2026-05-02"); err != nil || !next.Equal(time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("%s, %v", next, err)
+	}
+	for _, c := range []struct {
+		every int
+		on    string
+	}{{-1, ""}, {0, ""}, {5, "soon"}, {100_000, ""}} {
+		if _, err := site.RecheckTime(now, c.every, c.on); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package site
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+	"concordat/store"
+)
+
+// BatchPassage is what two members have in common at one place. A is the member whose name comes first.
+// It is kept with the pair, as JSON, without the texts.
+type BatchPassage struct {
+	A         concordat.Span       `json:"a"`
+	B         concordat.Span       `json:"b"`
+	Kind      concordat.Kind       `json:"kind"`
+	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1
+	LikeB     float64              `json:"like_b"`
+	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
+	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
+}
+
+// readable returns the members that have a text, in order of name.
+func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
+	all, err := r.o.Store.BatchMembers(ctx, r.id)
+	var out []store.BatchMember
+	for _, m := range all {
+		if m.Reason == "" {
+			out = append(out, m)
+		}
+	}
+	return out, err
+}
+
+// compare looks from each member for the others.
+func (r *batchRun) compare(ctx context.Context) error {
+	members, err := r.readable(ctx)
+	if err != nil {
+		return err
+	}
+	byName := make(map[concordat.DocumentID]*store.BatchMember, len(members))
+	for i := range members {
+		byName[concordat.DocumentID(members[i].Name)] = &members[i]
+	}
+	return r.each(ctx, BatchCompare, members, func(m *store.BatchMember) bool { return m.Compared }, func(ctx context.Context, m *store.BatchMember) error {
+		pairs, err := r.compareOne(ctx, m, byName)
+		if err != nil {
+			return fmt.Errorf("compare %s: %w", m.Name, err)
+		}
+		return r.o.Store.PutCompared(ctx, r.id, m.Number, pairs)
+	})
+}
+
+// each calls do for the members that are not done, several at a time.
+func (r *batchRun) each(ctx context.Context, stage string, members []store.BatchMember, isDone func(*store.BatchMember) bool, do func(context.Context, *store.BatchMember) error) error {
+	var done atomic.Int64
+	var todo []*store.BatchMember
+	for i := range members {
+		if isDone(&members[i]) {
+			done.Add(1)
+		} else {
+			todo = append(todo, &members[i])
+		}
+	}
+	if err := r.tell(ctx, stage, int(done.Load()), len(members)); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.s.o.Workers)
+	for _, m := range todo {
+		g.Go(func() error {
+			err := ctx.Err()
+			if err == nil {
+				err = do(ctx, m)
+			}
+			if err != nil {
+				return err
+			}
+			return r.tell(ctx, stage, int(done.Add(1)), len(members))
+		})
+	}
+	return g.Wait()
+}
+
+// compareOne returns the pairs of a member with those that nominate themselves and that nobody else has
+// compared with it.
+func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember, byName map[concordat.DocumentID]*store.BatchMember) ([]store.BatchPair, error) {
+	d, err := r.text(ctx, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.s.o.Profiler.Profile(concordat.Document{ID: d.ID, Title: d.Title, Text: d.Text}, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := CheckOptions{Exact: r.job.Exact, Channel: r.job.Channel, Candidates: r.job.Candidates, Exclude: []concordat.Ref{r.ref(m.Name)}}
+	q := r.inner.query(p, o, []store.Library{{ID: r.library}})
+	found, err := r.inner.ask(ctx, p, q, o, func(Progress) {})
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.o.Store.Compared(ctx, r.id, m.Number)
+	if err != nil {
+		return nil, err
+	}
+	one := &comparing{r: r, q: q, m: m, d: d, looks: looker{text: d.Text}}
+	var pairs []store.BatchPair
+	for _, c := range found.candidates {
+		other := byName[c.ref.Document]
+		if other == nil || slices.Contains(known, other.Number) || r.isClaimed(m, other) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		pair, ok, err := one.with(ctx, c, other)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			pairs = append(pairs, pair)
+		}
+	}
+	return pairs, nil
+}
+
+// comparing is a member on its way through its candidates.
+type comparing struct {
+	r        *batchRun
+	q        *concordat.Query
+	m        *store.BatchMember
+	d        *concordat.Document
+	looks    looker
+	prepared *align.Text // of d; nil: not needed yet
+}
+
+// with compares the member with a candidate. ok is false where it is not worth that, or where somebody else
+// does it.
+func (x *comparing) with(ctx context.Context, c *candidate, other *store.BatchMember) (p store.BatchPair, ok bool, err error) {
+	source, err := x.r.text(ctx, other.Name)
+	if err != nil {
+		return p, false, err
+	}
+	// Each of the two may find the other worth a look when the other way round it is not.
+	worth, err := x.r.inner.worthwhile(&x.looks, c, source.Text)
+	if err != nil || !worth || !x.r.claim(x.m, other) {
+		return p, false, err
+	}
+	if x.prepared == nil {
+		x.prepared = align.Prepare(x.d.Text)
+	}
+	p, err = x.r.pair(ctx, x.q, x.m, other, x.prepared, x.d, source)
+	return p, err == nil, err
+}
+
+func pairKey(m, other *store.BatchMember) [2]int {
+	return [2]int{min(m.Number, other.Number), max(m.Number, other.Number)}
+}
+
+func (r *batchRun) isClaimed(m, other *store.BatchMember) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.claimed[pairKey(m, other)]
+}
+
+// claim reports whether the pair has been nobody's in this run, and makes it the caller's. A run that ends
+// before the caller notes its pairs has not noted the caller as compared either.
+func (r *batchRun) claim(m, other *store.BatchMember) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := pairKey(m, other)
+	if r.claimed[k] {
+		return false
+	}
+	r.claimed[k] = true
+	return true
+}
+
+// pair compares two members from the one whose name comes first.
+func (r *batchRun) pair(ctx context.Context, q *concordat.Query, m, other *store.BatchMember, prepared *align.Text, d, source *concordat.Document) (store.BatchPair, error) {
+	a, b := m, other
+	if other.Name < m.Name {
+		a, b, d, source = other, m, source, d
+		prepared = align.Prepare(d.Text)
+	}
+	out := store.BatchPair{A: a.Number, B: b.Number}
+	passages := compare(prepared, &candidate{ref: r.ref(b.Name), title: b.Title}, source)
+	if len(passages) == 0 {
+		return out, nil
+	}
+	if err := r.inner.countCommon(ctx, q, passages); err != nil {
+		return out, err
+	}
+	kept := make([]BatchPassage, len(passages))
+	for i, p := range passages {
+		kept[i] = BatchPassage{A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, LikeB: likeB(source.Text, p), Documents: p.Documents, Words: p.Words}
+	}
+	var err error
+	out.Passages, err = json.Marshal(kept)
+	return out, err
+}
+
+// likeB returns how much of the source's side of a passage stands in its equal words, by letters: the
+// similarity as the source sees it. Where words were not compared it is that of the other side.
+func likeB(source string, p concordat.Passage) float64 {
+	if len(p.Words) == 0 {
+		return p.Similarity
+	}
+	all := letters(p.SourceSpan.In(source))
+	equal := 0
+	end := p.SourceSpan.Start
+	for _, w := range p.Words {
+		from := max(w.Source.Start, end)
+		if to := min(w.Source.End, p.SourceSpan.End); from < to {
+			equal += letters(source[from:to])
+			end = to
+		}
+	}
+	if all == 0 {
+		return p.Similarity
+	}
+	return float64(equal) / float64(all)
+}
+
+// passagesOf returns the passages of a pair as one of its members sees them: of the text own, whose
+// member is A or is not.
+func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source string) ([]concordat.Passage, error) {
+	var kept []BatchPassage
+	if err := json.Unmarshal(packed, &kept); err != nil {
+		return nil, fmt.Errorf("passages with %s: %w: %v", other, concordat.ErrCorrupt, err)
+	}
+	points := report.NewCounter(source)
+	out := make([]concordat.Passage, 0, len(kept))
+	for _, k := range kept {
+		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Words: k.Words}
+		if !isA {
+			p.Span, p.SourceSpan, p.Similarity = k.B, k.A, k.LikeB
+			p.Words = make([]concordat.SpanPair, len(k.Words))
+			for i, w := range k.Words {
+				p.Words[i] = concordat.SpanPair{Span: w.Source, Source: w.Span}
+			}
+			if p.Kind == concordat.KindSummary {
+				p.Kind = concordat.KindParaphrase // seen from the longer text nothing is condensed
+			}
+		}
+		if p.SourceSpan.Start < 0 || p.SourceSpan.End > len(source) || p.SourceSpan.Start > p.SourceSpan.End {
+			return nil, fmt.Errorf("passages with %s: %w: a span outside the text", other, concordat.ErrCorrupt)
+		}
+		p.SourcePoints = points.Points(p.SourceSpan)
+		p.Text, p.Before, p.After = around(source, p.SourceSpan)
+		out = append(out, p)
+	}
+	return out, nil
+}

@@ -1,0 +1,87 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"concordat"
+	"concordat/store"
+)
+
+// StageAdd is the stage in which the texts of a file are added to a library.
+const StageAdd = "add"
+
+// add takes the texts of a job's file into its library. A text that cannot be taken becomes a failed
+// task of its own and keeps nothing else back. Doing it again changes nothing.
+func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (concordat.State, string, error) {
+	var docs []Incoming
+	failed := 0
+	for i, item := range items {
+		d := Incoming{ID: item.ID, Title: cmp.Or(item.Title, string(item.ID)), Text: item.Text, Source: j.Name, Dated: item.Dated, DatedBy: item.DatedBy}
+		if len(items) == 1 {
+			d.Title = cmp.Or(j.Title, d.Title)
+		}
+		err := item.Err
+		if err == nil {
+			err = check(d)
+		}
+		if err == nil {
+			docs = append(docs, d)
+			continue
+		}
+		if len(items) == 1 {
+			return concordat.TaskFailed, err.Error(), nil
+		}
+		failed++
+		if err := q.fail(ctx, t, j, i, item, err); err != nil {
+			return "", "", err
+		}
+	}
+	n := map[Outcome]int{}
+	done := 0
+	tell := func() {
+		q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: Progress{Stage: StageAdd, Done: done, Total: len(docs)}})
+	}
+	tell()
+	err := q.site.Ingest(ctx, j.Into, func(yield func(Incoming, error) bool) {
+		for _, d := range docs {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}, func(in Ingested) error {
+		n[in.Outcome]++
+		done++
+		tell()
+		return nil
+	})
+	if err != nil {
+		return "", "", err
+	}
+	state := concordat.TaskDone
+	if failed > 0 {
+		state = concordat.TaskPartial
+	}
+	return state, fmt.Sprintf(AddedCause, n[Added], n[Replaced], n[Unchanged], failed), nil
+}
+
+// AddedCause is the form of the cause with which the task of a job with Into ends: the numbers of new,
+// replaced, unchanged and unreadable texts.
+const AddedCause = "added: %d new, %d replaced, %d unchanged, %d not readable"
+
+// fail makes a failed task of a text that cannot be added.
+func (q *Queue) fail(ctx context.Context, t store.Task, j Job, i int, item Item, cause error) error {
+	one := j
+	one.File, one.Name, one.Title, one.Fault = "", cmp.Or(string(item.ID), j.Name), item.Title, cause.Error()
+	id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
+	err := q.submit(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
+	if err == nil {
+		err = q.o.Store.CancelTask(ctx, id, one.Fault)
+	}
+	if errors.Is(err, concordat.ErrExists) {
+		err = nil
+	}
+	return err
+}

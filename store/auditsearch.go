@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// AuditFilter chooses entries of the audit; its zero value chooses all.
+type AuditFilter struct {
+	Actor  string    // empty: anybody
+	Action string    // empty: any
+	From   time.Time // the first instant; zero: from the beginning
+	To     time.Time // the instant before which; zero: to the end
+}
+
+// SearchAudit returns the entries that the filter chooses, newest first, those before the one with Seq
+// before (0: from the newest): at most limit, or MaxPage where limit is 0 or larger.
+func (db *DB) SearchAudit(ctx context.Context, f AuditFilter, before int64, limit int) ([]AuditEntry, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	where, args := []string{"seq < ?"}, []any{before}
+	add := func(condition string, value any) {
+		where, args = append(where, condition), append(args, value)
+	}
+	if f.Actor != "" {
+		add("actor = ?", f.Actor)
+	}
+	if f.Action != "" {
+		add("action = ?", f.Action)
+	}
+	if !f.From.IsZero() {
+		add("at >= ?", stamp(f.From))
+	}
+	if !f.To.IsZero() {
+		add("at < ?", stamp(f.To))
+	}
+	es, err := collect(ctx, db.read(), scanAudit,
+		`SELECT `+auditColumns+` FROM audit WHERE `+strings.Join(where, " AND ")+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
+	return es, db.fail(err, "search the audit")
+}
+
+// AuditActions returns the actions that stand in the audit, in order.
+func (db *DB) AuditActions(ctx context.Context) ([]string, error) {
+	as, err := collect(ctx, db.read(), func(s scanner) (string, error) {
+		var a string
+		return a, s.Scan(&a)
+	}, `SELECT DISTINCT action FROM audit ORDER BY action`)
+	return as, db.fail(err, "actions of the audit")
+}

@@ -1,0 +1,276 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"concordat"
+)
+
+// Batch is a set of documents that are compared with one another and with the libraries.
+type Batch struct {
+	ID     string
+	Title  string
+	Owner  string // the account that wants it; empty: the command line
+	Runner string // who works on it, such as serve
+	// Work is a hash of the question: a command finds the unfinished batch of its question by it.
+	Work    string
+	Request json.RawMessage // in the caller's own form
+	Lineage json.RawMessage // which pairs do not count, in the caller's own form
+	Made    time.Time
+
+	// The rest is set by the store.
+
+	Seq         int64 // order of creation, from 1
+	State       concordat.State
+	Cause       string
+	Stage       string
+	Done, Total int // of Stage
+	Round       int // from 1: how often it was compared with the libraries
+	Started     time.Time
+	Finished    time.Time
+}
+
+const batchColumns = `seq, id, title, owner, runner, work, request, lineage, state, cause, stage, done, total, round, made, started, finished`
+
+func scanBatch(s scanner) (Batch, error) {
+	var b Batch
+	var request, lineage string
+	var made, started, finished int64
+	err := s.Scan(&b.Seq, &b.ID, &b.Title, &b.Owner, &b.Runner, &b.Work, &request, &lineage, &b.State, &b.Cause, &b.Stage, &b.Done, &b.Total, &b.Round, &made, &started, &finished)
+	b.Request, b.Lineage = json.RawMessage(request), json.RawMessage(lineage)
+	b.Made, b.Started, b.Finished = instant(made), instant(started), instant(finished)
+	return b, err
+}
+
+// BatchInput is a file of a batch: a document, or an archive of them.
+type BatchInput struct {
+	Number int    // from 0
+	Name   string // as people see it
+	Place  string // a path, or the hash of an original
+}
+
+// CreateBatch puts a batch with its files at the end of the queue, all or nothing. It fails with
+// concordat.ErrExists where the id is taken.
+func (db *DB) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput) error {
+	err := checkName("batch", b.ID)
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			_, err := c.exec(ctx, `INSERT INTO batch (id, title, owner, runner, work, request, lineage, state, cause, stage, done, total, round, made, started, finished)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', 0, 0, 1, ?, 0, 0)`,
+				b.ID, prose(b.Title), prose(b.Owner), prose(b.Runner), b.Work, jsonText(b.Request), jsonText(b.Lineage), concordat.TaskQueued, stamp(b.Made))
+			for i := 0; err == nil && i < len(inputs); i++ {
+				_, err = c.exec(ctx, `INSERT INTO batch_input (batch, number, name, place, done) VALUES (?, ?, ?, ?, 0)`,
+					b.ID, inputs[i].Number, prose(inputs[i].Name), prose(inputs[i].Place))
+			}
+			return err
+		})
+	}
+	return db.fail(err, "create batch %s", b.ID)
+}
+
+// jsonText is r as a text column keeps it.
+func jsonText(r json.RawMessage) string {
+	if r == nil {
+		return "null"
+	}
+	return prose(string(r))
+}
+
+// Batch returns a batch, or concordat.ErrNotFound.
+func (db *DB) Batch(ctx context.Context, id string) (Batch, error) {
+	b, err := scanBatch(db.read().row(ctx, `SELECT `+batchColumns+` FROM batch WHERE id = ?`, id))
+	return b, db.fail(err, "batch %s", id)
+}
+
+// Batches returns batches newest first, those created before the one with Seq before (0: from the
+// newest): at most limit, or MaxPage where limit is 0 or larger. owner nil: of everyone.
+func (db *DB) Batches(ctx context.Context, owner *string, before int64, limit int) ([]Batch, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	where, args := `seq < ?`, []any{before}
+	if owner != nil {
+		where, args = where+` AND owner = ?`, append(args, *owner)
+	}
+	bs, err := collect(ctx, db.read(), scanBatch, `SELECT `+batchColumns+` FROM batch WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
+	return bs, db.fail(err, "list batches")
+}
+
+// NextBatch returns the oldest batch of a runner that has not ended, begun or not, or
+// concordat.ErrNotFound. Only one process may work on the batches of a runner.
+func (db *DB) NextBatch(ctx context.Context, runner string) (Batch, error) {
+	b, err := scanBatch(db.read().row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
+		runner, concordat.TaskQueued, concordat.TaskRunning))
+	return b, db.fail(err, "next batch")
+}
+
+// BatchOfWork returns the newest batch of a question that has not ended, or concordat.ErrNotFound.
+func (db *DB) BatchOfWork(ctx context.Context, work string) (Batch, error) {
+	b, err := scanBatch(db.read().row(ctx, `SELECT `+batchColumns+` FROM batch WHERE work = ? AND state IN (?, ?) ORDER BY seq DESC LIMIT 1`,
+		work, concordat.TaskQueued, concordat.TaskRunning))
+	return b, db.fail(err, "batch of %s", work)
+}
+
+// BatchProgress notes how far a batch is and sets it running; it fails with ErrLease where the batch has
+// ended, such as by CancelBatch, and with concordat.ErrNotFound where it is gone.
+func (db *DB) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
+	now := stamp(db.now())
+	err := db.changeBatch(ctx, id, `state = ?, stage = ?, done = ?, total = ?, started = CASE WHEN started = 0 THEN ? ELSE started END`,
+		concordat.TaskRunning, stage, done, total, now)
+	return db.fail(err, "batch %s", id)
+}
+
+// changeBatch updates a batch that has not ended.
+func (db *DB) changeBatch(ctx context.Context, id, set string, args ...any) error {
+	return db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE batch SET `+set+` WHERE id = ? AND state IN (?, ?)`, append(args, id, concordat.TaskQueued, concordat.TaskRunning)...)
+		if err != nil || n == 1 {
+			return err
+		}
+		var found string
+		if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
+			return err
+		}
+		return ErrLease
+	})
+}
+
+// FinishBatch ends a batch as done, partial or failed, with the cause if there is one. It fails as
+// BatchProgress does.
+func (db *DB) FinishBatch(ctx context.Context, id string, state concordat.State, cause string) error {
+	var err error
+	switch state {
+	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
+		err = db.changeBatch(ctx, id, `state = ?, cause = ?, finished = ?`, state, prose(cause), stamp(db.now()))
+	default:
+		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, state)
+	}
+	return db.fail(err, "finish batch %s", id)
+}
+
+// ReopenBatch puts a batch that has ended back into the queue of a runner: with again, for another round
+// against the libraries, else to go on where it was. One that has not ended stays as it is.
+func (db *DB) ReopenBatch(ctx context.Context, id, runner string, again bool) error {
+	more := 0
+	if again {
+		more = 1
+	}
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE batch SET state = ?, runner = ?, cause = '', finished = 0, stage = '', round = round + ? WHERE id = ? AND state NOT IN (?, ?)`,
+			concordat.TaskQueued, runner, more, id, concordat.TaskQueued, concordat.TaskRunning)
+		if err != nil {
+			return err
+		}
+		var found string
+		return c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found)
+	})
+	return db.fail(err, "reopen batch %s", id)
+}
+
+// SetBatchLineage sets which pairs of a batch do not count, or fails with concordat.ErrNotFound.
+func (db *DB) SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE batch SET lineage = ? WHERE id = ?`, jsonText(lineage), id)
+		return oneOf(n, err)
+	})
+	return db.fail(err, "lineage of batch %s", id)
+}
+
+// DeleteBatch forgets a batch with its members and pairs; the tasks of its members stay. One that is not
+// there is no error.
+func (db *DB) DeleteBatch(ctx context.Context, id string) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
+		if err == nil {
+			_, err = c.exec(ctx, `DELETE FROM recheck WHERE kind = 'batch' AND target = ?`, id)
+		}
+		return err
+	})
+	return db.fail(err, "delete batch %s", id)
+}
+
+// BatchInputs returns the files of a batch in order of number: all, or those whose members are not known yet.
+func (db *DB) BatchInputs(ctx context.Context, id string, waiting bool) ([]BatchInput, error) {
+	most := 1
+	if waiting {
+		most = 0
+	}
+	in, err := collect(ctx, db.read(), func(s scanner) (i BatchInput, err error) {
+		return i, s.Scan(&i.Number, &i.Name, &i.Place)
+	}, `SELECT number, name, place FROM batch_input WHERE batch = ? AND done <= ? ORDER BY number`, id, most)
+	return in, db.fail(err, "files of batch %s", id)
+}
+
+// BatchEvent is something that was decided about a batch.
+type BatchEvent struct {
+	Seq    int // from 1, set by the store
+	At     time.Time
+	By     string
+	Action string
+	Text   string
+}
+
+// AppendBatchEvent adds an event; nothing that is there changes. It fails with concordat.ErrNotFound
+// where there is no such batch.
+func (db *DB) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) error {
+	err := db.write(ctx, func(c conn) error {
+		var found string
+		if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
+			return err
+		}
+		_, err := c.exec(ctx, `INSERT INTO batch_event (batch, seq, at, by, action, text)
+			SELECT ?, COALESCE(MAX(seq), 0) + 1, ?, ?, ?, ? FROM batch_event WHERE batch = ?`, id, stamp(e.At), prose(e.By), prose(e.Action), prose(e.Text), id)
+		return err
+	})
+	return db.fail(err, "event of batch %s", id)
+}
+
+// BatchEvents returns the events of a batch, oldest first.
+func (db *DB) BatchEvents(ctx context.Context, id string) ([]BatchEvent, error) {
+	es, err := collect(ctx, db.read(), func(s scanner) (e BatchEvent, err error) {
+		var at int64
+		err = s.Scan(&e.Seq, &at, &e.By, &e.Action, &e.Text)
+		e.At = instant(at)
+		return e, err
+	}, `SELECT seq, at, by, action, text FROM batch_event WHERE batch = ? ORDER BY seq`, id)
+	return es, db.fail(err, "events of batch %s", id)
+}
+
+// mostPassages bounds the passages of a pair, in bytes before compression.
+const mostPassages = 64 << 20
+
+// packPassages packs what a pair has in common; nothing stays nothing.
+func packPassages(data []byte) ([]byte, error) {
+	if len(data) == 0 {
+		return []byte{}, nil
+	}
+	if len(data) > mostPassages {
+		return nil, fmt.Errorf("%w: passages of %d bytes, at most %d", concordat.ErrInvalid, len(data), mostPassages)
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return nil, err
+	}
+	return enc.EncodeAll(data, nil), nil
+}
+
+func unpackPassages(packed []byte) ([]byte, error) {
+	if len(packed) == 0 {
+		return nil, nil
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostPassages))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	data, err := dec.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: passages: %v", concordat.ErrCorrupt, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"concordat"
+)
+
+// BatchMember is a document of a batch.
+type BatchMember struct {
+	Number   int    // from 0, in the order in which they were read
+	Name     string // its document id within the batch, unique there
+	Title    string
+	Author   string
+	AuthorBy string // AuthorDeclared or AuthorMetadata; empty: unknown
+	Group    string
+	DraftOf  string // name of the member of which it is an earlier or later version
+	Dated    concordat.Date
+	DatedBy  concordat.DateOrigin
+	Flags    []concordat.Flag
+	Reason   string // why it could not be read; empty: it was
+	// Characters is the number of normalised characters of its text.
+	Characters int
+
+	// What follows is set by PutCompared and PutChecked.
+
+	Compared   bool             // with the other members
+	Round      int              // the last one in which it was checked; 0: not yet
+	Task       concordat.TaskID // that holds its findings; empty: none yet
+	Incomplete bool             // something asked did not answer
+	Share      float64          // 0 to 1: covered by what counts
+	Largest    float64          // by one source
+	Fresh      json.RawMessage  // sources that the last round was the first to find, in the caller's own form
+}
+
+// Who says who the author of a member is.
+const (
+	AuthorDeclared = "declared" // whoever handed the batch in
+	AuthorMetadata = "metadata" // the file's own metadata, which nobody has verified
+)
+
+const memberColumns = `number, name, title, author, author_by, grp, draft_of, dated, dated_by, flags, reason, characters, compared, round, task, incomplete, share, largest, fresh`
+
+func scanMember(s scanner) (BatchMember, error) {
+	var m BatchMember
+	var flags, fresh string
+	err := s.Scan(&m.Number, &m.Name, &m.Title, &m.Author, &m.AuthorBy, &m.Group, &m.DraftOf, &m.Dated, &m.DatedBy, &flags, &m.Reason, &m.Characters,
+		&m.Compared, &m.Round, &m.Task, &m.Incomplete, &m.Share, &m.Largest, &fresh)
+	if err == nil {
+		err = json.Unmarshal([]byte(flags), &m.Flags)
+	}
+	m.Fresh = json.RawMessage(fresh)
+	return m, err
+}
+
+// PutBatchMembers adds the members of one file and notes that the file is done, all or nothing; a file that
+// is done already changes nothing. Numbers are given by the store. Two members of one name fail with
+// concordat.ErrExists.
+func (db *DB) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
+		if err != nil || n == 0 {
+			return err
+		}
+		var next int
+		if err := c.row(ctx, `SELECT COALESCE(MAX(number) + 1, 0) FROM batch_member WHERE batch = ?`, id).Scan(&next); err != nil {
+			return err
+		}
+		for i, m := range members {
+			if err := checkName("member", m.Name); err != nil {
+				return err
+			}
+			flags, err := json.Marshal(m.Flags)
+			if err != nil {
+				return err
+			}
+			_, err = c.exec(ctx, `INSERT INTO batch_member (batch, `+memberColumns+`)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', 0, 0.0, 0.0, 'null')`,
+				id, next+i, m.Name, prose(m.Title), prose(m.Author), m.AuthorBy, prose(m.Group), prose(m.DraftOf), m.Dated, m.DatedBy, prose(string(flags)), prose(m.Reason), m.Characters)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "members of batch %s", id)
+}
+
+// BatchMembers returns the members of a batch in order of name.
+func (db *DB) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
+	ms, err := collect(ctx, db.read(), scanMember, `SELECT `+memberColumns+` FROM batch_member WHERE batch = ? ORDER BY name`, id)
+	return ms, db.fail(err, "members of batch %s", id)
+}
+
+// BatchOfTask returns the batch and the number of the member whose findings a task holds, or concordat.ErrNotFound.
+func (db *DB) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
+	err = db.read().row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
+	return id, member, db.fail(err, "batch of %s", task)
+}
+
+// BatchPair is what two members of a batch have in common. A is the one whose name comes first.
+type BatchPair struct {
+	A, B           int     // numbers
+	ShareA, ShareB float64 // 0 to 1: of A that stands in B, of B that stands in A; as each one's report has it
+	Passages       []byte  // in the caller's own form; empty: nothing in common. Lists leave it out
+	Verdict        string  // VerdictCount or VerdictDiscount, whatever the rules; empty: by the rules
+}
+
+// Share is the larger share of the two.
+func (p BatchPair) Share() float64 { return max(p.ShareA, p.ShareB) }
+
+// What somebody decided about a pair.
+const (
+	VerdictCount    = "count"
+	VerdictDiscount = "discount"
+)
+
+// PutCompared notes that a member was compared with others, with the pairs that are new: all or nothing. A
+// pair that is there already stays.
+func (db *DB) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
+	err := db.write(ctx, func(c conn) error {
+		for _, p := range pairs {
+			packed, err := packPassages(p.Passages)
+			if err != nil {
+				return err
+			}
+			_, err = c.exec(ctx, `INSERT INTO batch_pair (batch, a, b, share, share_a, share_b, passages, verdict) VALUES (?, ?, ?, 0.0, 0.0, 0.0, ?, '')
+				ON CONFLICT (batch, a, b) DO NOTHING`, id, p.A, p.B, packed)
+			if err != nil {
+				return err
+			}
+		}
+		n, err := c.exec(ctx, `UPDATE batch_member SET compared = 1 WHERE batch = ? AND number = ?`, id, member)
+		return oneOf(n, err)
+	})
+	return db.fail(err, "compared %d of batch %s", member, id)
+}
+
+// Compared returns the numbers of the members with which a member of a batch has a pair, ascending, whether
+// or not it has something in common with them.
+func (db *DB) Compared(ctx context.Context, id string, member int) ([]int, error) {
+	ns, err := collect(ctx, db.read(), func(s scanner) (n int, err error) { return n, s.Scan(&n) },
+		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id, member, id, member)
+	return ns, db.fail(err, "compared with %d of batch %s", member, id)
+}
+
+// PairsOfMember returns the pairs of a member that have something in common, with their passages, in order
+// of A, then B.
+func (db *DB) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
+	ps, err := collect(ctx, db.read(), scanPairWhole,
+		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
+	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
+}
+
+func scanPairWhole(s scanner) (BatchPair, error) {
+	var p BatchPair
+	var packed []byte
+	err := s.Scan(&p.A, &p.B, &p.ShareA, &p.ShareB, &p.Verdict, &packed)
+	if err == nil {
+		p.Passages, err = unpackPassages(packed)
+	}
+	return p, err
+}
+
+// BatchPair returns one pair with its passages, or concordat.ErrNotFound.
+func (db *DB) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
+	p, err := scanPairWhole(db.read().row(ctx, `SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
+	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
+}
+
+// PairCursor is the last pair of a page; the zero value begins with the largest share.
+type PairCursor struct {
+	Share float64
+	A, B  int
+}
+
+// BatchPairs returns pairs that have something in common and a share of at least least, largest first, then
+// by A and B, after the cursor (nil: from the first): at most limit, or MaxPage where limit is 0 or
+// larger. Their passages are left out.
+func (db *DB) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
+	where, args := `batch = ? AND share >= ? AND length(passages) > 0`, []any{id, least}
+	if after != nil {
+		where += ` AND (share < ? OR share = ? AND (a > ? OR a = ? AND b > ?))`
+		args = append(args, after.Share, after.Share, after.A, after.A, after.B)
+	}
+	ps, err := collect(ctx, db.read(), func(s scanner) (p BatchPair, err error) {
+		return p, s.Scan(&p.A, &p.B, &p.ShareA, &p.ShareB, &p.Verdict)
+	}, `SELECT a, b, share_a, share_b, verdict FROM batch_pair WHERE `+where+` ORDER BY share DESC, a, b LIMIT ?`, append(args, page(limit))...)
+	return ps, db.fail(err, "pairs of batch %s", id)
+}
+
+// SetPairVerdict sets what somebody decided about a pair; empty: the rules decide again. It fails with
+// concordat.ErrNotFound where there is no such pair.
+func (db *DB) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
+	var err error
+	switch verdict {
+	case "", VerdictCount, VerdictDiscount:
+		err = db.write(ctx, func(c conn) error {
+			n, err := c.exec(ctx, `UPDATE batch_pair SET verdict = ? WHERE batch = ? AND a = ? AND b = ?`, verdict, id, a, b)
+			return oneOf(n, err)
+		})
+	default:
+		err = fmt.Errorf("%w: verdict %q", concordat.ErrInvalid, verdict)
+	}
+	return db.fail(err, "pair %d, %d of batch %s", a, b, id)
+}
+
+// PutChecked notes what a check of a member found: of m the Number, Round, Task, Incomplete, Share, Largest
+// and Fresh are read. shares are the shares of the member that stand in others, by their numbers. All or nothing.
+func (db *DB) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]float64) error {
+	fresh := jsonText(m.Fresh)
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE batch_member SET round = ?, task = ?, incomplete = ?, share = ?, largest = ?, fresh = ? WHERE batch = ? AND number = ?`,
+			m.Round, m.Task, m.Incomplete, m.Share, m.Largest, fresh, id, m.Number)
+		if err = oneOf(n, err); err != nil {
+			return err
+		}
+		for other, share := range shares {
+			column, a, b := "share_a", m.Number, other
+			// Which of the two is A depends on their names, so both ways are tried.
+			for range 2 {
+				if _, err := c.exec(ctx, `UPDATE batch_pair SET `+column+` = ? WHERE batch = ? AND a = ? AND b = ?`, share, id, a, b); err != nil {
+					return err
+				}
+				column, a, b = "share_b", other, m.Number
+			}
+		}
+		_, err = c.exec(ctx, `UPDATE batch_pair SET share = CASE WHEN share_a > share_b THEN share_a ELSE share_b END WHERE batch = ? AND (a = ? OR b = ?)`, id, m.Number, m.Number)
+		return err
+	})
+	return db.fail(err, "checked %d of batch %s", m.Number, id)
+}

@@ -1,0 +1,230 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+	"strings"
+
+	"concordat"
+)
+
+// Copied is a table that CopyTo copied.
+type Copied struct {
+	Table string `json:"table"`
+	Rows  int64  `json:"rows"`
+	// Hash is the SHA-256 over all rows in the order of their keys, hexadecimal; alike in both stores,
+	// whatever their engines.
+	Hash string `json:"hash"`
+}
+
+// Bounds of one statement that adds copied rows.
+const (
+	copyRows       = 500
+	copyParameters = 30_000  // SQLite takes 32,766, PostgreSQL 65,535
+	copyBytes      = 1 << 20 // or one row
+)
+
+// Copy says how a store is copied; the zero value copies all of it.
+type Copy struct {
+	// NoFiles leaves out the content of the files that the database keeps; see Files.
+	NoFiles bool
+	// Report, if it is not nil, is called after each step with the table, how many of its rows are copied,
+	// and how many there are; it must be fast.
+	Report func(table string, rows, all int64)
+}
+
+// fileTables are those of the files that the database keeps.
+var fileTables = []string{"file", "file_part"}
+
+// CopyTo copies the store, as of one moment, to another one of whatever engine, which must be empty; else
+// it fails with concordat.ErrExists. All of it is there on return, or nothing. What the other store then
+// holds is read back and compared row by row; concordat.ErrCorrupt where it differs.
+func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
+	report := o.Report
+	if report == nil {
+		report = func(string, int64, int64) {}
+	}
+	var done []Copied
+	err := to.write(ctx, func(into conn) error {
+		var tables []table
+		err := db.asOf(ctx, func(from conn) (err error) {
+			if tables, err = copyable(ctx, from, into); err != nil {
+				return err
+			}
+			if o.NoFiles {
+				tables = slices.DeleteFunc(tables, func(t table) bool { return slices.Contains(fileTables, t.name) })
+			}
+			for _, t := range tables {
+				one, err := copyTable(ctx, from, into, t, report)
+				if err != nil {
+					return fmt.Errorf("table %s: %w", t.name, err)
+				}
+				done = append(done, one)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, t := range tables { // when the other store's moment need not be held any more
+			got, err := into.digest(ctx, t, nil)
+			if err == nil && got != done[i] {
+				err = fmt.Errorf("%w: %d rows with hash %s arrived of %d with %s", concordat.ErrCorrupt, got.Rows, got.Hash, done[i].Rows, done[i].Hash)
+			}
+			if err != nil {
+				return fmt.Errorf("table %s: %w", t.name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, to.fail(db.fail(err, "copy store"), "fill the other store")
+	}
+	return done, nil
+}
+
+// copyable returns the tables of from, which into has too, and empty.
+func copyable(ctx context.Context, from, into conn) ([]table, error) {
+	tables, err := from.d.tables(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	others, err := into.d.tables(ctx, into)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range tables {
+		if i >= len(others) || t.name != others[i].name || !slices.Equal(t.columns, others[i].columns) || !slices.Equal(t.key, others[i].key) {
+			return nil, fmt.Errorf("%w: table %s is not alike in both stores", concordat.ErrInvalid, t.name)
+		}
+		if len(t.key) == 0 {
+			return nil, fmt.Errorf("%w: table %s has no key", concordat.ErrInvalid, t.name)
+		}
+		var filled bool
+		if err := into.row(ctx, `SELECT EXISTS (SELECT 1 FROM `+t.name+`)`).Scan(&filled); err != nil {
+			return nil, err
+		}
+		if filled {
+			return nil, fmt.Errorf("%w: the other store is not empty: it has rows in table %s", concordat.ErrExists, t.name)
+		}
+	}
+	return tables, nil
+}
+
+func copyTable(ctx context.Context, from, into conn, t table, report func(string, int64, int64)) (Copied, error) {
+	var all, rows int64
+	if err := from.row(ctx, `SELECT count(*) FROM `+t.name).Scan(&all); err != nil {
+		return Copied{}, err
+	}
+	var args []any
+	size := 0
+	flush := func() error {
+		if len(args) == 0 {
+			return nil
+		}
+		n := len(args) / len(t.columns)
+		one := `(?` + strings.Repeat(`, ?`, len(t.columns)-1) + `)`
+		_, err := into.exec(ctx, `INSERT INTO `+t.name+` (`+strings.Join(t.names(), ", ")+`) VALUES `+one+strings.Repeat(`, `+one, n-1), args...)
+		rows += int64(n)
+		args, size = args[:0], 0
+		if rows < all {
+			report(t.name, rows, all)
+		}
+		return err
+	}
+	done, err := from.digest(ctx, t, func(values []any) error {
+		for _, v := range values {
+			switch v := v.(type) {
+			case string:
+				size += len(v)
+			case []byte:
+				size += len(v)
+			}
+		}
+		args = append(args, values...)
+		if size < copyBytes && len(args)+len(values) <= min(copyParameters, copyRows*len(values)) {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	report(t.name, rows, all)
+	if err != nil || t.number == "" {
+		return done, err
+	}
+	last, err := from.d.numbered(ctx, from, t)
+	if err != nil {
+		return done, err
+	}
+	var highest int64
+	if err := from.row(ctx, `SELECT COALESCE(max(`+t.number+`), 0) FROM `+t.name).Scan(&highest); err != nil {
+		return done, err
+	}
+	return done, into.d.setNumbered(ctx, into, t, max(last, highest))
+}
+
+// digest reads all rows in the order of their keys and calls each with them, unless it is nil.
+func (c conn) digest(ctx context.Context, t table, each func(values []any) error) (Copied, error) {
+	done := Copied{Table: t.name}
+	rows, err := c.q.QueryContext(ctx, `SELECT `+strings.Join(t.names(), ", ")+` FROM `+t.name+` ORDER BY `+strings.Join(t.key, ", "))
+	if err != nil {
+		return done, err
+	}
+	defer rows.Close()
+	sum := sha256.New()
+	values, to := make([]any, len(t.columns)), make([]any, len(t.columns))
+	for i := range values {
+		to[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return done, err
+		}
+		for i, v := range values {
+			if err := addValue(sum, v); err != nil {
+				return done, fmt.Errorf("column %s: %w", t.columns[i].name, err)
+			}
+		}
+		if each != nil {
+			if err := each(values); err != nil {
+				return done, err
+			}
+		}
+		done.Rows++
+	}
+	done.Hash = hex.EncodeToString(sum.Sum(nil))
+	return done, rows.Err()
+}
+
+// addValue hashes a value: a byte for its kind, then 8 bytes big-endian, those of the number or of the
+// length before the bytes.
+func addValue(h hash.Hash, v any) error {
+	var b [9]byte
+	var tail []byte
+	var n uint64
+	switch v := v.(type) {
+	case nil:
+	case int64:
+		b[0], n = 1, uint64(v)
+	case float64:
+		b[0], n = 2, math.Float64bits(v)
+	case string:
+		b[0], n, tail = 3, uint64(len(v)), []byte(v)
+	case []byte:
+		b[0], n, tail = 4, uint64(len(v)), v
+	default:
+		return fmt.Errorf("%w: a value of type %T", concordat.ErrInvalid, v)
+	}
+	binary.BigEndian.PutUint64(b[1:], n)
+	h.Write(b[:])
+	h.Write(tail)
+	return nil
+}

@@ -1,0 +1,228 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"concordat"
+)
+
+// Files returns the files that the database keeps, for all processes that have it open. dir is a folder of
+// this process, made with the first file: it has copies of those that were put or fetched here lately.
+func (db *DB) Files(dir string) *Files { return &Files{dir: dir, db: db} }
+
+const (
+	partBytes = 256 << 10 // of a file in one row
+	putParts  = 4         // in one transaction, so that other writers get their turn
+)
+
+// Fetch returns where the file with the hash can be read on this machine, for reading only, or
+// concordat.ErrNotFound. What the database has is copied at the first time, with memory for one part, and
+// fails with concordat.ErrCorrupt where it is not the file of that hash. The file may go a day later.
+func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
+	if f.db == nil {
+		return f.Path(hash)
+	}
+	path, err := f.path(hash)
+	if err != nil {
+		return "", err
+	}
+	var size int64
+	err = f.db.read().row(ctx, `SELECT size FROM file WHERE hash = ?`, hash).Scan(&size)
+	if errors.Is(err, sql.ErrNoRows) {
+		_ = os.Remove(path) // somebody else has deleted it; Tidy tries again
+	}
+	if err != nil {
+		return "", f.db.fail(err, "file %s", hash)
+	}
+	now := time.Now()
+	if err := os.Chtimes(path, now, now); err == nil {
+		return path, nil
+	}
+	tmp, err := f.incoming()
+	if err != nil {
+		return "", fmt.Errorf("fetch file %s: %w", hash, err)
+	}
+	defer tmp.discard()
+	if err := f.db.fetchFile(ctx, hash, size, tmp); err != nil {
+		return "", f.db.fail(noSpace(err), "fetch file %s", hash)
+	}
+	return path, tmp.keep(path)
+}
+
+// fetchFile writes the content of a file to w.
+func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Writer) error {
+	h := sha256.New()
+	to := io.MultiWriter(w, h)
+	for n, got := int64(0), int64(0); got < size; n++ {
+		var data []byte
+		err := db.read().row(ctx, `SELECT data FROM file_part WHERE hash = ? AND n = ?`, hash, n).Scan(&data)
+		if errors.Is(err, sql.ErrNoRows) {
+			if held, err := db.held(ctx, hash); err != nil || !held {
+				return cmp.Or(err, sql.ErrNoRows) // it was deleted meanwhile
+			}
+			return fmt.Errorf("%w: part %d is not there", concordat.ErrCorrupt, n)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := to.Write(data); err != nil {
+			return err
+		}
+		if got += int64(len(data)); len(data) == 0 || got > size {
+			return fmt.Errorf("%w: part %d has %d bytes", concordat.ErrCorrupt, n, len(data))
+		}
+	}
+	if hex.EncodeToString(h.Sum(nil)) != hash {
+		return fmt.Errorf("%w: the content has another hash", concordat.ErrCorrupt)
+	}
+	return nil
+}
+
+// putFile keeps the content of r, whose hash and size are given. Parts are named by the hash of the whole,
+// so that two who put one file write the same rows; what an interrupted call has left is taken up by the
+// next.
+func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderAt) error {
+	for range 3 { // an Erase may come in between
+		n, err := int64(0), error(nil)
+		err = db.write(ctx, func(c conn) error {
+			n, err = c.exec(ctx, `UPDATE file SET stored = ? WHERE hash = ?`, stamp(db.now()), hash)
+			return err
+		})
+		if err != nil || n > 0 {
+			return err
+		}
+		for from := int64(0); from*partBytes < size; from += putParts {
+			if err := db.putParts(ctx, hash, size, from, r); err != nil {
+				return err
+			}
+		}
+		whole := false
+		err = db.write(ctx, func(c conn) error {
+			var got int64
+			if err := c.row(ctx, `SELECT COALESCE(sum(length(data)), 0) FROM file_part WHERE hash = ?`, hash).Scan(&got); err != nil {
+				return err
+			}
+			if whole = got == size; !whole {
+				return nil
+			}
+			_, err := c.exec(ctx, `INSERT INTO file (hash, size, stored) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET stored = excluded.stored`,
+				hash, size, stamp(db.now()))
+			return err
+		})
+		if err != nil || whole {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: it was deleted while it was put", concordat.ErrChanged)
+}
+
+func (db *DB) putParts(ctx context.Context, hash string, size, from int64, r io.ReaderAt) error {
+	return db.write(ctx, func(c conn) error {
+		for n := from; n < from+putParts && n*partBytes < size; n++ {
+			data := make([]byte, min(partBytes, size-n*partBytes))
+			if _, err := r.ReadAt(data, n*partBytes); err != nil {
+				return err
+			}
+			if _, err := c.exec(ctx, `INSERT INTO file_part (hash, n, stored, data) VALUES (?, ?, ?, ?)
+				ON CONFLICT (hash, n) DO UPDATE SET stored = excluded.stored`, hash, n, stamp(db.now()), data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eraseFile forgets a file and its parts, and reports whether it was there.
+func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
+	var n int64
+	err := db.write(ctx, func(c conn) (err error) {
+		if n, err = c.exec(ctx, `DELETE FROM file WHERE hash = ?`, hash); err != nil {
+			return err
+		}
+		_, err = c.exec(ctx, `DELETE FROM file_part WHERE hash = ?`, hash)
+		return err
+	})
+	return n > 0, db.fail(err, "erase file %s", hash)
+}
+
+// tidyFiles forgets files that were put before the given time and are not needed, and parts of none.
+func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
+	for after := ""; ; {
+		hashes, err := collect(ctx, db.read(), scanString, `SELECT hash FROM file WHERE stored < ? AND hash > ? ORDER BY hash LIMIT ?`, stamp(before), after, MaxPage)
+		if err != nil {
+			return n, db.fail(err, "list files")
+		}
+		for _, hash := range hashes {
+			keep, err := needed(hash)
+			if err == nil && !keep {
+				_, err = db.eraseFile(ctx, hash)
+				n++
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+		if len(hashes) < MaxPage {
+			break
+		}
+		after = hashes[len(hashes)-1]
+	}
+	err = db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM file_part WHERE stored < ? AND NOT EXISTS (SELECT 1 FROM file f WHERE f.hash = file_part.hash)`, stamp(before))
+		return err
+	})
+	return n, db.fail(err, "forget parts of files")
+}
+
+// held reports whether the database has the file.
+func (db *DB) held(ctx context.Context, hash string) (bool, error) {
+	var held bool
+	err := db.read().row(ctx, `SELECT EXISTS (SELECT 1 FROM file WHERE hash = ?)`, hash).Scan(&held)
+	return held, db.fail(err, "file %s", hash)
+}
+
+// All calls each with the hash of every file, in no order; an error ends it.
+func (f *Files) All(ctx context.Context, each func(hash string) error) error {
+	if f.db == nil {
+		err := filepath.WalkDir(f.dir, func(_ string, d os.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case d.IsDir() || !fileName.MatchString(d.Name()):
+				return nil
+			}
+			return each(d.Name())
+		})
+		if errors.Is(err, os.ErrNotExist) { // none was ever put
+			return nil
+		}
+		return err
+	}
+	for after := ""; ; {
+		hashes, err := collect(ctx, f.db.read(), scanString, `SELECT hash FROM file WHERE hash > ? ORDER BY hash LIMIT ?`, after, MaxPage)
+		if err != nil {
+			return f.db.fail(err, "list files")
+		}
+		for _, hash := range hashes {
+			if err := each(hash); err != nil {
+				return err
+			}
+		}
+		if len(hashes) < MaxPage {
+			return nil
+		}
+		after = hashes[len(hashes)-1]
+	}
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// HookID names a webhook.
+type HookID string
+
+// EventKind says what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventCheckDone       EventKind = "check.done"       // a check has ended, wholly or in part, or was split into others
+	EventCheckFailed     EventKind = "check.failed"     // a check has failed or was cancelled
+	EventBatchDone       EventKind = "batch.done"       // all checks that were handed in together have ended
+	EventEvidenceRequest EventKind = "evidence.request" // a partner asks to read passages of a document of this site
+	EventEvidenceAnswer  EventKind = "evidence.answer"  // a request of this site to a partner was decided
+	EventPing            EventKind = "ping"             // asked for by a person, to try a webhook
+)
+
+// EventKinds returns the kinds that a webhook can want; a ping goes to each that is asked for one.
+func EventKinds() []EventKind {
+	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer}
+}
+
+// HookState says whether a webhook is told.
+type HookState string
+
+// The states of a webhook.
+const (
+	HookActive HookState = "active"
+	HookPaused HookState = "paused" // what is to be told waits, at most until its time is over
+)
+
+// MaxHooks bounds the webhooks of one account.
+const MaxHooks = 20
+
+// HookSecretBytes is the length of a webhook's secret.
+const HookSecretBytes = 32
+
+// Hook is a webhook: an address that is told what happens.
+type Hook struct {
+	ID      HookID
+	Account string // whose checks it is told of
+	Whole   bool   // it is told of the whole site, as long as the account is an administrator's
+	URL     string
+	Title   string // for people
+	Kinds   []EventKind
+	// Secrets sign what is sent, the present one first; a second one is the former, while it is valid.
+	Secrets [][]byte
+	Former  time.Time // end of the former secret; zero: there is none
+	Made    time.Time
+	State   HookState
+	Cause   string // of being paused
+}
+
+const hookColumns = `h.id, h.account, h.whole, h.url, h.title, h.kinds, h.secret, h.former, h.former_until, h.made, h.state, h.cause`
+
+// ableHooks are those that may hear of events, and activeHooks those of them that are told: a webhook
+// acts for its account and ends with its rights.
+const (
+	ableHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
+		WHERE a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
+	activeHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
+		WHERE h.state = 'active' AND a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
+)
+
+func (db *DB) scanHook(s scanner) (Hook, error) {
+	var h Hook
+	var kinds, secret, former string
+	var until, made int64
+	if err := s.Scan(&h.ID, &h.Account, &h.Whole, &h.URL, &h.Title, &kinds, &secret, &former, &until, &made, &h.State, &h.Cause); err != nil {
+		return h, err
+	}
+	h.Made = instant(made)
+	for _, k := range strings.Fields(kinds) {
+		h.Kinds = append(h.Kinds, EventKind(k))
+	}
+	all := []string{secret}
+	if former != "" && until > stamp(db.now()) {
+		all, h.Former = append(all, former), instant(until)
+	}
+	for _, one := range all {
+		b, err := base64.StdEncoding.DecodeString(one)
+		if err != nil {
+			return h, fmt.Errorf("%w: secret of webhook %s", concordat.ErrCorrupt, h.ID)
+		}
+		h.Secrets = append(h.Secrets, b)
+	}
+	return h, nil
+}
+
+func (h *Hook) validate() error {
+	if err := checkName("url", h.URL); err != nil {
+		return err
+	}
+	if len(h.Kinds) == 0 {
+		return fmt.Errorf("%w: a webhook wants no event", concordat.ErrInvalid)
+	}
+	for _, k := range h.Kinds {
+		if !slices.Contains(EventKinds(), k) {
+			return fmt.Errorf("%w: event %q", concordat.ErrInvalid, k)
+		}
+	}
+	if h.State != HookActive && h.State != HookPaused {
+		return fmt.Errorf("%w: state %q", concordat.ErrInvalid, h.State)
+	}
+	return nil
+}
+
+func words(kinds []EventKind) string {
+	out := " "
+	for _, k := range kinds {
+		out += string(k) + " "
+	}
+	return out
+}
+
+func newHookSecret() []byte {
+	b := make([]byte, HookSecretBytes)
+	_, _ = rand.Read(b) // never fails (crypto/rand)
+	return b
+}
+
+// CreateHook makes a webhook with a new ID and secret, active, and returns it; of h the Account, Whole,
+// URL, Title and Kinds are read. It fails with concordat.ErrNotFound where there is no such account,
+// and with concordat.ErrInvalid beyond MaxHooks of it.
+func (db *DB) CreateHook(ctx context.Context, h Hook) (Hook, error) {
+	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
+	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, prose(h.Title)
+	err := h.validate()
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			var n int
+			if err := c.row(ctx, `SELECT count(*) FROM hook WHERE account = ?`, h.Account).Scan(&n); err != nil {
+				return err
+			}
+			if n >= MaxHooks {
+				return fmt.Errorf("%w: at most %d webhooks of an account", concordat.ErrInvalid, MaxHooks)
+			}
+			_, err := c.exec(ctx, `INSERT INTO hook (id, account, whole, url, title, kinds, secret, former, former_until, made, state, cause)
+				VALUES (?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, '')`, h.ID, h.Account, flag(h.Whole), h.URL, h.Title, words(h.Kinds),
+				base64.StdEncoding.EncodeToString(h.Secrets[0]), stamp(h.Made), h.State)
+			return err
+		})
+	}
+	return h, db.fail(err, "create a webhook of %s", h.Account)
+}
+
+// UpdateHook sets URL, Title, Kinds and State of the webhook with h's ID, and clears its Cause, or
+// fails with concordat.ErrNotFound.
+func (db *DB) UpdateHook(ctx context.Context, h Hook) error {
+	err := h.validate()
+	if err == nil {
+		err = db.write(ctx, func(c conn) error {
+			return oneOf(c.exec(ctx, `UPDATE hook SET url = ?, title = ?, kinds = ?, state = ?, cause = '' WHERE id = ?`,
+				h.URL, prose(h.Title), words(h.Kinds), h.State, h.ID))
+		})
+	}
+	return db.fail(err, "update webhook %s", h.ID)
+}
+
+// PauseHook pauses a webhook for a cause, such as a receiver that is gone.
+func (db *DB) PauseHook(ctx context.Context, id HookID, cause string) error {
+	err := db.write(ctx, func(c conn) error {
+		return oneOf(c.exec(ctx, `UPDATE hook SET state = ?, cause = ? WHERE id = ?`, HookPaused, prose(cause), id))
+	})
+	return db.fail(err, "pause webhook %s", id)
+}
+
+// RotateHook gives a webhook a new secret; the one before signs too for the time that is given, and
+// one before that no longer. It returns the webhook, or concordat.ErrNotFound.
+func (db *DB) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
+	var h Hook
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE hook SET former = secret, former_until = ?, secret = ? WHERE id = ?`,
+			stamp(db.now().Add(overlap)), base64.StdEncoding.EncodeToString(newHookSecret()), id)
+		if err := oneOf(n, err); err != nil {
+			return err
+		}
+		h, err = db.scanHook(c.row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, id))
+		return err
+	})
+	return h, db.fail(err, "rotate the secret of webhook %s", id)
+}
+
+// Hook returns a webhook, or concordat.ErrNotFound.
+func (db *DB) Hook(ctx context.Context, id HookID) (Hook, error) {
+	h, err := db.scanHook(db.read().row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, id))
+	return h, db.fail(err, "webhook %s", id)
+}
+
+// Hooks returns the webhooks of an account, or all where it is empty, in order of ID, those after the
+// given one: at most limit, or MaxPage where limit is 0 or larger.
+func (db *DB) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
+	hs, err := collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
+		WHERE (? = '' OR h.account = ?) AND h.id > ? ORDER BY h.id LIMIT ?`, account, account, after, page(limit))
+	return hs, db.fail(err, "list webhooks")
+}
+
+// DeleteHook forgets a webhook with all its deliveries, or fails with concordat.ErrNotFound.
+func (db *DB) DeleteHook(ctx context.Context, id HookID) error {
+	err := db.write(ctx, func(c conn) error {
+		return oneOf(c.exec(ctx, `DELETE FROM hook WHERE id = ?`, id))
+	})
+	return db.fail(err, "delete webhook %s", id)
+}

@@ -1,0 +1,226 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// DeliveryState says how a delivery stands.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryState = "pending"   // to be tried at Due
+	DeliveryDelivered DeliveryState = "delivered" // the receiver has answered with 2xx
+	DeliveryDead      DeliveryState = "dead"      // given up; it can be replayed
+)
+
+// Delivery is one event for one webhook.
+type Delivery struct {
+	Seq      int64 // from 1, ascending
+	Hook     HookID
+	Event    string // its id, the same for every attempt and every webhook
+	Kind     EventKind
+	State    DeliveryState
+	Made     time.Time
+	Attempts int       // begun so far
+	Round    int       // of Attempts: since it was made or replayed last
+	Due      time.Time // of the next attempt
+	Until    time.Time // no attempt from then on
+	Ended    time.Time // zero: not yet
+	Status   int       // HTTP status of the latest answer; 0: none
+	Cause    string    // of the latest failure
+	Body     []byte    // what is signed and sent
+}
+
+// Attempt is one try of a delivery.
+type Attempt struct {
+	N      int
+	At     time.Time
+	Took   time.Duration
+	Status int // 0: no answer
+	Cause  string
+}
+
+const deliveryColumns = `d.seq, d.hook, d.event, e.kind, d.state, d.made, d.attempts, d.round, d.due, d.until, d.ended, d.status, d.cause, e.body`
+
+const deliveryTables = ` FROM hook_delivery d JOIN hook_event e ON e.id = d.event `
+
+func scanDelivery(s scanner) (Delivery, error) {
+	var d Delivery
+	var made, due, until, ended int64
+	var body string
+	err := s.Scan(&d.Seq, &d.Hook, &d.Event, &d.Kind, &d.State, &made, &d.Attempts, &d.Round, &due, &until, &ended, &d.Status, &d.Cause, &body)
+	d.Made, d.Due, d.Until, d.Ended, d.Body = instant(made), instant(due), instant(until), instant(ended), []byte(body)
+	return d, err
+}
+
+// ClaimDelivery gives the caller the delivery that has been due longest, with its webhook, until the
+// lease ends; none of the webhooks in busy. It fails with concordat.ErrNotFound where nothing is due.
+// Deliveries whose time is over become dead on the way.
+func (db *DB) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
+	now := stamp(db.now())
+	var d Delivery
+	var h Hook
+	none := false
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `UPDATE hook_delivery SET state = ?, ended = ?, cause = CASE WHEN cause = '' THEN 'its time was over' ELSE cause END
+			WHERE state = ? AND until <= ? AND lease_until <= ?`, DeliveryDead, now, DeliveryPending, now, now)
+		if err != nil {
+			return err
+		}
+		args := []any{stamp(db.now().Add(lease)), DeliveryPending, now, now}
+		not := ""
+		for _, id := range busy {
+			not += ` AND hook <> ?`
+			args = append(args, id)
+		}
+		var seq int64
+		err = c.row(ctx, `UPDATE hook_delivery SET lease_until = ?, attempts = attempts + 1, round = round + 1 WHERE seq =
+			(SELECT seq FROM hook_delivery WHERE state = ? AND due <= ? AND lease_until <= ? AND hook IN `+activeHooks+not+`
+			ORDER BY due, seq LIMIT 1 `+c.d.skipLocked+`) RETURNING seq`, args...).Scan(&seq)
+		if errors.Is(err, sql.ErrNoRows) {
+			none = true // what died stays dead
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if d, err = scanDelivery(c.row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ?`, seq)); err != nil {
+			return err
+		}
+		h, err = db.scanHook(c.row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, d.Hook))
+		return err
+	})
+	if err == nil && none {
+		err = concordat.ErrNotFound
+	}
+	return d, h, db.fail(err, "claim a delivery")
+}
+
+// EndAttempt notes how the attempt of a claimed delivery went, and what comes of it: state and, of
+// DeliveryPending, when it is due again. It fails with ErrLease where another has begun the next
+// attempt, and with concordat.ErrNotFound where the delivery is gone.
+func (db *DB) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
+	ended := int64(0)
+	switch state {
+	case DeliveryPending:
+	case DeliveryDelivered, DeliveryDead:
+		ended, due = stamp(db.now()), d.Due
+	default:
+		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "delivery %d", d.Seq)
+	}
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE hook_delivery SET state = ?, due = ?, ended = ?, lease_until = 0, status = ?, cause = ?
+			WHERE seq = ? AND state = ? AND attempts = ?`, state, stamp(due), ended, a.Status, prose(a.Cause), d.Seq, DeliveryPending, d.Attempts)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			var seq int64
+			if err := c.row(ctx, `SELECT seq FROM hook_delivery WHERE seq = ?`, d.Seq).Scan(&seq); err != nil {
+				return err
+			}
+			return ErrLease
+		}
+		_, err = c.exec(ctx, `INSERT INTO hook_attempt (delivery, n, at, took, status, cause) VALUES (?, ?, ?, ?, ?, ?)`,
+			d.Seq, d.Attempts, stamp(a.At), a.Took.Microseconds(), a.Status, prose(a.Cause))
+		return err
+	})
+	return db.fail(err, "delivery %d", d.Seq)
+}
+
+// Delivery returns one delivery with its attempts, oldest first, or concordat.ErrNotFound.
+func (db *DB) Delivery(ctx context.Context, hook HookID, seq int64) (Delivery, []Attempt, error) {
+	d, err := scanDelivery(db.read().row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ? AND d.hook = ?`, seq, hook))
+	if err != nil {
+		return d, nil, db.fail(err, "delivery %d", seq)
+	}
+	as, err := collect(ctx, db.read(), func(s scanner) (Attempt, error) {
+		var a Attempt
+		var at, took int64
+		err := s.Scan(&a.N, &at, &took, &a.Status, &a.Cause)
+		a.At, a.Took = instant(at), time.Duration(took)*time.Microsecond
+		return a, err
+	}, `SELECT n, at, took, status, cause FROM hook_attempt WHERE delivery = ? ORDER BY n`, seq)
+	return d, as, db.fail(err, "delivery %d", seq)
+}
+
+// Deliveries returns deliveries of a webhook newest first, those before the one with Seq before (0:
+// from the newest), with one state where that is not empty: at most limit, or MaxPage where limit is
+// 0 or larger.
+func (db *DB) Deliveries(ctx context.Context, hook HookID, state DeliveryState, before int64, limit int) ([]Delivery, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	ds, err := collect(ctx, db.read(), scanDelivery, `SELECT `+deliveryColumns+deliveryTables+`
+		WHERE d.hook = ? AND (? = '' OR d.state = ?) AND d.seq < ? ORDER BY d.seq DESC LIMIT ?`, hook, state, state, before, page(limit))
+	return ds, db.fail(err, "deliveries of %s", hook)
+}
+
+// Replay says which deliveries are sent again.
+type Replay struct {
+	Seq   int64         // this one; 0: all that the rest describes
+	State DeliveryState // DeliveryDead or DeliveryDelivered; empty: both
+	From  time.Time     // made at or after; zero: from the first
+	To    time.Time     // made before; zero: to the last
+}
+
+// ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime, under their old
+// event ids, and returns how many: at most what may wait. One that is pending already becomes due now.
+func (db *DB) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n int64, err error) {
+	now := db.now()
+	to := int64(1<<63 - 1)
+	if !r.To.IsZero() {
+		to = stamp(r.To)
+	}
+	err = db.write(ctx, func(c conn) error {
+		set := `UPDATE hook_delivery SET state = ?, due = ?, until = ?, ended = 0, round = 0 WHERE `
+		args := []any{DeliveryPending, stamp(now), stamp(now.Add(HookTime))}
+		var err error
+		if r.Seq != 0 {
+			n, err = c.exec(ctx, set+`seq = ? AND hook = ? AND lease_until <= ?`, append(args, r.Seq, hook, stamp(now))...)
+			return oneOf(n, err)
+		}
+		var waiting int
+		if err := c.row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, hook, DeliveryPending).Scan(&waiting); err != nil {
+			return err
+		}
+		n, err = c.exec(ctx, set+`seq IN (SELECT seq FROM hook_delivery WHERE hook = ? AND state <> ? AND (? = '' OR state = ?)
+			AND made >= ? AND made < ? ORDER BY seq LIMIT ?)`,
+			append(args, hook, DeliveryPending, r.State, r.State, stamp(r.From), to, max(0, maxWaiting-waiting))...)
+		return err
+	})
+	return n, db.fail(err, "replay deliveries of %s", hook)
+}
+
+// ForgetDeliveries drops ended deliveries that were made before the instant, and of each webhook all
+// ended ones but the newest keep, and events that no delivery is left of. It returns how many
+// deliveries went.
+func (db *DB) ForgetDeliveries(ctx context.Context, before time.Time, keep int) (n int64, err error) {
+	err = db.write(ctx, func(c conn) error {
+		if n, err = c.exec(ctx, `DELETE FROM hook_delivery WHERE state <> ? AND made < ?`, DeliveryPending, stamp(before)); err != nil {
+			return err
+		}
+		ids, err := collect(ctx, c, func(s scanner) (id HookID, err error) { return id, s.Scan(&id) }, `SELECT id FROM hook`)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			more, err := c.exec(ctx, `DELETE FROM hook_delivery WHERE hook = ? AND state <> ? AND seq <=
+				(SELECT seq FROM hook_delivery WHERE hook = ? AND state <> ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`, id, DeliveryPending, id, DeliveryPending, keep)
+			if err != nil {
+				return err
+			}
+			n += more
+		}
+		_, err = c.exec(ctx, `DELETE FROM hook_event WHERE NOT EXISTS (SELECT 1 FROM hook_delivery d WHERE d.event = hook_event.id)`)
+		return err
+	})
+	return n, db.fail(err, "forget deliveries")
+}

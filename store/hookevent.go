@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// HookTime is how long an event is told again and again before its delivery is dead.
+const HookTime = 72 * time.Hour
+
+// maxWaiting bounds the deliveries of one webhook that wait; what comes beyond is dead at once.
+const maxWaiting = 10_000
+
+// eventBody is what is sent, as JSON.
+type eventBody struct {
+	Type      EventKind `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      any       `json:"data"`
+}
+
+// checkEvent is the data of an event about a check. It names no title and no text: the receiver asks
+// for them with a token, and so with rights.
+type checkEvent struct {
+	ID    concordat.TaskID `json:"id"`
+	State concordat.State  `json:"state"`
+	Owner string           `json:"owner,omitempty"`
+	Batch string           `json:"batch,omitempty"`
+}
+
+// batchEvent is the data of an event about a batch.
+type batchEvent struct {
+	Batch  string `json:"batch"`
+	Owner  string `json:"owner,omitempty"`
+	Checks int    `json:"checks"`
+	Failed int    `json:"failed"`
+}
+
+// disclosureEvent is the data of an event about a request to read passages.
+type disclosureEvent struct {
+	ID      string           `json:"id"`
+	Partner concordat.SiteID `json:"partner"`
+	State   string           `json:"state"`
+}
+
+// Announce tells all webhooks that want it of an event: the site's, and those of the account owner where
+// it is not empty; what a paused one is told waits. data is JSON.
+func (db *DB) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
+	err := db.write(ctx, func(c conn) error { return db.announce(ctx, c, kind, owner, data) })
+	return db.fail(err, "announce %s", kind)
+}
+
+// announce is Announce in a transaction: what happened and that it is to be told are kept together.
+func (db *DB) announce(ctx context.Context, c conn, kind EventKind, owner string, data any) error {
+	ids, err := collect(ctx, c, func(s scanner) (id HookID, err error) { return id, s.Scan(&id) },
+		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND id IN `+ableHooks+` ORDER BY id`,
+		"% "+string(kind)+" %", owner, owner)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	return db.deliver(ctx, c, kind, data, ids...)
+}
+
+// deliver keeps an event and a delivery of it for each webhook.
+func (db *DB) deliver(ctx context.Context, c conn, kind EventKind, data any, hooks ...HookID) error {
+	now := db.now()
+	body, err := json.Marshal(eventBody{kind, now.UTC().Truncate(time.Millisecond), data})
+	if err != nil {
+		return fmt.Errorf("%w: event %s: %w", concordat.ErrInvalid, kind, err)
+	}
+	event := "msg_" + strings.ToLower(rand.Text())
+	if _, err := c.exec(ctx, `INSERT INTO hook_event (id, kind, made, body) VALUES (?, ?, ?, ?)`, event, kind, stamp(now), prose(string(body))); err != nil {
+		return err
+	}
+	for _, id := range hooks {
+		var waiting int
+		if err := c.row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, id, DeliveryPending).Scan(&waiting); err != nil {
+			return err
+		}
+		state, ended, cause := DeliveryPending, int64(0), ""
+		if waiting >= maxWaiting {
+			state, ended, cause = DeliveryDead, stamp(now), fmt.Sprintf("%d others waited", waiting)
+		}
+		_, err := c.exec(ctx, `INSERT INTO hook_delivery (hook, event, state, made, attempts, round, due, until, lease_until, ended, status, cause)
+			VALUES (?, ?, ?, ?, 0, 0, ?, ?, 0, ?, 0, ?)`, id, event, state, stamp(now), stamp(now), stamp(now.Add(HookTime)), ended, cause)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PingHook makes an event that only this webhook is told of.
+func (db *DB) PingHook(ctx context.Context, id HookID) error {
+	err := db.write(ctx, func(c conn) error {
+		return db.deliver(ctx, c, EventPing, map[string]HookID{"webhook": id}, id)
+	})
+	return db.fail(err, "ping webhook %s", id)
+}
+
+// taskEnded announces that a task has ended, and with it perhaps its batch. A batch to which checks
+// are added after that ends again.
+func (db *DB) taskEnded(ctx context.Context, c conn, id concordat.TaskID) error {
+	var some int
+	if err := c.row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
+		return err // nobody is told of anything
+	}
+	t, err := scanTask(c.row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
+	if err != nil {
+		return err
+	}
+	kind := EventCheckDone
+	if t.State == concordat.TaskFailed {
+		kind = EventCheckFailed
+	}
+	err = db.announce(ctx, c, kind, t.Owner, checkEvent{t.ID, t.State, t.Owner, t.Batch})
+	// The texts of an archive are a batch with the name of the task that opened it.
+	for _, batch := range []string{t.Batch, string(t.ID)} {
+		if err == nil && batch != "" {
+			err = db.batchEnded(ctx, c, batch, t.Owner)
+		}
+	}
+	return err
+}
+
+func (db *DB) batchEnded(ctx context.Context, c conn, batch, owner string) error {
+	e := batchEvent{Batch: batch, Owner: owner}
+	var open int
+	err := c.row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed, batch).Scan(&e.Checks, &e.Failed)
+	if err == nil {
+		err = c.row(ctx, `SELECT count(*) FROM task WHERE (batch = ? OR id = ?) AND state IN (?, ?)`, batch, batch, concordat.TaskQueued, concordat.TaskRunning).Scan(&open)
+	}
+	if err != nil || open > 0 || e.Checks == 0 {
+		return err
+	}
+	return db.announce(ctx, c, EventBatchDone, owner, e)
+}
+
+// disclosed announces a request to read passages, or what was decided about one.
+func (db *DB) disclosed(ctx context.Context, c conn, id string) error {
+	d, err := scanDisclosure(c.row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
+	pending := d.State == concordat.DisclosurePending
+	switch {
+	case err != nil:
+		return err
+	case d.Direction == DisclosureIn && pending:
+		return db.announce(ctx, c, EventEvidenceRequest, "", disclosureEvent{d.ID, d.Partner, d.State})
+	case d.Direction == DisclosureOut && !pending:
+		return db.announce(ctx, c, EventEvidenceAnswer, "", disclosureEvent{d.ID, d.Partner, d.State})
+	}
+	return nil
+}

@@ -1,0 +1,358 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"concordat"
+)
+
+// postgres keeps the store in one schema of a database, that of the connection's search_path.
+//
+// Its transactions that write run one after another, as SQLite's do, those of all processes together:
+// each begins with an advisory lock, so that what it reads cannot change before it commits. Statements
+// run at READ COMMITTED, where each sees all that was committed before it. The road not taken,
+// SERIALIZABLE with repetition, asks every caller to be repeatable (doc/design.md).
+var postgres = &dialect{
+	name:        "postgres",
+	goose:       goose.DialectPostgres,
+	translate:   toPostgres,
+	rebind:      dollars,
+	begin:       postgresBegin,
+	lost:        postgresLost,
+	snapshot:    sqlSnapshot,
+	sentinel:    postgresSentinel,
+	check:       postgresCheck,
+	backup:      postgresBackup,
+	purge:       postgresPurge,
+	engine:      postgresEngine,
+	tables:      postgresTables,
+	numbered:    postgresNumbered,
+	setNumbered: postgresSetNumbered,
+}
+
+// IsURL reports whether a place is the address of a PostgreSQL database, else it is a file.
+func IsURL(place string) bool {
+	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
+}
+
+// Redacted returns a place as it may be shown: an address without its password.
+func Redacted(place string) string {
+	if !IsURL(place) {
+		return place
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return "postgres://(unreadable address)"
+	}
+	q := u.Query()
+	for _, secret := range []string{"password", "sslpassword"} {
+		if q.Has(secret) {
+			q.Set(secret, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+	}
+	return u.Redacted()
+}
+
+// dollars writes ? as $1, $2 and so on.
+func dollars(query string) string {
+	if !strings.Contains(query, "?") {
+		return query
+	}
+	var b strings.Builder
+	b.Grow(len(query) + 16)
+	for n := 1; ; n++ {
+		before, after, more := strings.Cut(query, "?")
+		b.WriteString(before)
+		if !more {
+			return b.String()
+		}
+		b.WriteString("$" + strconv.Itoa(n))
+		query = after
+	}
+}
+
+const (
+	// connectTime is how long making a connection may take where the address does not say.
+	connectTime = 10 * time.Second
+	// abandonedTime is after how long the server ends a transaction whose process does not go on, and
+	// with it the lock that keeps all others from writing.
+	abandonedTime = time.Minute
+	// keepaliveTime is after how long of silence the server asks whether a process's machine is there.
+	keepaliveTime = 30 * time.Second
+	// migrationTime is how long an opening process waits for another one that migrates.
+	migrationTime = 2 * time.Minute
+)
+
+// connectPostgres opens both pools and brings the schema up to date.
+func connectPostgres(ctx context.Context, place string, o Options) (*DB, error) {
+	config, err := pgx.ParseConfig(place)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the address cannot be read", concordat.ErrInvalid) // its text may hold the password
+	}
+	if o.Password != "" {
+		config.Password = o.Password
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTime
+	}
+	db := &DB{d: postgres, now: o.Now, busy: o.Busy, most: o.MaxBytes}
+	db.writer = sql.OpenDB(postgresConnector(config, o, true))
+	db.reader = sql.OpenDB(postgresConnector(config, o, false))
+	db.writer.SetMaxOpenConns(1)
+	db.reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
+	db.reader.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
+	if err := db.prepareSchema(ctx); err != nil {
+		return nil, errors.Join(db.fail(err, "prepare"), db.Close())
+	}
+	return db, nil
+}
+
+func postgresConnector(config *pgx.ConnConfig, o Options, write bool) driver.Connector {
+	c := config.Copy()
+	set := func(name, value string) {
+		if _, ok := c.RuntimeParams[name]; !ok { // what the address says counts
+			c.RuntimeParams[name] = value
+		}
+	}
+	ms := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
+	seconds := strconv.Itoa(int(keepaliveTime / time.Second))
+	set("application_name", "concordat")
+	set("lock_timeout", ms(o.Busy))
+	set("idle_in_transaction_session_timeout", ms(abandonedTime))
+	set("tcp_keepalives_idle", seconds)
+	set("tcp_keepalives_interval", "10")
+	set("tcp_keepalives_count", "3")
+	if !write {
+		set("default_transaction_read_only", "on")
+	}
+	return stdlib.GetConnector(*c, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "int8", OID: pgtype.Int8OID, Codec: int8Codec{}})
+		if !write {
+			return nil
+		}
+		// An acknowledged change survives a power cut, whatever the server does for others.
+		_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
+		return err
+	}))
+}
+
+// int8Codec takes bool for a column of integers, as SQLite does: 0 and 1.
+type int8Codec struct{ pgtype.Int8Codec }
+
+func (c int8Codec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
+	if _, ok := value.(bool); ok {
+		return boolPlan{c.Int8Codec.PlanEncode(m, oid, format, int64(0))}
+	}
+	return c.Int8Codec.PlanEncode(m, oid, format, value)
+}
+
+type boolPlan struct{ next pgtype.EncodePlan }
+
+func (p boolPlan) Encode(value any, buf []byte) ([]byte, error) {
+	return p.next.Encode(int64(flag(value.(bool))), buf)
+}
+
+// prepareSchema refuses a schema that is not ours, then migrates it, while other processes wait.
+func (db *DB) prepareSchema(ctx context.Context) error {
+	if err := db.checkSchema(ctx); err != nil {
+		return err
+	}
+	tx, err := db.reader.BeginTx(ctx, nil) // the writer's only connection is for the migrations
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	_, err = tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = 0`, migrationTime.Milliseconds()))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, db.lock+1)
+	}
+	if err != nil {
+		return err
+	}
+	return db.migrate(ctx)
+}
+
+// checkSchema refuses a schema that another program has made and a database that does not keep all of
+// Unicode, and sets db.lock.
+func (db *DB) checkSchema(ctx context.Context) error {
+	var schema, mark sql.NullString
+	var encoding string
+	var tables int
+	err := db.writer.QueryRowContext(ctx, `SELECT current_schema()::text, current_setting('server_encoding'),
+		(SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename <> $1),
+		obj_description(to_regclass(quote_ident(current_schema()) || '.setting'), 'pg_class')`, versionTable).
+		Scan(&schema, &encoding, &tables, &mark)
+	switch {
+	case err != nil:
+		return err
+	case !schema.Valid:
+		return fmt.Errorf("%w: no schema of the search_path exists", concordat.ErrInvalid)
+	case encoding != "UTF8":
+		return fmt.Errorf("%w: the database's encoding is %s, want UTF8", concordat.ErrInvalid, encoding)
+	case tables > 0 && mark.String != "Concordat":
+		return fmt.Errorf("%w: schema %s holds tables of another program", concordat.ErrInvalid, schema.String)
+	}
+	sum := sha256.Sum256([]byte("concordat/store/" + schema.String)) // locks are of one database
+	db.lock = int64(binary.BigEndian.Uint64(sum[:8]) &^ 1)
+	return nil
+}
+
+// measureTime is how often the size of the schema is looked at.
+const measureTime = time.Second
+
+func postgresBegin(ctx context.Context, db *DB, c conn) error {
+	if _, err := c.exec(ctx, `SELECT pg_advisory_xact_lock(?)`, db.lock); err != nil {
+		return err
+	}
+	if db.most <= 0 || time.Since(db.measured) < measureTime {
+		return nil
+	}
+	var size int64
+	err := c.row(ctx, `SELECT COALESCE(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+		WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`).Scan(&size)
+	if err == nil && size > db.most {
+		return fmt.Errorf("%w: the tables have %d bytes, at most %d", concordat.ErrDiskFull, size, db.most)
+	}
+	if err == nil {
+		db.measured = time.Now()
+	}
+	return err
+}
+
+// postgresLost is false for what the server refuses and for a context that ended.
+func postgresLost(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		switch e.Code {
+		case "57P01", "57P02", "57P03", "25P03": // shut down, crashed, starting, taken for abandoned
+			return true
+		}
+		return strings.HasPrefix(e.Code, "08")
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || err != nil && pgconn.SafeToRetry(err)
+}
+
+// postgresSentinel follows the codes of appendix A of PostgreSQL's manual.
+func postgresSentinel(err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		if postgresLost(err) {
+			return concordat.ErrUnavailable
+		}
+		return nil
+	}
+	switch e.Code {
+	case "23505":
+		return concordat.ErrExists
+	case "23503":
+		return concordat.ErrNotFound
+	case "53100":
+		return concordat.ErrDiskFull
+	case "40001", "40P01", "55P03", "25006", "57014": // collided, deadlock, lock not had, a standby, stopped by the server
+		return concordat.ErrUnavailable
+	case "42501":
+		return concordat.ErrRefused
+	case "3D000", "3F000": // no such database, no such schema
+		return concordat.ErrInvalid
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "08", "53", "57", "58":
+		return concordat.ErrUnavailable
+	case "22", "54": // a value, or a limit of the engine
+		return concordat.ErrInvalid
+	case "28": // who connects
+		return concordat.ErrRefused
+	case "XX":
+		return concordat.ErrCorrupt
+	}
+	if postgresLost(err) {
+		return concordat.ErrUnavailable
+	}
+	return nil
+}
+
+// postgresCheck reads every row, which meets damaged pages where the cluster has checksums, and looks
+// for constraints that the server does not vouch for.
+func postgresCheck(ctx context.Context, db *DB) error {
+	return db.asOf(ctx, func(c conn) error {
+		var loose int
+		err := c.row(ctx, `SELECT count(*) FROM pg_constraint WHERE NOT convalidated AND connamespace = current_schema()::regnamespace`).Scan(&loose)
+		if err == nil && loose > 0 {
+			err = fmt.Errorf("%w: %d constraints were never validated", concordat.ErrCorrupt, loose)
+		}
+		if err != nil {
+			return err
+		}
+		ts, err := postgresTables(ctx, c)
+		for _, t := range ts {
+			if err == nil {
+				_, err = c.digest(ctx, t, nil)
+			}
+		}
+		return err
+	})
+}
+
+// postgresBackup copies the store into a SQLite file.
+func postgresBackup(ctx context.Context, db *DB, path string) error {
+	to, err := connectSQLite(ctx, path, Options{Now: db.now, Busy: db.busy})
+	if err != nil {
+		return err
+	}
+	_, err = db.CopyTo(ctx, to, Copy{})
+	return errors.Join(err, to.Close())
+}
+
+// postgresPurge rewrites the tables, which takes deleted rows out of them and unlinks their old files.
+// Rows stay in the write-ahead log until the server recycles it, in archives and standbys made from it,
+// and in free blocks of the file system: so it never reports that none is left.
+func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
+	if !whole {
+		return false, nil
+	}
+	one, err := db.writer.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer one.Close()
+	ts, err := collect(ctx, conn{db.d, one}, scanOne[string], `SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`)
+	for _, t := range ts {
+		if err == nil {
+			_, err = one.ExecContext(ctx, `VACUUM (FULL, ANALYZE) `+t)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	// A checkpoint lets the server recycle its log; who may not ask for one waits for the next.
+	if _, err := one.ExecContext(ctx, `CHECKPOINT`); err != nil && !errors.Is(postgresSentinel(err), concordat.ErrRefused) {
+		return false, err
+	}
+	return false, nil
+}

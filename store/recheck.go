@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// The kinds of what is checked again.
+const (
+	RecheckCheck = "check"
+	RecheckBatch = "batch"
+)
+
+// Recheck says that a check or a batch is to be done again.
+type Recheck struct {
+	Kind   string // RecheckCheck or RecheckBatch
+	Target string // the task or the batch
+	Owner  string
+	Every  int             // days; 0: once, at Next
+	Next   time.Time       // zero: never again
+	Latest string          // the newest task of a check; empty: the target itself
+	Due    string          // the task that runs now; empty: none does
+	Fresh  json.RawMessage // sources that the latest run was the first to find, in the caller's own form
+	Ran    time.Time       // when it was done last; zero: never
+}
+
+const recheckColumns = `kind, target, owner, every, next, latest, due, fresh, ran`
+
+func scanRecheck(s scanner) (Recheck, error) {
+	var r Recheck
+	var next, ran int64
+	var fresh string
+	err := s.Scan(&r.Kind, &r.Target, &r.Owner, &r.Every, &next, &r.Latest, &r.Due, &fresh, &ran)
+	r.Next, r.Ran, r.Fresh = instant(next), instant(ran), json.RawMessage(fresh)
+	return r, err
+}
+
+// PutRecheck sets when something is done again, in place of what was set before.
+func (db *DB) PutRecheck(ctx context.Context, r Recheck) error {
+	err := checkName("target", r.Target)
+	switch {
+	case err != nil:
+	case r.Kind != RecheckCheck && r.Kind != RecheckBatch:
+		err = fmt.Errorf("%w: kind %q", concordat.ErrInvalid, r.Kind)
+	case r.Every < 0:
+		err = fmt.Errorf("%w: every %d days", concordat.ErrInvalid, r.Every)
+	default:
+		err = db.write(ctx, func(c conn) error {
+			_, err := c.exec(ctx, `INSERT INTO recheck (`+recheckColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (kind, target) DO UPDATE SET owner = excluded.owner, every = excluded.every, next = excluded.next, latest = excluded.latest,
+				due = excluded.due, fresh = excluded.fresh, ran = excluded.ran`,
+				r.Kind, r.Target, prose(r.Owner), r.Every, stamp(r.Next), r.Latest, r.Due, jsonText(r.Fresh), stamp(r.Ran))
+			return err
+		})
+	}
+	return db.fail(err, "recheck of %s %s", r.Kind, r.Target)
+}
+
+// Recheck returns when something is done again, or concordat.ErrNotFound.
+func (db *DB) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
+	r, err := scanRecheck(db.read().row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
+	return r, db.fail(err, "recheck of %s %s", kind, target)
+}
+
+// DueRechecks returns what is to be done again by now, and what runs, earliest first.
+func (db *DB) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
+	rs, err := collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now), MaxPage)
+	return rs, db.fail(err, "what is to be checked again")
+}
+
+// Rechecks returns all that is or was to be done again, in order of kind and target.
+func (db *DB) Rechecks(ctx context.Context) ([]Recheck, error) {
+	rs, err := collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
+	return rs, db.fail(err, "what is to be checked again")
+}
+
+// DeleteRecheck forgets that something is done again. What is not there is no error.
+func (db *DB) DeleteRecheck(ctx context.Context, kind, target string) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)
+		return err
+	})
+	return db.fail(err, "recheck of %s %s", kind, target)
+}

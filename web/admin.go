@@ -1,0 +1,518 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Administration is what the pages of administration ask the process for. All functions may be called
+// concurrently; a nil one leaves its part out.
+type Administration struct {
+	Storage  func(ctx context.Context) (Storage, error)
+	Schemes  func(ctx context.Context) (Schemes, error)
+	Health   func(ctx context.Context) []HealthPart
+	Settings func() []Setting
+}
+
+// Storage is the disk and the index of a site.
+type Storage struct {
+	Folder     string        `json:"folder"`
+	Free       int64         `json:"free_bytes"`
+	All        int64         `json:"all_bytes"`
+	LowWater   int64         `json:"low_water_bytes"` // that stay free
+	Parts      []StoragePart `json:"parts"`
+	Documents  int           `json:"documents"`
+	Sentences  int           `json:"sentences"` // with repeats
+	Distinct   int           `json:"distinct_entries"`
+	Segments   int           `json:"segments"`
+	Fresh      int           `json:"fresh_sentences"` // not merged yet
+	TableBytes int64         `json:"table_bytes"`     // of memory
+}
+
+// StoragePart is one part of the folder of a site.
+type StoragePart struct {
+	Name  string `json:"name"` // index, store, originals, other
+	Bytes int64  `json:"bytes"`
+}
+
+// Schemes are the recipes of the fingerprints of a site.
+type Schemes struct {
+	Recipe string            `json:"recipe"`
+	Scheme concordat.Scheme  `json:"scheme"` // with its digest
+	Keyed  bool              `json:"keyed"`  // with a key of the site's own
+	Epochs []site.EpochState `json:"epochs"`
+}
+
+// HealthPart is one thing that was looked at.
+type HealthPart struct {
+	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; has words
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Setting is one key of the configuration.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"` // default, FILE:LINE, $VARIABLE or --FLAG
+	Live   bool   `json:"live"`   // a change takes effect without a restart
+	Hidden bool   `json:"hidden"` // a secret: Value is empty
+}
+
+// adminRoutes adds the pages of administration: an administrator changes, an auditor reads.
+func (w *Web) adminRoutes() {
+	w.page("GET /admin", overseers, w.healthPage)
+	w.page("GET /admin/tasks", overseers, w.adminTasksPage)
+	w.page("POST /admin/tasks/{id}", administrators, w.changeTask)
+	w.page("GET /admin/storage", overseers, w.storagePage)
+	w.page("GET /admin/schemes", overseers, w.schemesPage)
+	w.page("GET /admin/settings", overseers, w.settingsPage)
+	w.page("GET /admin/partners", overseers, w.adminPartnersPage)
+	w.page("GET /admin/partners/{site}", overseers, w.partnerPage)
+	w.page("GET /admin/audit", overseers, w.auditPage)
+	w.page("POST /admin/audit", overseers, w.verifyAudit)
+	w.page("GET /admin/audit/export", overseers, w.exportAudit)
+}
+
+// adminPlaces are the pages of administration, in the order of their navigation.
+var adminPlaces = []place{
+	{Path: "/admin", Title: "admin.health"},
+	{Path: "/admin/tasks", Title: "admin.tasks"},
+	{Path: "/admin/storage", Title: "admin.storage"},
+	{Path: "/admin/schemes", Title: "admin.schemes"},
+	{Path: "/admin/partners", Title: "admin.partners"},
+	{Path: "/admin/audit", Title: "admin.audit"},
+	{Path: "/admin/settings", Title: "admin.settings"},
+}
+
+// adminFrame is what every page of administration shows.
+type adminFrame struct {
+	Here      string // path of the page in the navigation
+	MayChange bool
+}
+
+// Places are the pages of administration.
+func (adminFrame) Places() []place { return adminPlaces }
+
+func adminAt(path string, v *visitor) adminFrame {
+	return adminFrame{path, v.Role == store.RoleAdministrator}
+}
+
+var errNoAdmin = fmt.Errorf("the process tells nothing of this: %w", concordat.ErrNotFound)
+
+// health looks at all parts; what the pages themselves know comes last.
+func (w *Web) health(ctx context.Context) []HealthPart {
+	var out []HealthPart
+	if w.o.Admin != nil && w.o.Admin.Health != nil {
+		out = w.o.Admin.Health(ctx)
+	}
+	st := w.o.Queue.Status()
+	part := HealthPart{Code: "queue", OK: st.Workers > 0 && st.Holding == nil}
+	if st.Holding != nil {
+		part.Detail = st.Holding.Error()
+	}
+	return append(out, part, w.lately(ctx))
+}
+
+// mostFailed bounds the failed tasks that are looked at.
+const mostFailed = 500
+
+// lately counts the checks that failed in the last day by a fault of the site: not for what was handed in,
+// and not cancelled.
+func (w *Web) lately(ctx context.Context) HealthPart {
+	p := HealthPart{Code: "failed"}
+	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, mostFailed)
+	if err != nil {
+		p.Detail = err.Error()
+		return p
+	}
+	n := 0
+	for _, t := range tasks {
+		if w.o.Now().Sub(t.Finished) < 24*time.Hour && ours(t.Cause) {
+			n++
+		}
+	}
+	p.OK, p.Detail = n == 0, strconv.Itoa(n)
+	return p
+}
+
+func (w *Web) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	counts, err := w.o.Store.TaskCounts(r.Context())
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := struct {
+		adminFrame
+		Parts  []HealthPart
+		States []concordat.State
+		Counts map[concordat.State]int
+	}{adminAt("/admin", v), w.health(r.Context()), taskStates, counts}
+	w.show(rw, r, v, http.StatusOK, "admin_health", "title.admin", p)
+}
+
+var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial, concordat.TaskDone}
+
+type adminTasks struct {
+	adminFrame
+	State  concordat.State // of those listed; empty: any
+	Owner  string          // likewise
+	States []concordat.State
+	Counts map[concordat.State]int
+	Rows   []adminTask
+	Older  string // the next page; empty: these are the last
+	Busy   bool
+}
+
+type adminTask struct {
+	store.Task
+	Now progress
+}
+
+// oneState is a filter for one state, or for any where it is empty.
+func oneState(s concordat.State) []concordat.State {
+	if s == "" {
+		return nil
+	}
+	return []concordat.State{s}
+}
+
+func (w *Web) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	q := r.URL.Query()
+	p := adminTasks{adminFrame: adminAt("/admin/tasks", v), States: taskStates,
+		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
+	tasks, err := w.o.Store.FilterTasks(r.Context(), store.TaskFilter{States: oneState(p.State), Owner: p.Owner}, before, taskPage)
+	if err == nil {
+		p.Counts, err = w.o.Store.TaskCounts(r.Context())
+	}
+	way := &onItsWay{w: w, v: v, l: languageOf(r)}
+	for _, t := range tasks {
+		one := adminTask{Task: t}
+		if err == nil && !ended(t.State) {
+			p.Busy = true
+			one.Now, err = way.now(r.Context(), t)
+		}
+		p.Rows = append(p.Rows, one)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if len(tasks) == taskPage {
+		q.Set("before", strconv.FormatInt(tasks[taskPage-1].Seq, 10))
+		p.Older = "/admin/tasks?" + q.Encode()
+	}
+	w.show(rw, r, v, http.StatusOK, "admin_tasks", "title.admin", p)
+}
+
+// changeTask begins a failed task again, or cancels one that has not ended.
+func (w *Web) changeTask(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	t, err := w.task(r, v)
+	if err == nil {
+		err = form(rw, r)
+	}
+	if err == nil {
+		switch action := r.PostForm.Get("action"); action {
+		case "retry":
+			err = w.retryTask(r.Context(), v, t)
+		case "cancel":
+			err = w.cancelTask(r.Context(), v, t)
+		default:
+			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+		}
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/admin/tasks", http.StatusSeeOther)
+}
+
+func (w *Web) retryTask(ctx context.Context, v *visitor, t store.Task) error {
+	if err := w.o.Queue.Retry(ctx, t.ID); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "check_retried", map[string]any{"task": t.ID})
+	return nil
+}
+
+func (w *Web) storage(ctx context.Context) (Storage, error) {
+	if w.o.Admin == nil || w.o.Admin.Storage == nil {
+		return Storage{}, errNoAdmin
+	}
+	return w.o.Admin.Storage(ctx)
+}
+
+func (w *Web) storagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	s, err := w.storage(r.Context())
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := struct {
+		adminFrame
+		Storage
+	}{adminAt("/admin/storage", v), s}
+	w.show(rw, r, v, http.StatusOK, "admin_storage", "title.admin", p)
+}
+
+func (w *Web) schemes(ctx context.Context) (Schemes, error) {
+	if w.o.Admin == nil || w.o.Admin.Schemes == nil {
+		return Schemes{}, errNoAdmin
+	}
+	return w.o.Admin.Schemes(ctx)
+}
+
+func (w *Web) schemesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	s, err := w.schemes(r.Context())
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := struct {
+		adminFrame
+		Schemes
+	}{adminAt("/admin/schemes", v), s}
+	w.show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
+}
+
+// settings are those of the process, without secrets whatever it says of them.
+func (w *Web) settings() []Setting {
+	if w.o.Admin == nil || w.o.Admin.Settings == nil {
+		return nil
+	}
+	all := slices.Clone(w.o.Admin.Settings())
+	for i := range all {
+		if secret(all[i].Key) && all[i].Value != "" {
+			all[i].Value, all[i].Hidden = "", true
+		}
+	}
+	return all
+}
+
+// secret reports whether the value of a key is nobody's business.
+func secret(key string) bool {
+	_, last, _ := strings.Cut("."+key, ".")
+	for _, word := range []string{"secret", "password", "passphrase", "token", "private"} {
+		if strings.Contains(last, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Web) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p := struct {
+		adminFrame
+		Settings []Setting
+	}{adminAt("/admin/settings", v), w.settings()}
+	w.show(rw, r, v, http.StatusOK, "admin_settings", "title.admin", p)
+}
+
+// auditShown is how many entries of the audit a page shows.
+const auditShown = 100
+
+type auditPage struct {
+	adminFrame
+	Actor, Action, From, To string
+	Actions                 []string
+	Entries                 []store.AuditEntry
+	Older                   string // the next page; empty: these are the last
+	Head                    store.AuditHead
+	Verified                *store.AuditHead // the chain was followed to here
+	Broken                  string           // or it breaks, so
+}
+
+// auditFilter reads what of the audit is asked for; a day counts whole.
+func auditFilter(q url.Values) (store.AuditFilter, error) {
+	f := store.AuditFilter{Actor: strings.TrimSpace(q.Get("actor")), Action: q.Get("action")}
+	var err, err2 error
+	if s := q.Get("from"); s != "" {
+		f.From, err = time.ParseInLocation(time.DateOnly, s, time.Local)
+	}
+	if s := q.Get("to"); s != "" {
+		if f.To, err2 = time.ParseInLocation(time.DateOnly, s, time.Local); err2 == nil {
+			f.To = f.To.AddDate(0, 0, 1)
+		}
+	}
+	if err := errors.Join(err, err2); err != nil {
+		return f, fmt.Errorf("%w: a date is YYYY-MM-DD: %w", concordat.ErrInvalid, err)
+	}
+	return f, nil
+}
+
+func (w *Web) auditPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showAudit(rw, r, v, auditPage{})
+}
+
+func (w *Web) showAudit(rw http.ResponseWriter, r *http.Request, v *visitor, p auditPage) {
+	q := r.URL.Query()
+	p.adminFrame = adminAt("/admin/audit", v)
+	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
+	f, err := auditFilter(q)
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
+	if err == nil {
+		p.Entries, err = w.o.Store.SearchAudit(r.Context(), f, before, auditShown)
+	}
+	if err == nil {
+		p.Actions, err = w.o.Store.AuditActions(r.Context())
+	}
+	if err == nil {
+		p.Head, err = w.o.Store.AuditHead(r.Context())
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if len(p.Entries) == auditShown {
+		q.Set("before", strconv.FormatInt(p.Entries[auditShown-1].Seq, 10))
+		p.Older = "/admin/audit?" + q.Encode()
+	}
+	w.show(rw, r, v, http.StatusOK, "admin_audit", "title.admin", p)
+}
+
+// verifyAudit follows the chain of the audit from its first entry.
+func (w *Web) verifyAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	head, err := w.o.Store.VerifyAudit(r.Context())
+	switch {
+	case errors.Is(err, concordat.ErrCorrupt):
+		w.audit(r.Context(), v.Name, "audit_verified", map[string]any{"broken": err.Error()})
+		w.showAudit(rw, r, v, auditPage{Broken: err.Error()})
+	case err != nil:
+		w.fail(rw, r, v, err)
+	default:
+		w.audit(r.Context(), v.Name, "audit_verified", map[string]any{"entries": head.Seq})
+		w.showAudit(rw, r, v, auditPage{Verified: &head})
+	}
+}
+
+// exportAudit writes the audit, oldest first, a JSON value on each line.
+func (w *Web) exportAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.audit(r.Context(), v.Name, "audit_exported", nil)
+	rw.Header().Set("Content-Type", "application/jsonl")
+	rw.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
+	e := json.NewEncoder(rw)
+	for after := int64(0); ; {
+		entries, err := w.o.Store.Audit(r.Context(), after, 0)
+		if err == nil {
+			for i := 0; i < len(entries) && err == nil; i++ {
+				err = e.Encode(entries[i])
+			}
+		}
+		if err != nil { // the chain shows that the file was cut off: it ends before the head
+			w.o.Logger.Error("export of the audit", "error", err)
+			panic(http.ErrAbortHandler)
+		}
+		if len(entries) < store.MaxPage {
+			return
+		}
+		after = entries[len(entries)-1].Seq
+	}
+}
+
+// partnerRow is a partner in the list.
+type partnerRow struct {
+	store.Partner
+	Title string // that it gives itself, or has here
+	Asked int    // texts of this site that it was asked about
+}
+
+func (w *Web) adminPartners(ctx context.Context) ([]partnerRow, error) {
+	all, err := w.o.Store.Partners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := w.o.Store.Exposures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	told, err := w.o.Partners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []partnerRow{}
+	for _, p := range all {
+		one := partnerRow{p, p.Name, asked[p.Site]}
+		for _, x := range told {
+			if x.Site == p.Site {
+				one.Title = x.Name
+			}
+		}
+		if one.Title == "" {
+			one.Title = string(p.Site)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+func (w *Web) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	rows, err := w.adminPartners(r.Context())
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := struct {
+		adminFrame
+		Rows []partnerRow
+	}{adminAt("/admin/partners", v), rows}
+	w.show(rw, r, v, http.StatusOK, "admin_partners", "title.admin", p)
+}
+
+// showingsShown is how many single showings a page lists.
+const showingsShown = 100
+
+func (w *Web) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	rows, err := w.adminPartners(r.Context())
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	i := slices.IndexFunc(rows, func(p partnerRow) bool { return string(p.Site) == r.PathValue("site") })
+	if i < 0 {
+		w.fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
+		return
+	}
+	x, err := w.o.Site.Exposure(r.Context(), rows[i].Site, showingsShown)
+	var shares []store.Share
+	if err == nil {
+		shares, err = w.o.Store.Shares(r.Context(), "", rows[i].Site)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := struct {
+		adminFrame
+		Partner  partnerRow
+		Exposure *site.Exposure
+		Shares   []store.Share
+	}{adminAt("/admin/partners", v), rows[i], x, shares}
+	w.show(rw, r, v, http.StatusOK, "admin_partner", "title.admin", p)
+}
+
+// bytesWords writes a number of bytes for people.
+func bytesWords(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size {
+			return strconv.FormatFloat(float64(n)/float64(u.size), 'f', 1, 64) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " B"
+}

@@ -1,0 +1,248 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+	"concordat/web"
+)
+
+// administration is that of a process that says fixed things.
+func administration() *web.Administration {
+	return &web.Administration{
+		Storage: func(context.Context) (web.Storage, error) {
+			return web.Storage{Folder: "/srv/site", Free: 5 << 30, All: 9 << 30, LowWater: 128 << 20, Documents: 1, Sentences: 7,
+				Parts: []web.StoragePart{{Name: "index", Bytes: 3 << 20}, {Name: "originals", Bytes: 17}}}, nil
+		},
+		Schemes: func(context.Context) (web.Schemes, error) {
+			return web.Schemes{Recipe: "natural", Scheme: "natural@0123456789abcdef", Keyed: true, Epochs: []site.EpochState{
+				{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@fedc", Libraries: []site.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
+		},
+		Health: func(context.Context) []web.HealthPart {
+			return []web.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"}}
+		},
+		Settings: func() []web.Setting {
+			return []web.Setting{{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}, {Key: "check.short", Value: "true", Origin: "site.yaml:3", Live: true},
+				{Key: "oidc.client_secret", Value: "hunter2", Origin: "$CONCORDAT_OIDC_CLIENT_SECRET"}}
+		},
+	}
+}
+
+// TestAdministration: an administrator and an auditor read every page, nobody else does, and no secret is shown.
+func TestAdministration(t *testing.T) {
+	d := newDesk(t, false)
+	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.store.Show(t.Context(), store.Showing{Partner: "SOUTH", Hash: strings.Repeat("a", 64), Form: store.FormMatches, Library: "theses", Document: "folios.txt", Sentences: 4}); err != nil {
+		t.Fatal(err)
+	}
+	adam, axel := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "axel", store.RoleAuditor)
+	sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
+	for path, wants := range map[string][]string{
+		"/admin":                {"needs attention", "3 MiB left", "Queue of checks"},
+		"/admin/tasks":          {"No task is of this kind"},
+		"/admin/storage":        {"5.0 GiB of 9.0 GiB", "3.0 MiB", "17 B", "/srv/site"},
+		"/admin/schemes":        {"natural@0123456789abcdef", "1 of 2 documents", "health"},
+		"/admin/settings":       {"--listen", "site.yaml:3", "set, not shown"},
+		"/admin/partners":       {"South &lt;Site&gt;", "compare the words"},
+		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it"},
+		"/admin/audit":          {"The latest entry is number"},
+	} {
+		for _, p := range []*person{adam, axel} {
+			page := p.get(path, http.StatusOK)
+			for _, want := range wants {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s does not say %q", path, want)
+				}
+			}
+			if strings.Contains(page, "hunter2") {
+				t.Errorf("%s shows a secret", path)
+			}
+		}
+		sue.get(path, http.StatusForbidden)
+		olga.get(path, http.StatusForbidden)
+	}
+	adam.get("/admin/partners/NONE", http.StatusNotFound)
+	if strings.Contains(axel.get("/admin/tasks", http.StatusOK), "<button class=\"plain\" name=\"action\"") {
+		t.Error("an auditor is offered to change tasks")
+	}
+}
+
+// TestAdminTasks: a failed task can be begun again, a filter shows some, and an auditor changes none.
+func TestAdminTasks(t *testing.T) {
+	d := newDesk(t, true)
+	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	adam.upload(http.StatusOK, nil, "one.txt", folios)
+	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/admin/tasks/" + string(tasks[0].ID)
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"retry"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"dance"}})
+	if page := adam.post(path, http.StatusOK, url.Values{"action": {"cancel"}}); !strings.Contains(page, "It was cancelled by adam.") {
+		t.Error("not cancelled")
+	}
+	if page := adam.get("/admin/tasks?state=queued", http.StatusOK); strings.Contains(page, "one.txt") {
+		t.Error("a failed task among the queued ones")
+	}
+	if page := adam.get("/admin/tasks?state=failed&owner=adam", http.StatusOK); !strings.Contains(page, "one.txt") {
+		t.Error("the failed task is not found")
+	}
+	d.signedIn(t, "axel", store.RoleAuditor).post(path, http.StatusForbidden, url.Values{"action": {"retry"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"retry"}})
+	if now, err := d.store.Task(t.Context(), tasks[0].ID); err != nil || now.State != concordat.TaskQueued {
+		t.Errorf("after the retry %+v, %v", now, err)
+	}
+}
+
+// TestAuditPage: entries are found by who, what and when, page by page; the chain is followed, and a change is seen.
+func TestAuditPage(t *testing.T) {
+	d := newDesk(t, true)
+	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	for i := range 120 {
+		who := "ada"
+		if i%10 == 0 {
+			who = "eve"
+		}
+		if _, err := d.store.AppendAudit(t.Context(), who, "report_read", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := adam.get("/admin/audit", http.StatusOK)
+	if !strings.Contains(page, "Older entries") || strings.Count(page, "<td>report_read</td>") != 100 {
+		t.Errorf("%d entries on the page", strings.Count(page, "<td>report_read</td>"))
+	}
+	if page := adam.get("/admin/audit?actor=eve&action=report_read", http.StatusOK); strings.Count(page, "<td>eve</td>") != 12 || strings.Contains(page, "<td>ada</td>") {
+		t.Error("not the entries of eve")
+	}
+	if page := adam.get("/admin/audit?to=2001-01-01", http.StatusOK); !strings.Contains(page, "No entry is of this kind") {
+		t.Error("entries before there were any")
+	}
+	adam.get("/admin/audit?from=yesterday", http.StatusBadRequest)
+	if page := adam.get("/admin/audit?before=21", http.StatusOK); strings.Count(page, "<td>report_read</td>") != 20 {
+		t.Error("not the last page")
+	}
+	if page := adam.post("/admin/audit", http.StatusOK, nil); !strings.Contains(page, "The chain is whole from the first entry to number 120") {
+		t.Error("the chain is not followed")
+	}
+	lines := strings.Split(strings.TrimSpace(adam.get("/admin/audit/export", http.StatusOK)), "\n")
+	if len(lines) != 122 || !json.Valid([]byte(lines[121])) { // with the verification and the export
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// TestLibraryPages: a library is made, filled, changed, opened and deleted from the pages.
+func TestLibraryPages(t *testing.T) {
+	d := newDesk(t, false)
+	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card")}); err != nil {
+		t.Fatal(err)
+	}
+	adam, olga, sue := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
+	sue.post("/libraries", http.StatusForbidden, url.Values{"name": {"mine"}})
+	olga.post("/libraries", http.StatusBadRequest, url.Values{"name": {"a/b"}})
+	olga.post("/libraries", http.StatusConflict, url.Values{"name": {"theses"}})
+	if page := olga.post("/libraries", http.StatusOK, url.Values{"name": {"new & old"}, "title": {"Papers"}}); !strings.Contains(page, "The library is empty") {
+		t.Errorf("no page of the empty library:\n%s", page)
+	}
+	const path = "/libraries/new%20&%20old"
+	sue.get(path, http.StatusForbidden)
+	got := olga.sendScript(path+"/documents", "k", http.StatusOK, nil, "essay.txt", folios)
+	if len(got.Checks) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	olga.sendScript(path+"/documents", "l", http.StatusOK, nil, "broken.bad", "x")
+	d.await(t)
+	page := olga.get(path, http.StatusOK)
+	for _, want := range []string{"Added: 1 new, 0 replaced", "The file is damaged", `<th scope="row">essay.txt</th>`, "1 documents"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the library does not say %q", want)
+		}
+	}
+	olga.post(path, http.StatusForbidden, url.Values{"action": {"policy"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"policy"}, "expires": {"soon"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"policy"}, "title": {"All papers"}, "expires": {"2099-01-02"}, "forward": {"none"}, "template": {"thesis"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"NONE"}, "level": {"counts"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"all"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"wording"}, "name": {"cover"}, "text": {"I declare that this is mine."}})
+	page = adam.get(path, http.StatusOK)
+	for _, want := range []string{"All papers", "2099-01-02", `value="none" selected`, "how much matches</td>", "cover <span"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the library does not say %q", want)
+		}
+	}
+	if l, err := d.store.Library(t.Context(), "new & old"); err != nil || l.Policy.Expires.In(time.Local).Format(time.DateOnly) != "2099-01-02" || l.Policy.Template != "thesis" {
+		t.Errorf("library %+v, %v", l, err)
+	}
+	adam.post(path, http.StatusOK, url.Values{"action": {"unshare"}, "partner": {"SOUTH"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"unword"}, "name": {"cover"}})
+	olga.post(path+"/documents/delete", http.StatusOK, url.Values{"document": {"essay.txt"}})
+	olga.post(path+"/documents/delete", http.StatusNotFound, url.Values{"document": {"essay.txt"}})
+	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"theses"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"delete"}, "confirm": {"new & old"}})
+	adam.get(path, http.StatusNotFound)
+}
+
+// TestAdminAPI: programs of overseers read what the pages show.
+func TestAdminAPI(t *testing.T) {
+	d := newDesk(t, true)
+	d.signedIn(t, "adam", store.RoleAdministrator).upload(http.StatusOK, nil, "one.txt", folios)
+	d.signedIn(t, "sue", store.RoleSubmitter)
+	d.signedIn(t, "axel", store.RoleAuditor)
+	token := func(who string) string {
+		secret := "api-of-" + who
+		if err := d.store.PutToken(t.Context(), secret, store.Token{Purpose: store.PurposeAPI, Account: who, Name: "t", Scopes: []string{"read", "check", "documents", "erase"}, Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	adam, sue, axel := token("adam"), token("sue"), token("axel")
+	ask := func(token, method, path, body string, want int) string {
+		t.Helper()
+		p := d.person(t)
+		r := p.request(method, "/api/v1/admin"+path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		return p.do(r, want)
+	}
+	for path, want := range map[string]string{"/health": `"ok":false`, "/storage": `"free_bytes":5368709120`, "/schemes": `"keyed":true`, "/settings": `"hidden":true`,
+		"/tasks?state=queued": `"title":"one.txt"`, "/tasks?state=failed": `"tasks":[]`, "/partners": `"partners":[]`, "/audit?actor=adam": `"check_submitted"`} {
+		for _, who := range []string{adam, axel} {
+			if got := ask(who, http.MethodGet, path, "", http.StatusOK); !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+		ask(sue, http.MethodGet, path, "", http.StatusForbidden)
+	}
+	ask(adam, http.MethodGet, "/tasks?cursor=-", "", http.StatusBadRequest)
+	ask(adam, http.MethodGet, "/partners/NONE/exposure", "", http.StatusNotFound)
+	if got := ask(axel, http.MethodPost, "/audit/verify", "", http.StatusOK); !strings.Contains(got, `"entries":`) {
+		t.Errorf("verify: %s", got)
+	}
+	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusBadRequest)
+	if err := d.store.CancelTask(t.Context(), tasks[0].ID, "no"); err != nil {
+		t.Fatal(err)
+	}
+	ask(sue, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusForbidden)
+	if got := ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusOK); !strings.Contains(got, `"state":"queued"`) {
+		t.Errorf("retry: %s", got)
+	}
+	ask(sue, http.MethodPost, "/libraries", `{"id":"mine"}`, http.StatusForbidden)
+	ask(adam, http.MethodPost, "/libraries", `{"id":"more","title":"More"}`, http.StatusOK)
+	ask(adam, http.MethodDelete, "/libraries/more", "", http.StatusNoContent)
+	ask(adam, http.MethodDelete, "/libraries/more", "", http.StatusNotFound)
+}

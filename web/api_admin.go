@@ -1,0 +1,301 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// apiOfAdmin adds what the pages of administration and of libraries do.
+func (w *Web) apiOfAdmin(a huma.API) {
+	get := func(id, path, summary string) operation {
+		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: overseers}
+	}
+	register(w, a, get("get-health", "/health", "What was looked at, and whether it is in order"), w.apiHealth)
+	register(w, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
+	register(w, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
+	register(w, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
+	register(w, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
+	register(w, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry", summary: "Begin a failed task again", scope: scopeCheck, roles: administrators}, w.apiRetry)
+	register(w, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
+	register(w, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
+	register(w, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
+	register(w, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify", summary: "Follow the chain of the audit", scope: scopeRead, roles: overseers}, w.apiVerify)
+	register(w, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library", scope: scopeDocuments, roles: officers}, w.apiMakeLibrary)
+	register(w, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}", summary: "Delete a library with all its documents", scope: scopeErase, roles: administrators, status: http.StatusNoContent}, w.apiDeleteLibrary)
+}
+
+// apiMay returns who calls, if it has one of the roles.
+func apiMay(ctx context.Context, roles ...store.Role) (*visitor, error) {
+	v := visitorOf(ctx)
+	for _, r := range roles {
+		if v != nil && v.Role == r {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: the role of the account does not allow this", concordat.ErrRefused)
+}
+
+// answer is the body of an answer.
+type answer[T any] struct{ Body T }
+
+// apiTell answers an overseer with what f returns.
+func apiTell[T any](ctx context.Context, w *Web, f func(context.Context) (T, error)) (*answer[T], error) {
+	if _, err := apiMay(ctx, overseers...); err != nil {
+		return nil, err
+	}
+	body, err := f(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[T]{body}, nil
+}
+
+type apiHealthBody struct {
+	OK    bool         `json:"ok"`
+	Parts []HealthPart `json:"parts"`
+}
+
+func (w *Web) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealthBody], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (apiHealthBody, error) {
+		out := apiHealthBody{OK: true, Parts: w.health(ctx)}
+		for _, p := range out.Parts {
+			out.OK = out.OK && p.OK
+		}
+		return out, nil
+	})
+}
+
+func (w *Web) apiStorage(ctx context.Context, _ *struct{}) (*answer[Storage], error) {
+	return apiTell(ctx, w, w.storage)
+}
+
+// apiScheme is Schemes as programs see it.
+type apiScheme struct {
+	Recipe string            `json:"recipe"`
+	Scheme concordat.Scheme  `json:"scheme" doc:"With its digest"`
+	Keyed  bool              `json:"keyed" doc:"With a key of the site's own"`
+	Epochs []site.EpochState `json:"epochs"`
+}
+
+func (w *Web) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiScheme], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (apiScheme, error) {
+		s, err := w.schemes(ctx)
+		if s.Epochs == nil {
+			s.Epochs = []site.EpochState{}
+		}
+		return apiScheme(s), err
+	})
+}
+
+type apiSettingsBody struct {
+	Settings []Setting `json:"settings"`
+}
+
+func (w *Web) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSettingsBody], error) {
+	return apiTell(ctx, w, func(context.Context) (apiSettingsBody, error) {
+		return apiSettingsBody{append([]Setting{}, w.settings()...)}, nil
+	})
+}
+
+type apiTasksInput struct {
+	State  string `query:"state" enum:",queued,running,done,partial,failed"`
+	Owner  string `query:"owner"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+	Cursor string `query:"cursor" doc:"next of the page before"`
+}
+
+// cursor reads where a page begins; 0: at the newest.
+func cursor(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(s, 36, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("cursor %q: %w", s, concordat.ErrInvalid)
+	}
+	return n, nil
+}
+
+type apiTasksBody struct {
+	Tasks []apiTask `json:"tasks"`
+	Next  string    `json:"next,omitempty" doc:"Cursor of the next page"`
+}
+
+func (w *Web) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasksBody], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (apiTasksBody, error) {
+		out := apiTasksBody{Tasks: []apiTask{}}
+		before, err := cursor(in.Cursor)
+		if err != nil {
+			return out, err
+		}
+		tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: oneState(concordat.State(in.State)), Owner: in.Owner}, before, in.Limit)
+		for _, t := range tasks {
+			one, err := w.apiTask(ctx, t)
+			if err != nil {
+				return out, err
+			}
+			out.Tasks = append(out.Tasks, one)
+		}
+		if len(tasks) == in.Limit {
+			out.Next = strconv.FormatInt(tasks[len(tasks)-1].Seq, 36)
+		}
+		return out, err
+	})
+}
+
+func (w *Web) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+	v, err := apiMay(ctx, administrators...)
+	if err != nil {
+		return nil, err
+	}
+	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	if err == nil {
+		err = w.retryTask(ctx, v, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.apiCheck(ctx, in)
+}
+
+// apiPartnerSite is a partner as programs see it.
+type apiPartnerSite struct {
+	Site      concordat.SiteID   `json:"site"`
+	Name      string             `json:"name"`
+	State     store.PartnerState `json:"state"`
+	Made      time.Time          `json:"made"`
+	Confirmed time.Time          `json:"confirmed,omitzero"`
+	Asked     int                `json:"asked" doc:"Sentences of submissions that it was asked about"`
+}
+
+type apiPartnerSitesBody struct {
+	Partners []apiPartnerSite `json:"partners"`
+}
+
+func (w *Web) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[apiPartnerSitesBody], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (apiPartnerSitesBody, error) {
+		out := apiPartnerSitesBody{Partners: []apiPartnerSite{}}
+		rows, err := w.adminPartners(ctx)
+		for _, p := range rows {
+			out.Partners = append(out.Partners, apiPartnerSite{p.Site, p.Title, p.State, p.Made, p.Confirmed, p.Asked})
+		}
+		return out, err
+	})
+}
+
+type apiExposureInput struct {
+	Site  string `path:"site"`
+	Limit int    `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Most single documents listed"`
+}
+
+func (w *Web) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*site.Exposure], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (*site.Exposure, error) {
+		if _, err := w.o.Store.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
+			return nil, err
+		}
+		x, err := w.o.Site.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
+		if x != nil && x.Sums == nil {
+			x.Sums = []store.ShowingSum{}
+		}
+		return x, err
+	})
+}
+
+type apiAuditInput struct {
+	Actor  string    `query:"actor"`
+	Action string    `query:"action"`
+	From   time.Time `query:"from" doc:"The first instant"`
+	To     time.Time `query:"to" doc:"The instant before which"`
+	Limit  int       `query:"limit" minimum:"1" maximum:"500" default:"100"`
+	Cursor string    `query:"cursor" doc:"next of the page before"`
+}
+
+// apiAuditEntry is an entry of the audit; Detail is any JSON.
+type apiAuditEntry struct {
+	Seq    int64     `json:"seq"`
+	At     time.Time `json:"at"`
+	Actor  string    `json:"actor"`
+	Action string    `json:"action"`
+	Detail any       `json:"detail"`
+	Prev   string    `json:"prev" doc:"Hash of the entry before"`
+	Hash   string    `json:"hash"`
+}
+
+type apiAuditBody struct {
+	Entries []apiAuditEntry `json:"entries"`
+	Next    string          `json:"next,omitempty" doc:"Cursor of the next page"`
+}
+
+func (w *Web) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiAuditBody], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (apiAuditBody, error) {
+		out := apiAuditBody{Entries: []apiAuditEntry{}}
+		before, err := cursor(in.Cursor)
+		if err != nil {
+			return out, err
+		}
+		entries, err := w.o.Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}, before, in.Limit)
+		for _, e := range entries {
+			out.Entries = append(out.Entries, apiAuditEntry{e.Seq, e.At, e.Actor, e.Action, e.Detail, e.Prev, e.Hash})
+		}
+		if len(entries) == in.Limit {
+			out.Next = strconv.FormatInt(entries[len(entries)-1].Seq, 36)
+		}
+		return out, err
+	})
+}
+
+type apiHead struct {
+	Entries int64  `json:"entries" doc:"Number of the last entry; the chain is whole up to it"`
+	Hash    string `json:"hash"`
+}
+
+func (w *Web) apiVerify(ctx context.Context, _ *struct{}) (*answer[apiHead], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (apiHead, error) {
+		h, err := w.o.Store.VerifyAudit(ctx)
+		return apiHead{h.Seq, h.Hash}, err
+	})
+}
+
+type apiNewLibraryInput struct {
+	Body struct {
+		ID    string `json:"id" minLength:"1" maxLength:"200"`
+		Title string `json:"title,omitempty"`
+	}
+}
+
+func (w *Web) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answer[apiLibraryBody], error) {
+	v, err := apiMay(ctx, officers...)
+	if err != nil {
+		return nil, err
+	}
+	l, err := w.createLibrary(ctx, v, in.Body.ID, in.Body.Title)
+	if err != nil {
+		return nil, err
+	}
+	return &answer[apiLibraryBody]{libraryOf(l)}, nil
+}
+
+type apiLibraryPath struct {
+	ID string `path:"id"`
+}
+
+func (w *Web) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct{}, error) {
+	v, err := apiMay(ctx, administrators...)
+	if err == nil {
+		err = w.o.Site.DeleteLibrary(ctx, concordat.LibraryID(in.ID), func(int) {})
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.audit(ctx, v.Name, "library_delete", map[string]any{"library": in.ID})
+	return nil, nil
+}

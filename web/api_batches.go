@@ -1,0 +1,322 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (w *Web) apiOfBatches(a huma.API) {
+	get := func(id, path, summary string) operation {
+		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: everyone}
+	}
+	do := func(id, method, path, summary string, roles []store.Role) operation {
+		return operation{id: id, method: method, path: path, summary: summary, scope: scopeCheck, roles: roles}
+	}
+	register(w, a, get("list-batches", "/batches", "Batches, newest first"), w.apiBatches)
+	register(w, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
+	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
+	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
+	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers), w.apiCancelBatch)
+	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again", "Check a batch against the libraries again, or go on with one that failed", checkers), w.apiRepeatBatch)
+	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers), w.apiLineage)
+	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers), w.apiPairVerdict)
+	register(w, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
+	register(w, a, do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers), w.apiSetRecheck)
+	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", checkers)
+	drop.status = http.StatusNoContent
+	register(w, a, drop, w.apiDropRecheck)
+	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
+	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
+		"file":      {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
+		"manifest":  {Type: "string", Description: "Table (CSV or tabs) of what is known of the files: file, title, author, group, draft_of, date"},
+		"title":     {Type: "string", Description: "Name of the batch"},
+		"threshold": {Type: "number", Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
+		"library":   names,
+		"partner":   names,
+		"purpose":   {Type: "string", Description: "Told to partners"},
+		"alone":     {Type: "string", Description: "Not empty: compare with no library"},
+		"template":  {Type: "string", Description: "Section template"},
+	}}
+	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches", summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: checkers, status: http.StatusAccepted},
+		func(o *huma.Operation) {
+			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header", Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
+			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: form}}}
+			o.Responses = map[string]*huma.Response{"202": answers("The batch", "application/json", schemaOf[BatchLine](a))}
+		}, w.apiSubmitBatch)
+}
+
+// BatchLine is a batch as programs see it.
+type BatchLine struct {
+	ID       string          `json:"id"`
+	State    concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
+	Title    string          `json:"title"`
+	Cause    string          `json:"cause,omitempty" doc:"Why it failed, or what could not be read"`
+	Owner    string          `json:"owner"`
+	Stage    string          `json:"stage,omitempty" enum:"batch_read,batch_compare,batch_check"`
+	Done     int             `json:"done" doc:"Of the stage"`
+	Total    int             `json:"total"`
+	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
+	Made     time.Time       `json:"made"`
+	Finished time.Time       `json:"finished,omitzero"`
+}
+
+func batchLine(b store.Batch) BatchLine {
+	return BatchLine{b.ID, b.State, b.Title, b.Cause, b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished}
+}
+
+type apiBatchesOutput struct {
+	Body struct {
+		Batches []BatchLine `json:"batches"`
+		Next    string      `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiBatches(ctx context.Context, in *apiChecksInput) (*apiBatchesOutput, error) {
+	before := int64(0)
+	if in.Cursor != "" {
+		var err error
+		if before, err = strconv.ParseInt(in.Cursor, 36, 64); err != nil || before < 1 {
+			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrInvalid)
+		}
+	}
+	bs, err := w.o.Store.Batches(ctx, ownerOf(visitorOf(ctx)), before, in.Limit)
+	out := &apiBatchesOutput{}
+	out.Body.Batches = []BatchLine{}
+	for _, b := range bs {
+		out.Body.Batches = append(out.Body.Batches, batchLine(b))
+	}
+	if len(bs) == in.Limit {
+		out.Body.Next = strconv.FormatInt(bs[len(bs)-1].Seq, 36)
+	}
+	return out, err
+}
+
+type apiBatchOutput struct {
+	Body struct {
+		BatchLine
+		Threshold float64           `json:"threshold" doc:"Share of either document from which a pair joins a cluster"`
+		Lineage   site.LineageRules `json:"lineage" doc:"Which pairs do not count"`
+		Documents []site.MemberLine `json:"documents"`
+	}
+}
+
+// viewOf returns what a batch that the caller may see has found so far.
+func (w *Web) viewOf(ctx context.Context, id string) (*site.BatchView, error) {
+	b, err := w.visibleBatch(ctx, visitorOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return site.ViewBatch(ctx, w.o.Store, b.ID)
+}
+
+func (w *Web) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	v, err := w.viewOf(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiBatchOutput{}
+	out.Body.BatchLine, out.Body.Threshold, out.Body.Lineage, out.Body.Documents = batchLine(v.Batch), v.Job.PairThreshold(), v.Rules, v.MemberLines()
+	return out, nil
+}
+
+type apiPairsInput struct {
+	ID     string `path:"id"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"5000" default:"500"`
+	Cursor string `query:"cursor" doc:"next of the page before"`
+}
+
+type apiPairsOutput struct {
+	Body struct {
+		Pairs []site.PairLine `json:"pairs"`
+		Next  string          `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, error) {
+	from := 0
+	if in.Cursor != "" {
+		var err error
+		if from, err = strconv.Atoi(in.Cursor); err != nil || from < 0 {
+			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrInvalid)
+		}
+	}
+	v, err := w.viewOf(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	all := v.PairLines()
+	from = min(from, len(all))
+	to := min(from+in.Limit, len(all))
+	out := &apiPairsOutput{}
+	if out.Body.Pairs = all[from:to]; to < len(all) {
+		out.Body.Next = strconv.Itoa(to)
+	}
+	return out, nil
+}
+
+type apiClustersOutput struct {
+	Body struct {
+		Clusters []site.ClusterLine `json:"clusters"`
+	}
+}
+
+func (w *Web) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
+	v, err := w.viewOf(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiClustersOutput{}
+	out.Body.Clusters = v.ClusterLines()
+	return out, nil
+}
+
+// apiChange does something to a batch and returns it.
+func (w *Web) apiChange(ctx context.Context, id string, do func(context.Context, *visitor, store.Batch) error) (*apiBatchOutput, error) {
+	v := visitorOf(ctx)
+	b, err := w.visibleBatch(ctx, v, id)
+	if err == nil {
+		err = do(ctx, v, b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.apiBatch(ctx, &apiCheckInput{ID: id})
+}
+
+func (w *Web) apiCancelBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, w.stopBatch)
+}
+
+func (w *Web) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, w.repeatBatch)
+}
+
+type apiLineageInput struct {
+	ID   string `path:"id"`
+	Body site.LineageRules
+}
+
+var errReviewers = fmt.Errorf("%w: an officer or an administrator decides that", concordat.ErrRefused)
+
+func (w *Web) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
+		if !v.mayReview() {
+			return errReviewers
+		}
+		return w.applyLineage(ctx, v, b, in.Body)
+	})
+}
+
+type apiPairVerdictInput struct {
+	ID   string `path:"id"`
+	A    string `path:"a" doc:"Number of a document, from 1"`
+	B    string `path:"b"`
+	Body struct {
+		Verdict string `json:"verdict" enum:"count,discount,rules"`
+		Reason  string `json:"reason,omitempty"`
+	}
+}
+
+func (w *Web) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
+		if !v.mayReview() {
+			return errReviewers
+		}
+		return w.applyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
+	})
+}
+
+// apiRecheck is what is done again as programs see it.
+type apiRecheck struct {
+	Kind   string             `json:"kind" enum:"check,batch"`
+	Target string             `json:"target" doc:"The check or the batch"`
+	Title  string             `json:"title"`
+	Every  int                `json:"every" doc:"Days; 0: once"`
+	Next   time.Time          `json:"next,omitzero"`
+	Ran    time.Time          `json:"ran,omitzero" doc:"When it was done last"`
+	Latest string             `json:"latest,omitempty" doc:"The newest check; empty: the target itself"`
+	New    []site.FreshSource `json:"new" doc:"Sources that the latest run was the first to find"`
+}
+
+type apiRechecksOutput struct {
+	Body struct {
+		Rechecks []apiRecheck `json:"rechecks"`
+	}
+}
+
+func (w *Web) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
+	all, err := w.rechecks(ctx, visitorOf(ctx))
+	out := &apiRechecksOutput{}
+	out.Body.Rechecks = []apiRecheck{}
+	for _, r := range all {
+		one := apiRecheck{r.Kind, r.Target, r.Title, r.Every, r.Next, r.Ran, r.Latest, r.New}
+		if one.New == nil {
+			one.New = []site.FreshSource{}
+		}
+		out.Body.Rechecks = append(out.Body.Rechecks, one)
+	}
+	return out, err
+}
+
+type apiRecheckPath struct {
+	Kind   string `path:"kind" enum:"check,batch"`
+	Target string `path:"target"`
+}
+
+type apiSetRecheckInput struct {
+	Kind   string `path:"kind" enum:"check,batch"`
+	Target string `path:"target"`
+	Body   struct {
+		Every int    `json:"every" minimum:"0" maximum:"3650" doc:"Days; 0: once, on the day"`
+		On    string `json:"on,omitempty" doc:"First day, YYYY-MM-DD; empty: after so many days"`
+	}
+}
+
+func (w *Web) apiSetRecheck(ctx context.Context, in *apiSetRecheckInput) (*apiRechecksOutput, error) {
+	if err := w.putRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
+		return nil, err
+	}
+	return w.apiRechecks(ctx, nil)
+}
+
+func (w *Web) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{}, error) {
+	return nil, w.dropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
+}
+
+// apiSubmitBatch takes what submitBatch takes, once for each Idempotency-Key.
+func (w *Web) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+	u, err := w.readUpload(rw, r, v)
+	if err != nil {
+		return err
+	}
+	answer, err := once(r.Context(), w, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.jobs, u.fields}, func() (*BatchLine, error) {
+		id, err := w.handBatch(r.Context(), v, u)
+		if err != nil {
+			return nil, err
+		}
+		b, err := w.o.Store.Batch(r.Context(), id)
+		if err != nil {
+			return nil, err
+		}
+		line := batchLine(b)
+		return &line, nil
+	})
+	if err != nil {
+		w.lose(r.Context(), v, u)
+		return err
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(http.StatusAccepted)
+	_ = json.NewEncoder(rw).Encode(answer) // a caller that went away asks again with its key
+	return nil
+}

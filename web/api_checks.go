@@ -1,0 +1,428 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (w *Web) apiOfChecks(a huma.API) {
+	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead, roles: everyone,
+		text: "A submitter gets own checks only."}, w.apiChecks)
+	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead, roles: everyone,
+		text: "To a submitter the checks of others do not exist; so everywhere below."}, w.apiCheck)
+	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel", summary: "Cancel a check that has not ended", scope: scopeCheck, roles: checkers,
+		text: "One that has ended stays as it is."}, w.apiCancel)
+	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence", summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: everyone,
+		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
+	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check", scope: scopeCheck, roles: checkers, status: http.StatusAccepted,
+		text: "Files go to disk as they come in. At most 1000 of them; each at most what get-version tells. Other fields together at most 4 MiB."}, func(o *huma.Operation) {
+		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header", Description: "The same key with the same body within a day gives the same answer; at most 255 bytes", Schema: &huma.Schema{Type: "string"}}}
+		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: submitForm}}}
+		o.Responses = map[string]*huma.Response{"202": answers("The checks", "application/json", schemaOf[apiChecksBody](a))}
+	}, w.apiSubmit)
+	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report", summary: "The report of a check that is done", scope: scopeRead, roles: everyone,
+		text: "By the rules in force. JSON is signed where the site has a key, and described in doc/format.md."}, func(o *huma.Operation) {
+		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent", Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
+		r := answers("The report", "application/json", &huma.Schema{Ref: "#/components/schemas/Report"})
+		r.Content["text/csv"], r.Content["text/html"] = textMedia(), textMedia()
+		r.Content["application/pdf"] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
+		o.Responses = map[string]*huma.Response{"200": r}
+	}, w.apiReport)
+	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events", summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: everyone,
+		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; where it ends without one, ask again."}, func(o *huma.Operation) {
+		o.Parameters = []*huma.Param{pathParam("id")}
+		schemaOf[apiEvent](a)
+		o.Responses = map[string]*huma.Response{"200": answers("Events", "text/event-stream", &huma.Schema{Type: "string"})}
+	}, w.apiEvents)
+}
+
+var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
+	"file":     {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
+	"text":     {Type: "string", Description: "A text, instead of or beside files"},
+	"title":    {Type: "string", Description: "Title of the text"},
+	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
+	"template": {Type: "string", Description: "Section template"},
+	"partner":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
+	"purpose":  {Type: "string", Description: "Why, told to the partners"},
+	"forward":  {Type: "string", Enum: []any{"unmatched", "all", "none"}, Description: "What partners are asked about; absent: as the site is set"},
+	"level":    {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
+	"deadline": {Type: "integer", Description: "Seconds that each partner may take"},
+	"short":    {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
+	"exclude":  {Type: "string", Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
+	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
+}}
+
+func answers(what, media string, s *huma.Schema) *huma.Response {
+	return &huma.Response{Description: what, Content: map[string]*huma.MediaType{media: {Schema: s}}}
+}
+
+func textMedia() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{Type: "string"}} }
+
+func pathParam(name string) *huma.Param {
+	return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}
+}
+
+// apiTask is a check as programs see it.
+type apiTask struct {
+	ID       concordat.TaskID `json:"id"`
+	State    concordat.State  `json:"state" enum:"queued,running,done,partial,failed"`
+	Title    string           `json:"title"`
+	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what became of it"`
+	Owner    string           `json:"owner"`
+	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were handed in together"`
+	Made     time.Time        `json:"made"`
+	Finished *time.Time       `json:"finished,omitempty"`
+	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued"`
+	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
+}
+
+func (w *Web) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
+	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, Cause: t.Cause, Owner: t.Owner, Batch: t.Batch, Made: t.Made, Finished: moment(t.Finished)}
+	if t.State == concordat.TaskQueued {
+		queued, running, err := w.o.Store.Ahead(ctx, t)
+		if err != nil {
+			return out, err
+		}
+		n := queued + running
+		out.Ahead = &n
+	}
+	if hasReport(t) {
+		out.Report = apiPrefix + "/checks/" + string(t.ID) + "/report"
+	}
+	return out, nil
+}
+
+// moment is a time that may be absent.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+type apiChecksInput struct {
+	PageInput
+	State []string  `query:"state" enum:"queued,running,done,partial,failed" doc:"In one of these states"`
+	Owner string    `query:"owner" doc:"Handed in by this account"`
+	Batch string    `query:"batch" doc:"Handed in together"`
+	From  time.Time `query:"from" doc:"Made at this instant or after it"`
+	To    time.Time `query:"to" doc:"Made before this instant"`
+}
+
+type apiChecksBody struct {
+	Checks []apiTask `json:"checks" nullable:"false"`
+	Next   string    `json:"next,omitempty" doc:"Cursor of the next page"`
+}
+
+type apiChecksOutput struct{ Body apiChecksBody }
+
+func (w *Web) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutput, error) {
+	v := visitorOf(ctx)
+	f := store.TaskFilter{Owner: in.Owner, Batch: in.Batch, From: in.From, To: in.To}
+	for _, s := range in.State {
+		f.States = append(f.States, concordat.State(s))
+	}
+	out := &apiChecksOutput{apiChecksBody{Checks: []apiTask{}}}
+	if !v.seesAll() {
+		if f.Owner != "" && f.Owner != v.Name {
+			return out, nil
+		}
+		f.Owner = v.Name
+	}
+	before := int64(0)
+	if err := readCursor(in.Cursor, "checks", &before); err != nil {
+		return nil, err
+	}
+	tasks, err := w.o.Store.FilterTasks(ctx, f, before, in.Limit)
+	for _, t := range tasks {
+		if err == nil {
+			var one apiTask
+			one, err = w.apiTask(ctx, t)
+			out.Body.Checks = append(out.Body.Checks, one)
+		}
+	}
+	if len(tasks) == in.Limit {
+		out.Body.Next = cursorOf("checks", tasks[len(tasks)-1].Seq)
+	}
+	return out, err
+}
+
+type apiCheckInput struct {
+	ID string `path:"id"`
+}
+
+type apiCheckOutput struct{ Body apiTask }
+
+func (w *Web) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	if err != nil {
+		return nil, err
+	}
+	one, err := w.apiTask(ctx, t)
+	return &apiCheckOutput{one}, err
+}
+
+func (w *Web) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+	v := visitorOf(ctx)
+	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	if err == nil {
+		err = w.cancelTask(ctx, v, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.apiCheck(ctx, in)
+}
+
+// apiSubmit takes what submit takes, once for each Idempotency-Key.
+func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+	u, err := w.readUpload(rw, r, v)
+	if err != nil {
+		return err
+	}
+	out, err := once(r.Context(), w, v, r.Header.Get("Idempotency-Key"), []any{u.jobs, u.fields}, func() (*apiChecksBody, error) {
+		return w.submitBody(r.Context(), v, u)
+	})
+	if err != nil {
+		w.lose(r.Context(), v, u)
+		return err
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(http.StatusAccepted)
+	_ = json.NewEncoder(rw).Encode(out) // a caller that went away asks again with its key
+	return nil
+}
+
+func (w *Web) submitBody(ctx context.Context, v *visitor, u *upload) (*apiChecksBody, error) {
+	ids, err := w.hand(ctx, v, u)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiChecksBody{}
+	for _, id := range ids {
+		t, err := w.o.Store.Task(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		one, err := w.apiTask(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		out.Checks = append(out.Checks, one)
+	}
+	return out, nil
+}
+
+// KeyInput makes an operation repeatable.
+type KeyInput struct {
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day gives the same answer, and does nothing again"`
+}
+
+// once does what is asked, or returns what it returned before for the same key. asked tells one request
+// from another.
+func once[O any](ctx context.Context, w *Web, v *visitor, key string, asked any, do func() (*O, error)) (*O, error) {
+	if len(key) > 255 {
+		return nil, fmt.Errorf("Idempotency-Key of %d bytes, at most 255: %w", len(key), concordat.ErrInvalid)
+	}
+	if key == "" {
+		return do()
+	}
+	b, err := json.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.Sum256(b)
+	before, err := w.o.Store.BeginOnce(ctx, v.Name, key, hex.EncodeToString(h[:]))
+	if errors.Is(err, concordat.ErrInvalid) {
+		return nil, errKey
+	}
+	if err != nil {
+		return nil, err
+	}
+	if before != "" {
+		out := new(O)
+		if err := json.Unmarshal([]byte(before), out); err != nil {
+			return nil, fmt.Errorf("answer of key %s: %w: %v", key, concordat.ErrCorrupt, err)
+		}
+		return out, nil
+	}
+	out, err := do()
+	kept := ""
+	if err == nil {
+		var b []byte
+		b, err = json.Marshal(out)
+		kept = string(b)
+	}
+	// Kept even if the caller went away: it will ask again.
+	return out, errors.Join(err, w.o.Store.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
+}
+
+func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+	format := r.URL.Query().Get("format")
+	if !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
+		return fmt.Errorf("format %q: %w", format, concordat.ErrInvalid)
+	}
+	t, err := w.visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+	if err != nil {
+		return err
+	}
+	rep, err := w.currentReport(r.Context(), v, t, languageOf(r).report())
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "csv":
+		rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
+		err = report.WriteCSV(rw, rep, report.CSVOptions{})
+	case "html":
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		err = html.Write(rw, rep)
+	case "pdf":
+		return w.writePDF(rw, r, v, rep)
+	default:
+		rw.Header().Set("Content-Type", "application/json")
+		return w.o.ReportJSON(rw, rep)
+	}
+	if err != nil { // it has begun: only the log is left
+		w.o.Logger.Info("report", "task", t.ID, "error", err)
+	}
+	return nil
+}
+
+// apiEvent is one event of a check as programs read it.
+type apiEvent struct {
+	State   concordat.State `json:"state" enum:"queued,running,done,partial,failed"`
+	Stage   string          `json:"stage,omitempty" doc:"What is being done while it runs"`
+	Done    int             `json:"done,omitempty" doc:"Of total, within the stage"`
+	Total   int             `json:"total,omitempty"`
+	Ahead   *int            `json:"ahead,omitempty" doc:"Checks before this one, while it is queued"`
+	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
+}
+
+// apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events).
+func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+	ctx := r.Context()
+	t, err := w.visible(ctx, v, concordat.TaskID(r.PathValue("id")))
+	if err != nil {
+		return err
+	}
+	events, stop := w.o.Queue.Watch(t.ID)
+	defer stop()
+	c := http.NewResponseController(rw)
+	if err := c.SetWriteDeadline(time.Time{}); err != nil {
+		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
+	}
+	rw.Header().Set("Content-Type", "text/event-stream")
+	send := func(e apiEvent) bool {
+		b, err := json.Marshal(e)
+		if err == nil {
+			_, err = fmt.Fprintf(rw, "data: %s\n\n", b)
+		}
+		return err == nil && c.Flush() == nil && !e.Finally
+	}
+	beat := time.NewTicker(heartBeat)
+	defer beat.Stop()
+	for {
+		// What the store says counts: an event may have been before we watched.
+		if t, err = w.o.Store.Task(ctx, t.ID); err != nil {
+			return nil // deleted, or the caller has gone; the stream has begun
+		}
+		one, err := w.apiTask(ctx, t)
+		if err != nil || !send(apiEvent{State: t.State, Ahead: one.Ahead, Finally: ended(t.State)}) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+		case e := <-events:
+			if e.Stage != site.StageEnded && !send(apiEvent{State: e.State, Stage: e.Stage, Done: e.Done, Total: e.Total}) {
+				return nil
+			}
+		}
+	}
+}
+
+type apiEvidenceInput struct {
+	ID string `path:"id"`
+	PageInput
+}
+
+// evidenceItem is one passage as reports have it in JSON.
+type evidenceItem json.RawMessage
+
+// MarshalJSON returns the item as it is.
+func (e evidenceItem) MarshalJSON() ([]byte, error) { return e, nil }
+
+// Schema is that of the report.
+func (evidenceItem) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Ref: "#/components/schemas/ReportEvidence"}
+}
+
+type apiEvidenceOutput struct {
+	Body struct {
+		Revision int            `json:"revision" doc:"Of the rules, as get-rules has it"`
+		Total    int            `json:"total" doc:"Passages of the report"`
+		Evidence []evidenceItem `json:"evidence" nullable:"false"`
+		Next     string         `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenceOutput, error) {
+	v := visitorOf(ctx)
+	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	if err != nil {
+		return nil, err
+	}
+	if !hasReport(t) {
+		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	now, err := w.review(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := w.o.Store.FindingsRevision(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	rules, found, from := now.Changes, findings, 0
+	if err := readCursor(in.Cursor, "evidence", &rules, &found, &from); err != nil {
+		return nil, err
+	}
+	if rules != now.Changes || found != findings {
+		return nil, fmt.Errorf("the report has changed: %w", errRevision)
+	}
+	got, err := w.reading(ctx, t.ID, now.Rules, report.English, w.sees(v, now))
+	if err != nil {
+		return nil, err
+	}
+	w.noteRead(ctx, v, t.ID, from > 0)
+	rep := got.report
+	out := &apiEvidenceOutput{}
+	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}
+	from = min(max(from, 0), len(rep.Evidence))
+	to := min(from+in.Limit, len(rep.Evidence))
+	items, err := rep.EvidenceJSON(from, to)
+	for _, item := range items {
+		out.Body.Evidence = append(out.Body.Evidence, evidenceItem(item))
+	}
+	if to < len(rep.Evidence) {
+		out.Body.Next = cursorOf("evidence", now.Changes, findings, to)
+	}
+	return out, err
+}

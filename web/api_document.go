@@ -1,0 +1,93 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat/report"
+)
+
+// schemaOf returns a reference to the schema of T, which is noted in the document.
+func schemaOf[T any](a huma.API) *huma.Schema {
+	t := reflect.TypeFor[T]()
+	return a.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
+}
+
+// describe serves the OpenAPI document of what has been registered.
+func (w *Web) describe(a huma.API) {
+	b, err := document(a)
+	if err != nil {
+		panic(fmt.Sprintf("the OpenAPI document: %v", err)) // all of it is compiled in
+	}
+	w.mux.HandleFunc("GET "+apiPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
+		_, _ = rw.Write(b) // a caller that went away misses nothing
+	})
+}
+
+// document returns the OpenAPI document with the schema of reports among its components.
+func document(a huma.API) ([]byte, error) {
+	b, err := json.Marshal(a.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, err
+	}
+	// References of the report's schema lead to its own definitions, which become components.
+	var rep map[string]any
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(report.Schema), `"#/$defs/`, `"#/$defs/report_`)), &rep); err != nil {
+		return nil, err
+	}
+	components, ok := doc["components"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("no components")
+	}
+	schemas, ok := components["schemas"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("no schemas")
+	}
+	defs, _ := rep["$defs"].(map[string]any)
+	for _, key := range []string{"$defs", "$schema", "$id"} {
+		delete(rep, key)
+	}
+	schemas["Report"] = moved(rep)
+	for name, s := range defs {
+		schemas[componentOf(name)] = moved(s)
+	}
+	return json.MarshalIndent(doc, "", " ")
+}
+
+// componentOf is the name that a definition of the report's schema has as a component.
+func componentOf(def string) string {
+	out := "Report"
+	for _, word := range strings.Split(def, "_") {
+		out += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return out
+}
+
+// moved rewrites the references within a schema of reports to those of components.
+func moved(s any) any {
+	switch s := s.(type) {
+	case map[string]any:
+		for key, value := range s {
+			if ref, ok := value.(string); ok && key == "$ref" {
+				s[key] = "#/components/schemas/" + componentOf(strings.TrimPrefix(ref, "#/$defs/report_"))
+				continue
+			}
+			s[key] = moved(value)
+		}
+	case []any:
+		for i := range s {
+			s[i] = moved(s[i])
+		}
+	}
+	return s
+}

@@ -1,0 +1,325 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/store"
+	"concordat/webhook"
+)
+
+func (w *Web) apiOfHooks(a huma.API) {
+	do := func(id, method, path, summary, text string, status int) operation {
+		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: everyone, status: status}
+	}
+	register(w, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
+	register(w, a, do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated), w.apiMakeHook)
+	register(w, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
+	register(w, a, do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0), w.apiChangeHook)
+	register(w, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent), w.apiDeleteHook)
+	register(w, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret", "It is shown once. For a day the former one signs too.", 0), w.apiRotateHook)
+	register(w, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
+	register(w, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first", "Ended ones are kept for 30 days, and the newest 1000 of each webhook.", 0), w.apiDeliveries)
+	register(w, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent", "", 0), w.apiDelivery)
+	register(w, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again", "Under its old webhook-id.", http.StatusAccepted), w.apiReplayOne)
+	register(w, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again", "Those that have ended, in the given range; dead ones if no state is named.", http.StatusAccepted), w.apiReplay)
+}
+
+// apiWebhook is a webhook as programs see it.
+type apiWebhook struct {
+	ID      store.HookID      `json:"id"`
+	Account string            `json:"account"`
+	Whole   bool              `json:"whole" doc:"Told of the whole site"`
+	URL     string            `json:"url"`
+	Title   string            `json:"title"`
+	Events  []store.EventKind `json:"events" nullable:"false"`
+	State   store.HookState   `json:"state" enum:"active,paused"`
+	Cause   string            `json:"cause,omitempty" doc:"Of being paused"`
+	Made    time.Time         `json:"made"`
+	Former  *time.Time        `json:"former_secret_until,omitempty"`
+	Secret  string            `json:"secret,omitempty" doc:"Shown once"`
+}
+
+func webhookOf(h store.Hook, secret bool) apiWebhook {
+	out := apiWebhook{h.ID, h.Account, h.Whole, h.URL, h.Title, h.Kinds, h.State, h.Cause, h.Made, moment(h.Former), ""}
+	if secret {
+		out.Secret = webhook.SecretText(h.Secrets[0])
+	}
+	return out
+}
+
+type apiWebhooksOutput struct {
+	Body struct {
+		Webhooks []apiWebhook `json:"webhooks" nullable:"false"`
+		Next     string       `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiHooks(ctx context.Context, in *PageInput) (*apiWebhooksOutput, error) {
+	v := visitorOf(ctx)
+	var after store.HookID
+	if err := readCursor(in.Cursor, "webhooks", &after); err != nil {
+		return nil, err
+	}
+	own := v.Name
+	if v.Role == store.RoleAdministrator {
+		own = ""
+	}
+	hs, err := w.o.Store.Hooks(ctx, own, after, in.Limit)
+	out := &apiWebhooksOutput{}
+	out.Body.Webhooks = []apiWebhook{}
+	for _, h := range hs {
+		out.Body.Webhooks = append(out.Body.Webhooks, webhookOf(h, false))
+	}
+	if len(hs) == in.Limit {
+		out.Body.Next = cursorOf("webhooks", hs[len(hs)-1].ID)
+	}
+	return out, err
+}
+
+type apiMakeHookInput struct {
+	Body struct {
+		URL    string            `json:"url" maxLength:"2000"`
+		Title  string            `json:"title,omitempty" maxLength:"200" doc:"For people"`
+		Events []store.EventKind `json:"events" minItems:"1" maxItems:"20" uniqueItems:"true" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer"`
+		Whole  bool              `json:"whole,omitempty" doc:"Told of the whole site, not of own checks only"`
+	}
+}
+
+type apiWebhookOutput struct{ Body apiWebhook }
+
+func (w *Web) apiMakeHook(ctx context.Context, in *apiMakeHookInput) (*apiWebhookOutput, error) {
+	b := in.Body
+	h, err := w.makeHook(ctx, visitorOf(ctx), store.Hook{URL: b.URL, Title: b.Title, Kinds: b.Events, Whole: b.Whole})
+	if err != nil {
+		return nil, err
+	}
+	return &apiWebhookOutput{webhookOf(h, true)}, nil
+}
+
+// HookInput names a webhook.
+type HookInput struct {
+	ID string `path:"id"`
+}
+
+func (w *Web) apiHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
+	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &apiWebhookOutput{webhookOf(h, false)}, nil
+}
+
+type apiChangeHookInput struct {
+	HookInput
+	Body struct {
+		URL    *string           `json:"url,omitempty" maxLength:"2000"`
+		Title  *string           `json:"title,omitempty" maxLength:"200"`
+		Events []store.EventKind `json:"events,omitempty" maxItems:"20" uniqueItems:"true" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer"`
+		State  store.HookState   `json:"state,omitempty" enum:"active,paused"`
+	}
+}
+
+func (w *Web) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*apiWebhookOutput, error) {
+	v := visitorOf(ctx)
+	h, err := w.hookOf(ctx, v, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b := in.Body
+	if b.URL != nil {
+		h.URL = strings.TrimSpace(*b.URL)
+	}
+	if b.Title != nil {
+		h.Title = *b.Title
+	}
+	if len(b.Events) > 0 {
+		h.Kinds = b.Events
+	}
+	if b.State != "" {
+		h.State = b.State
+	}
+	if err := w.updateHook(ctx, v, h); err != nil {
+		return nil, err
+	}
+	return w.apiHook(ctx, &in.HookInput)
+}
+
+func (w *Web) apiDeleteHook(ctx context.Context, in *HookInput) (*struct{}, error) {
+	v := visitorOf(ctx)
+	h, err := w.hookOf(ctx, v, in.ID)
+	if err == nil {
+		err = w.deleteHook(ctx, v, h.ID)
+	}
+	return &struct{}{}, err
+}
+
+func (w *Web) apiRotateHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
+	v := visitorOf(ctx)
+	h, err := w.hookOf(ctx, v, in.ID)
+	if err == nil {
+		h, err = w.rotateHook(ctx, v, h.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &apiWebhookOutput{webhookOf(h, true)}, nil
+}
+
+type apiReplayedOutput struct {
+	Body struct {
+		Deliveries int64 `json:"deliveries" doc:"That are sent"`
+	}
+}
+
+func (w *Web) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedOutput, error) {
+	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+	if err == nil {
+		err = w.o.Store.PingHook(ctx, h.ID)
+	}
+	out := &apiReplayedOutput{}
+	out.Body.Deliveries = 1
+	return out, err
+}
+
+// apiDeliveryItem is a delivery as programs see it.
+type apiDeliveryItem struct {
+	Seq      int64               `json:"seq"`
+	Event    string              `json:"event" doc:"webhook-id of all its attempts"`
+	Kind     store.EventKind     `json:"kind"`
+	State    store.DeliveryState `json:"state" enum:"pending,delivered,dead"`
+	Made     time.Time           `json:"made"`
+	Attempts int                 `json:"attempts"`
+	Due      *time.Time          `json:"due,omitempty" doc:"Of the next attempt, while it is pending"`
+	Ended    *time.Time          `json:"ended,omitempty"`
+	Status   int                 `json:"status,omitempty" doc:"HTTP status of the latest answer"`
+	Cause    string              `json:"cause,omitempty" doc:"Of the latest failure"`
+}
+
+func deliveryOf(d store.Delivery) apiDeliveryItem {
+	out := apiDeliveryItem{d.Seq, d.Event, d.Kind, d.State, d.Made, d.Attempts, nil, moment(d.Ended), d.Status, d.Cause}
+	if d.State == store.DeliveryPending {
+		out.Due = moment(d.Due)
+	}
+	return out
+}
+
+type apiDeliveriesInput struct {
+	HookInput
+	PageInput
+	State store.DeliveryState `query:"state" enum:"pending,delivered,dead"`
+}
+
+type apiDeliveriesOutput struct {
+	Body struct {
+		Deliveries []apiDeliveryItem `json:"deliveries" nullable:"false"`
+		Next       string            `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*apiDeliveriesOutput, error) {
+	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+	before := int64(0)
+	if err == nil {
+		err = readCursor(in.Cursor, "deliveries", &before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ds, err := w.o.Store.Deliveries(ctx, h.ID, in.State, before, in.Limit)
+	out := &apiDeliveriesOutput{}
+	out.Body.Deliveries = []apiDeliveryItem{}
+	for _, d := range ds {
+		out.Body.Deliveries = append(out.Body.Deliveries, deliveryOf(d))
+	}
+	if len(ds) == in.Limit {
+		out.Body.Next = cursorOf("deliveries", ds[len(ds)-1].Seq)
+	}
+	return out, err
+}
+
+type apiDeliveryInput struct {
+	HookInput
+	Delivery int64 `path:"delivery" minimum:"1"`
+}
+
+type apiAttempt struct {
+	N       int       `json:"n"`
+	At      time.Time `json:"at"`
+	Seconds float64   `json:"seconds"`
+	Status  int       `json:"status,omitempty"`
+	Cause   string    `json:"cause,omitempty"`
+}
+
+// apiSent is what was sent.
+type apiSent json.RawMessage
+
+// MarshalJSON returns the body as it is.
+func (s apiSent) MarshalJSON() ([]byte, error) { return s, nil }
+
+// Schema is that of every event.
+func (apiSent) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "object", Required: []string{"type", "timestamp", "data"}, AdditionalProperties: false, Properties: map[string]*huma.Schema{
+		"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object"}}}
+}
+
+type apiDeliveryOutput struct {
+	Body struct {
+		Delivery apiDeliveryItem `json:"delivery"`
+		Attempts []apiAttempt    `json:"attempts" nullable:"false" doc:"Oldest first"`
+		Sent     apiSent         `json:"sent" doc:"The body of each attempt"`
+	}
+}
+
+func (w *Web) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDeliveryOutput, error) {
+	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	d, attempts, err := w.o.Store.Delivery(ctx, h.ID, in.Delivery)
+	out := &apiDeliveryOutput{}
+	out.Body.Delivery, out.Body.Attempts, out.Body.Sent = deliveryOf(d), []apiAttempt{}, apiSent(d.Body)
+	for _, a := range attempts {
+		out.Body.Attempts = append(out.Body.Attempts, apiAttempt{a.N, a.At, a.Took.Seconds(), a.Status, a.Cause})
+	}
+	return out, err
+}
+
+func (w *Web) apiReplayOne(ctx context.Context, in *apiDeliveryInput) (*apiReplayedOutput, error) {
+	return w.replayed(ctx, in.ID, store.Replay{Seq: in.Delivery})
+}
+
+type apiReplayInput struct {
+	HookInput
+	Body struct {
+		State store.DeliveryState `json:"state,omitempty" enum:"dead,delivered" default:"dead"`
+		From  time.Time           `json:"from,omitempty" doc:"Made at this instant or after it"`
+		To    time.Time           `json:"to,omitempty" doc:"Made before this instant"`
+	}
+}
+
+func (w *Web) apiReplay(ctx context.Context, in *apiReplayInput) (*apiReplayedOutput, error) {
+	b := in.Body
+	if !b.To.IsZero() && b.To.Before(b.From) {
+		return nil, fmt.Errorf("%w: it ends before it begins", concordat.ErrInvalid)
+	}
+	return w.replayed(ctx, in.ID, store.Replay{State: b.State, From: b.From, To: b.To})
+}
+
+func (w *Web) replayed(ctx context.Context, id string, r store.Replay) (*apiReplayedOutput, error) {
+	v := visitorOf(ctx)
+	h, err := w.hookOf(ctx, v, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiReplayedOutput{}
+	out.Body.Deliveries, err = w.replayHook(ctx, v, h.ID, r)
+	return out, err
+}

@@ -1,0 +1,376 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// AddedFile is a file on its way into a library.
+type AddedFile struct {
+	Name   string               // of the file
+	ID     concordat.DocumentID // of its document; of an archive: before the names of its members; empty: Name
+	Title  string               // empty: the file's own, or from its name
+	Author string               // empty: the file's own
+	Date   concordat.Date       // empty: the file's own
+}
+
+// AddedDocument is what became of one document of a file.
+type AddedDocument struct {
+	site.Ingested
+	Err error // why it is not in the library; nil: it is
+}
+
+// keepers may look into libraries and add to them.
+var (
+	keepers = officers
+	lookers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
+)
+
+func (w *Web) apiOfLibraries(a huma.API) {
+	get := func(id, path, summary, scope string, roles []store.Role) operation {
+		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scope, roles: roles}
+	}
+	register(w, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
+	register(w, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
+	register(w, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers), w.apiDocuments)
+	register(w, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site", scopeRead, everyone), w.apiPartners)
+	register(w, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
+	register(w, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
+	w.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents", summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
+		text: "Fields hold for the file after them. Answers when all are in, or cannot be; a document that cannot be read does not stop the others. " +
+			"A document with an id that is there replaces it; the same text again changes nothing, so a request that broke off can be repeated."}, func(o *huma.Operation) {
+		o.Parameters = []*huma.Param{pathParam("id")}
+		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: addForm}}}
+		o.Responses = map[string]*huma.Response{"200": answers("What became of them", "application/json", schemaOf[apiAddedBody](a))}
+	}, w.apiAdd)
+}
+
+var addForm = &huma.Schema{Type: "object", Required: []string{"file"}, Properties: map[string]*huma.Schema{
+	"id":     {Type: "string", Description: "Id of the document of the next file; empty: its name"},
+	"title":  {Type: "string", Description: "Title; empty: the file's own"},
+	"author": {Type: "string", Description: "Author; empty: the file's own"},
+	"date":   {Type: "string", Description: "When it is from: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
+	"file":   {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
+}}
+
+// apiLibrary is a library as programs see it.
+type apiLibraryBody struct {
+	ID        concordat.LibraryID `json:"id"`
+	Title     string              `json:"title"`
+	Documents int                 `json:"documents"`
+	Created   time.Time           `json:"created"`
+	Embargo   *time.Time          `json:"embargo,omitempty" doc:"Before it partners get no answer"`
+	Expires   *time.Time          `json:"expires,omitempty" doc:"From then on it is not asked"`
+}
+
+func libraryOf(l store.Library) apiLibraryBody {
+	return apiLibraryBody{l.ID, l.Title, l.Documents, l.Created, moment(l.Policy.Embargo), moment(l.Policy.Expires)}
+}
+
+type apiLibrariesOutput struct {
+	Body struct {
+		Libraries []apiLibraryBody `json:"libraries" nullable:"false"`
+		Next      string           `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiLibraries(ctx context.Context, in *PageInput) (*apiLibrariesOutput, error) {
+	var after concordat.LibraryID
+	if err := readCursor(in.Cursor, "libraries", &after); err != nil {
+		return nil, err
+	}
+	ls, err := w.o.Store.Libraries(ctx)
+	out := &apiLibrariesOutput{}
+	out.Body.Libraries = []apiLibraryBody{}
+	for _, l := range ls {
+		if l.ID <= after {
+			continue
+		}
+		if n := len(out.Body.Libraries); n == in.Limit {
+			out.Body.Next = cursorOf("libraries", out.Body.Libraries[n-1].ID)
+			break
+		}
+		out.Body.Libraries = append(out.Body.Libraries, libraryOf(l))
+	}
+	return out, err
+}
+
+type apiLibraryInput struct {
+	ID string `path:"id"`
+}
+
+type apiLibraryOutput struct{ Body apiLibraryBody }
+
+func (w *Web) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiLibraryOutput, error) {
+	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
+	return &apiLibraryOutput{libraryOf(l)}, err
+}
+
+// apiDocument is a document of a library as programs see it.
+type apiDocument struct {
+	ID         concordat.DocumentID `json:"id"`
+	Title      string               `json:"title"`
+	Author     string               `json:"author,omitempty"`
+	Hash       string               `json:"sha256" doc:"Of the text"`
+	Bytes      int64                `json:"bytes" doc:"Of the text"`
+	Sentences  int                  `json:"sentences" doc:"Indexed"`
+	Characters int                  `json:"characters"`
+	Scheme     concordat.Scheme     `json:"scheme"`
+	Added      time.Time            `json:"added"`
+	Changed    time.Time            `json:"changed" doc:"When the text became another one"`
+	Revision   int                  `json:"revision" doc:"Texts so far, from 1"`
+	Date       concordat.Date       `json:"date,omitempty"`
+	DateBy     concordat.DateOrigin `json:"date_by,omitempty" doc:"Who says so"`
+}
+
+type apiDocumentsOutput struct {
+	Body struct {
+		Documents []apiDocument `json:"documents" nullable:"false"`
+		Next      string        `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocumentsOutput, error) {
+	lib := concordat.LibraryID(in.ID)
+	if _, err := w.o.Store.Library(ctx, lib); err != nil {
+		return nil, err
+	}
+	var after concordat.DocumentID
+	var of concordat.LibraryID = lib
+	if err := readCursor(in.Cursor, "documents", &of, &after); err != nil {
+		return nil, err
+	}
+	if of != lib {
+		return nil, fmt.Errorf("%w: the cursor is one of library %s", concordat.ErrInvalid, of)
+	}
+	rows, err := w.o.Store.Documents(ctx, lib, after, in.Limit)
+	out := &apiDocumentsOutput{}
+	out.Body.Documents = []apiDocument{}
+	for _, d := range rows {
+		out.Body.Documents = append(out.Body.Documents, apiDocument{d.ID, d.Title, d.Author, d.Hash, d.Bytes, d.Sentences, d.Characters, d.Scheme,
+			d.Added, d.Changed, d.Revision, d.Dated, d.DatedBy})
+	}
+	if len(rows) == in.Limit {
+		out.Body.Next = cursorOf("documents", lib, rows[len(rows)-1].ID)
+	}
+	return out, err
+}
+
+type apiPartner struct {
+	Site      concordat.SiteID `json:"site"`
+	Name      string           `json:"name"`
+	Libraries []apiOpenLibrary `json:"libraries" nullable:"false"`
+	Told      bool             `json:"told" doc:"It has told which libraries it opens"`
+}
+
+type apiOpenLibrary struct {
+	ID    concordat.LibraryID `json:"id"`
+	Level concordat.Show      `json:"level" doc:"How much of it is shown"`
+}
+
+type apiPartnersOutput struct {
+	Body struct {
+		Partners []apiPartner `json:"partners" nullable:"false"`
+		Next     string       `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiPartners(ctx context.Context, in *PageInput) (*apiPartnersOutput, error) {
+	var after concordat.SiteID
+	if err := readCursor(in.Cursor, "partners", &after); err != nil {
+		return nil, err
+	}
+	all, err := w.o.Partners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.SortedFunc(slices.Values(all), func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
+	out := &apiPartnersOutput{}
+	out.Body.Partners = []apiPartner{}
+	for _, p := range all {
+		if p.Site <= after {
+			continue
+		}
+		if n := len(out.Body.Partners); n == in.Limit {
+			out.Body.Next = cursorOf("partners", out.Body.Partners[n-1].Site)
+			break
+		}
+		one := apiPartner{p.Site, p.Name, []apiOpenLibrary{}, p.Libraries != nil}
+		for _, l := range p.Libraries {
+			one.Libraries = append(one.Libraries, apiOpenLibrary{l.ID, l.Level})
+		}
+		out.Body.Partners = append(out.Body.Partners, one)
+	}
+	return out, nil
+}
+
+type apiTemplatesOutput struct {
+	Body struct {
+		Templates []string `json:"templates" nullable:"false" doc:"Names, for submit-checks"`
+	}
+}
+
+func (w *Web) apiTemplates(context.Context, *struct{}) (*apiTemplatesOutput, error) {
+	out := &apiTemplatesOutput{}
+	out.Body.Templates = append([]string{}, w.o.Templates()...)
+	return out, nil
+}
+
+type apiVersionOutput struct {
+	Body struct {
+		API      string            `json:"api" doc:"Version of the interface: semantic versioning"`
+		Site     concordat.SiteID  `json:"site"`
+		Title    string            `json:"title"`
+		Scopes   []string          `json:"scopes" nullable:"false" doc:"That a token can have"`
+		Events   []store.EventKind `json:"events" nullable:"false" doc:"That a webhook can want"`
+		Formats  []string          `json:"formats" nullable:"false" doc:"Of reports"`
+		Adds     bool              `json:"adds_documents" doc:"add-documents works here"`
+		MaxFile  int64             `json:"max_file_bytes"`
+		MaxFiles int               `json:"max_files" doc:"Of one request"`
+		MaxPage  int               `json:"max_page"`
+	}
+}
+
+func (w *Web) apiVersion(context.Context, *struct{}) (*apiVersionOutput, error) {
+	out := &apiVersionOutput{}
+	b := &out.Body
+	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.o.Site.ID(), w.o.Title, scopes, store.EventKinds()
+	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, w.o.AddFile != nil
+	b.MaxFile, b.MaxFiles, b.MaxPage = w.o.MaxUpload, mostFiles, 500
+	return out, nil
+}
+
+type apiAdded struct {
+	File      string               `json:"file"`
+	ID        concordat.DocumentID `json:"id"`
+	Title     string               `json:"title,omitempty"`
+	Outcome   string               `json:"outcome" enum:"added,replaced,unchanged,failed"`
+	Sentences int                  `json:"sentences"`
+	Cause     string               `json:"cause,omitempty" doc:"Why it failed"`
+}
+
+type apiAddedBody struct {
+	Documents []apiAdded `json:"documents" nullable:"false"`
+	Failed    int        `json:"failed" doc:"Of documents"`
+}
+
+// apiAdd takes files into a library as they come in.
+func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+	l, err := w.o.Store.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
+	if err != nil {
+		return err
+	}
+	if w.o.AddFile == nil {
+		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
+	}
+	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+	}
+	out := &apiAddedBody{Documents: []apiAdded{}}
+	if err := readAdded(parts, func(f AddedFile, content io.Reader) error {
+		return w.addFile(rw, r, v, l.ID, f, content, out)
+	}); err != nil {
+		return err
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(out) // a caller that went away can ask again: nothing changes
+	return nil
+}
+
+// readAdded reads the form of add-documents and gives each file to take, which reads as much of it as
+// it wants.
+func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
+	room, files := mostForm, 0
+	var f AddedFile
+	for {
+		p, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			if files == 0 {
+				return errNothing
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		}
+		if p.FormName() != "file" {
+			if err := f.field(p, &room); err != nil {
+				return err
+			}
+			continue
+		}
+		if files++; files > mostFiles {
+			return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
+		}
+		if f.Name = cleanName(p.FileName()); f.Name == "" {
+			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
+		}
+		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
+		if err := take(f, p); err != nil {
+			return err
+		}
+		f = AddedFile{}
+	}
+}
+
+// field reads a field of the form of add-documents; room is what all fields may still have.
+func (f *AddedFile) field(p *multipart.Part, room *int) error {
+	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
+	if err != nil {
+		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+	}
+	if *room -= len(b) + 64; *room < 0 {
+		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
+	}
+	switch s := string(b); p.FormName() {
+	case "id":
+		f.ID = concordat.DocumentID(s)
+		if s != "" {
+			return site.CheckName(s)
+		}
+	case "title":
+		f.Title = s
+	case "author":
+		f.Author = s
+	case "date":
+		if f.Date, err = concordat.ParseDate(s); err != nil {
+			return fmt.Errorf("date %q: %w: want YYYY, YYYY-MM or YYYY-MM-DD", s, concordat.ErrInvalid)
+		}
+	default:
+		return fmt.Errorf("field %q: %w", p.FormName(), concordat.ErrInvalid)
+	}
+	return nil
+}
+
+func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader, out *apiAddedBody) error {
+	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(content), w.o.MaxUpload))
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	for _, d := range docs {
+		one := apiAdded{f.Name, d.ID, d.Title, string(d.Outcome), d.Sentences, ""}
+		if d.Err != nil {
+			one.Outcome, one.Cause = "failed", d.Err.Error()
+			out.Failed++
+		}
+		out.Documents = append(out.Documents, one)
+	}
+	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "file": f.Name, "documents": len(docs)})
+	return nil
+}

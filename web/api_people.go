@@ -1,0 +1,264 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/store"
+)
+
+func (w *Web) apiOfPeople(a huma.API) {
+	do := func(id, method, path, summary, text string, status int) operation {
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: administrators, status: status}
+	}
+	register(w, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
+	register(w, a, do("add-person", http.MethodPost, "/people", "Make an account", "It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated), w.apiAddPerson)
+	register(w, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account", "Disabling ends all its sessions and tokens. Nobody disables the own account.", 0), w.apiChangePerson)
+	register(w, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password", "It is shown once and works for three days.", http.StatusCreated), w.apiLink)
+}
+
+type apiPerson struct {
+	Name     string     `json:"name"`
+	Title    string     `json:"title" doc:"The person's name"`
+	Role     store.Role `json:"role" enum:"administrator,officer,submitter,auditor"`
+	Created  time.Time  `json:"created"`
+	Disabled bool       `json:"disabled"`
+}
+
+func personOf(a store.Account) apiPerson {
+	return apiPerson{a.Name, a.Title, a.Role, a.Created, a.Disabled}
+}
+
+type apiPeopleOutput struct {
+	Body struct {
+		People []apiPerson `json:"people" nullable:"false"`
+		Next   string      `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiPeople(ctx context.Context, in *PageInput) (*apiPeopleOutput, error) {
+	after := ""
+	if err := readCursor(in.Cursor, "people", &after); err != nil {
+		return nil, err
+	}
+	all, err := w.o.Store.Accounts(ctx)
+	out := &apiPeopleOutput{}
+	out.Body.People = []apiPerson{}
+	for _, a := range all {
+		if a.Name <= after {
+			continue
+		}
+		if n := len(out.Body.People); n == in.Limit {
+			out.Body.Next = cursorOf("people", out.Body.People[n-1].Name)
+			break
+		}
+		out.Body.People = append(out.Body.People, personOf(a))
+	}
+	return out, err
+}
+
+type apiPersonLink struct {
+	Person  apiPerson `json:"person"`
+	Link    string    `json:"link" doc:"Path of the page, below the address of the site; a secret"`
+	Expires time.Time `json:"expires"`
+}
+
+type apiPersonLinkOutput struct{ Body apiPersonLink }
+
+type apiAddPersonInput struct {
+	Body struct {
+		Name  string     `json:"name" minLength:"1" maxLength:"100" doc:"With which the person signs in"`
+		Title string     `json:"title,omitempty" maxLength:"1000" doc:"The person's name"`
+		Role  store.Role `json:"role" enum:"administrator,officer,submitter,auditor"`
+	}
+}
+
+func (w *Web) apiAddPerson(ctx context.Context, in *apiAddPersonInput) (*apiPersonLinkOutput, error) {
+	a := store.Account{Name: strings.TrimSpace(in.Body.Name), Title: in.Body.Title, Role: in.Body.Role, Created: w.o.Now()}
+	if err := w.o.Store.CreateAccount(ctx, a); err != nil {
+		return nil, err
+	}
+	w.audit(ctx, visitorOf(ctx).Name, "account_made", map[string]any{"account": a.Name, "role": a.Role})
+	return w.linkOf(ctx, a)
+}
+
+func (w *Web) linkOf(ctx context.Context, a store.Account) (*apiPersonLinkOutput, error) {
+	expires := w.o.Now().Add(joinLinkTime)
+	path, err := w.joinLink(ctx, a.Name)
+	return &apiPersonLinkOutput{apiPersonLink{personOf(a), path, expires}}, err
+}
+
+// PersonInput names an account.
+type PersonInput struct {
+	Name string `path:"name"`
+}
+
+type apiChangePersonInput struct {
+	PersonInput
+	Body struct {
+		Disabled bool `json:"disabled"`
+	}
+}
+
+type apiPersonOutput struct{ Body apiPerson }
+
+func (w *Web) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*apiPersonOutput, error) {
+	v := visitorOf(ctx)
+	a, err := w.o.Store.Account(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	action := "enable"
+	if in.Body.Disabled {
+		action = "disable"
+		if a.Name == v.Name {
+			return nil, fmt.Errorf("nobody disables the own account: %w", concordat.ErrInvalid)
+		}
+	}
+	a.Disabled = in.Body.Disabled
+	if err := w.o.Store.UpdateAccount(ctx, a); err != nil {
+		return nil, err
+	}
+	w.audit(ctx, v.Name, "account_"+action, map[string]any{"account": a.Name})
+	return &apiPersonOutput{personOf(a)}, nil
+}
+
+func (w *Web) apiLink(ctx context.Context, in *PersonInput) (*apiPersonLinkOutput, error) {
+	a, err := w.o.Store.Account(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	w.audit(ctx, visitorOf(ctx).Name, "account_link", map[string]any{"account": a.Name})
+	return w.linkOf(ctx, a)
+}
+
+func (w *Web) apiOfTokens(a huma.API) {
+	do := func(id, method, path, summary, text string, status int) operation {
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: everyone, status: status}
+	}
+	register(w, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
+	register(w, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account", "With no scope that this token lacks. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
+	register(w, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account", "Also this one. One that is not there is no error.", http.StatusNoContent), w.apiRevokeToken)
+	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do", scope: scopeRead, roles: everyone}
+	register(w, a, me, w.apiMe)
+}
+
+type apiMeOutput struct {
+	Body struct {
+		Account apiPerson `json:"account"`
+		Scopes  []string  `json:"scopes" nullable:"false"`
+		Expires time.Time `json:"expires" doc:"Of the token"`
+	}
+}
+
+func (w *Web) apiMe(ctx context.Context, _ *struct{}) (*apiMeOutput, error) {
+	out := &apiMeOutput{}
+	t := tokenOf(ctx)
+	out.Body.Account, out.Body.Scopes, out.Body.Expires = personOf(visitorOf(ctx).Account), append([]string{}, t.Scopes...), t.Expires
+	return out, nil
+}
+
+func tokenOf(ctx context.Context) store.Token {
+	t, _ := ctx.Value(tokenKey{}).(store.Token)
+	return t
+}
+
+type apiToken struct {
+	ID      store.TokenID `json:"id"`
+	Name    string        `json:"name" doc:"What it is for"`
+	Scopes  []string      `json:"scopes" nullable:"false"`
+	Made    time.Time     `json:"made"`
+	Expires time.Time     `json:"expires"`
+	Used    *time.Time    `json:"used,omitempty" doc:"Last, to the hour"`
+}
+
+type apiTokensOutput struct {
+	Body struct {
+		Tokens []apiToken `json:"tokens" nullable:"false"`
+		Next   string     `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiTokens(ctx context.Context, in *PageInput) (*apiTokensOutput, error) {
+	var made int64
+	var after store.TokenID
+	if err := readCursor(in.Cursor, "tokens", &made, &after); err != nil {
+		return nil, err
+	}
+	ids, tokens, err := w.o.Store.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiTokensOutput{}
+	out.Body.Tokens = []apiToken{}
+	for i, t := range tokens {
+		if at := t.Made.UnixMicro(); in.Cursor != "" && (at > made || at == made && ids[i] <= after) {
+			continue // of the pages before
+		}
+		if n := len(out.Body.Tokens); n == in.Limit {
+			last := out.Body.Tokens[n-1]
+			out.Body.Next = cursorOf("tokens", last.Made.UnixMicro(), last.ID)
+			break
+		}
+		out.Body.Tokens = append(out.Body.Tokens, apiToken{ids[i], t.Name, append([]string{}, t.Scopes...), t.Made, t.Expires, moment(t.Used)})
+	}
+	return out, nil
+}
+
+type apiMakeTokenInput struct {
+	Body struct {
+		Name   string   `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
+		Scopes []string `json:"scopes" minItems:"1" maxItems:"20" uniqueItems:"true"`
+		Days   int      `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
+	}
+}
+
+type apiMadeTokenOutput struct {
+	Body struct {
+		Secret  string    `json:"secret" doc:"The token itself"`
+		Expires time.Time `json:"expires"`
+	}
+}
+
+func (w *Web) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMadeTokenOutput, error) {
+	v := visitorOf(ctx)
+	for _, s := range in.Body.Scopes {
+		if !slices.Contains(scopes, s) {
+			return nil, fmt.Errorf("scope %q: %w", s, concordat.ErrInvalid)
+		}
+		if !slices.Contains(tokenOf(ctx).Scopes, s) {
+			return nil, fmt.Errorf("%w: this token does not have the scope %q itself", concordat.ErrRefused, s)
+		}
+	}
+	secret, now := tokenPrefix+rand.Text()+rand.Text(), w.o.Now()
+	t := store.Token{Purpose: store.PurposeAPI, Account: v.Name, Made: now, Expires: now.Add(min(apiTokenTime, time.Duration(in.Body.Days)*24*time.Hour)),
+		Name: strings.TrimSpace(in.Body.Name), Scopes: in.Body.Scopes}
+	if err := w.o.Store.PutToken(ctx, secret, t); err != nil {
+		return nil, err
+	}
+	w.audit(ctx, v.Name, "token_made", map[string]any{"name": t.Name, "scopes": t.Scopes})
+	out := &apiMadeTokenOutput{}
+	out.Body.Secret, out.Body.Expires = secret, t.Expires
+	return out, nil
+}
+
+type apiRevokeTokenInput struct {
+	ID string `path:"id"`
+}
+
+func (w *Web) apiRevokeToken(ctx context.Context, in *apiRevokeTokenInput) (*struct{}, error) {
+	v := visitorOf(ctx)
+	if err := w.o.Store.RevokeToken(ctx, v.Name, store.TokenID(in.ID)); err != nil {
+		return nil, err
+	}
+	w.audit(ctx, v.Name, "token_revoked", map[string]any{"token": in.ID})
+	return &struct{}{}, nil
+}

@@ -1,0 +1,521 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+func (w *Web) apiOfRules(a huma.API) {
+	get := func(id, path, summary, text string) operation {
+		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead, roles: everyone}
+	}
+	do := func(id, method, path, summary, text string) operation {
+		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview, roles: officers}
+	}
+	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made", "ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
+	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history."), w.apiPutRules)
+	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change", "If-Match as put-rules has it. Undoing again goes back further."), w.apiUndoRules)
+	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
+	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again", "Needs no If-Match: changes of others stay."), w.apiExclude)
+	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
+	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
+	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", ""), w.apiAddComment)
+	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason", "It replaces the one before, and with it its sign-offs; both stay among the notes."), w.apiGiveVerdict)
+	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force", "Not by who gave it, and once each."), w.apiSignOff)
+}
+
+// apiSpan is a range of code points, half-open, from 0.
+type apiSpan struct {
+	Start int `json:"start" minimum:"0"`
+	End   int `json:"end" minimum:"0"`
+}
+
+type apiRef struct {
+	Site     concordat.SiteID     `json:"site,omitempty"`
+	Library  concordat.LibraryID  `json:"library,omitempty"`
+	Document concordat.DocumentID `json:"document,omitempty"`
+}
+
+type apiPassage struct {
+	Span    apiSpan    `json:"span"`
+	Comment string     `json:"comment" minLength:"1" maxLength:"10000"`
+	By      string     `json:"by,omitempty" doc:"Set by the site for new ones"`
+	At      *time.Time `json:"at,omitempty" doc:"Set by the site for new ones"`
+}
+
+// apiRuleSet is report.Rules as programs see them.
+type apiRuleSet struct {
+	Quotes        bool         `json:"exclude_quotes"`
+	Bibliography  bool         `json:"exclude_bibliography"`
+	Citations     bool         `json:"exclude_citations"`
+	Counted       bool         `json:"count_templates" doc:"Count the wording of templates"`
+	MinCharacters int          `json:"min_characters" minimum:"0" doc:"Least letters, marks and digits of a match"`
+	MinShare      float64      `json:"min_source_share" minimum:"0" maximum:"1"`
+	CommonAbove   int          `json:"common_above" doc:"Documents above which wording is common; 0: the default, negative: nothing is"`
+	Sources       []apiRef     `json:"exclude_sources,omitempty" maxItems:"1000"`
+	OwnWork       []apiRef     `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
+	Kinds         []string     `json:"exclude_kinds,omitempty" maxItems:"10" enum:"verbatim,near,paraphrase,summary"`
+	Sections      []string     `json:"exclude_sections,omitempty" maxItems:"1000"`
+	Templates     []string     `json:"exclude_template,omitempty" maxItems:"100"`
+	Passages      []apiPassage `json:"exclude_passages,omitempty" maxItems:"1000"`
+}
+
+func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
+	out := apiRuleSet{Quotes: r.ExcludeQuotes, Bibliography: r.ExcludeBibliography, Citations: r.ExcludeCitations, Counted: r.CountTemplates,
+		MinCharacters: r.MinCharacters, MinShare: r.MinSourceShare, CommonAbove: r.CommonAbove, Sections: r.ExcludeSections, Templates: r.ExcludeTemplate}
+	for _, s := range r.ExcludeSources {
+		out.Sources = append(out.Sources, apiRef(s))
+	}
+	for _, one := range r.OwnWork {
+		out.OwnWork = append(out.OwnWork, apiRef(one))
+	}
+	for _, k := range r.ExcludeKinds {
+		out.Kinds = append(out.Kinds, string(k))
+	}
+	for _, p := range r.ExcludePassages {
+		s := count.Points(p.Span)
+		out.Passages = append(out.Passages, apiPassage{apiSpan{s.Start, s.End}, p.Comment, p.By, moment(p.At)})
+	}
+	return out
+}
+
+// rules is the inverse of ruleSet. Passages that were there before keep who took them out, and when;
+// new ones are the visitor's.
+func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *visitor, now time.Time) report.Rules {
+	out := report.Rules{ExcludeQuotes: s.Quotes, ExcludeBibliography: s.Bibliography, ExcludeCitations: s.Citations, CountTemplates: s.Counted,
+		MinCharacters: s.MinCharacters, MinSourceShare: s.MinShare, CommonAbove: s.CommonAbove, ExcludeSections: s.Sections, ExcludeTemplate: s.Templates}
+	for _, one := range s.Sources {
+		out.ExcludeSources = append(out.ExcludeSources, concordat.Ref(one))
+	}
+	for _, one := range s.OwnWork {
+		out.OwnWork = append(out.OwnWork, concordat.Ref(one))
+	}
+	for _, k := range s.Kinds {
+		out.ExcludeKinds = append(out.ExcludeKinds, concordat.Kind(k))
+	}
+	for _, p := range s.Passages {
+		one := report.ExcludedPassage{Span: count.Bytes(concordat.Span(p.Span)), Comment: strings.TrimSpace(p.Comment), By: v.Name, At: now}
+		for _, old := range before.ExcludePassages {
+			if old.Span == one.Span && old.Comment == one.Comment {
+				one = old
+			}
+		}
+		out.ExcludePassages = append(out.ExcludePassages, one)
+	}
+	return out
+}
+
+type apiRulesBody struct {
+	Revision int        `json:"revision" doc:"Changes so far"`
+	Rules    apiRuleSet `json:"rules"`
+}
+
+type apiRulesOutput struct {
+	ETag string `header:"ETag"`
+	Body apiRulesBody
+}
+
+func etag(revision int) string { return `"` + strconv.Itoa(revision) + `"` }
+
+// reviewed is what an operation on the rules of a check needs.
+type reviewed struct {
+	task  store.Task
+	now   *review
+	count *report.Counter // of the submission's text
+}
+
+func (w *Web) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, error) {
+	t, err := w.visible(ctx, v, concordat.TaskID(id))
+	if err != nil {
+		return nil, err
+	}
+	if !hasReport(t) {
+		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	now, err := w.review(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if w.sees(v, now) != SeeEverything {
+		return nil, errNotShown // what officers decided is theirs
+	}
+	got, err := w.reading(ctx, t.ID, now.Rules, report.English, SeeEverything)
+	if err != nil {
+		return nil, err
+	}
+	return &reviewed{t, now, report.NewCounter(got.report.Submission.Text)}, nil
+}
+
+func (w *Web) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
+	r, err := w.reviewed(ctx, visitorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &apiRulesOutput{etag(r.now.Changes), apiRulesBody{r.now.Changes, ruleSet(r.now.Rules, r.count)}}, nil
+}
+
+// ConditionInput says what is changed, as the caller has seen it.
+type ConditionInput struct {
+	ID      string `path:"id"`
+	IfMatch string `header:"If-Match" doc:"ETag of what is changed"`
+}
+
+// revision is the ETag's number.
+func (c ConditionInput) revision() (int, error) {
+	if c.IfMatch == "" {
+		return 0, errCondition
+	}
+	s, ok := strings.CutPrefix(c.IfMatch, `"`)
+	s, ok2 := strings.CutSuffix(s, `"`)
+	n, err := strconv.Atoi(s)
+	if !ok || !ok2 || err != nil || n < 0 {
+		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", errRevision, c.IfMatch)
+	}
+	return n, nil
+}
+
+type apiPutRulesInput struct {
+	ConditionInput
+	Body apiRuleSet
+}
+
+func (w *Web) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
+	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *visitor) (report.Rules, error) {
+		return in.Body.rules(r.now.Rules, r.count, v, w.o.Now()), nil
+	})
+}
+
+func (w *Web) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
+	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *visitor) (report.Rules, error) {
+		if r.now.Changes == 0 {
+			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
+		}
+		return w.formerRules(ctx, r.task.ID)
+	})
+}
+
+// changeRulesIf changes rules that are as the caller has seen them.
+func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action string, change func(*reviewed, *visitor) (report.Rules, error)) (*apiRulesOutput, error) {
+	v := visitorOf(ctx)
+	seen, err := in.revision()
+	if err != nil {
+		return nil, err
+	}
+	r, err := w.reviewed(ctx, v, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if seen != r.now.Changes {
+		return nil, fmt.Errorf("%w: the rules have revision %d, not %d", errRevision, r.now.Changes, seen)
+	}
+	rules, err := change(r, v)
+	if err != nil {
+		return nil, err
+	}
+	return w.keepRules(ctx, v, r, rules, action)
+}
+
+// keepRules keeps new rules unless somebody else has changed them since r was read.
+func (w *Web) keepRules(ctx context.Context, v *visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
+	if err := rules.Validate(); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(rules)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.o.Store.AppendReviewIf(ctx, r.task.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: action, Data: data}, r.now.Changes)
+	if errors.Is(err, concordat.ErrChanged) {
+		err = fmt.Errorf("%w: %w", errRevision, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": r.task.ID, "action": shortened(action)})
+	n := r.now.Changes + 1
+	return &apiRulesOutput{etag(n), apiRulesBody{n, ruleSet(rules, r.count)}}, nil
+}
+
+type apiExcludeInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		Exclude bool     `json:"exclude" doc:"false: take in again"`
+		Source  *apiRef  `json:"source,omitempty" doc:"A document, or without document a library, or without both a site"`
+		Passage *apiSpan `json:"passage,omitempty" doc:"Instead of source; taking in again concerns all passages that it touches"`
+		Comment string   `json:"comment,omitempty" maxLength:"10000" doc:"Why a passage is taken out"`
+	}
+}
+
+// mostRuleTries bounds how often a change is tried that others get in the way of.
+const mostRuleTries = 10
+
+func (w *Web) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
+	v := visitorOf(ctx)
+	if (in.Body.Source == nil) == (in.Body.Passage == nil) {
+		return nil, fmt.Errorf("%w: want a source or a passage", concordat.ErrInvalid)
+	}
+	for tries := 1; ; tries++ {
+		r, err := w.reviewed(ctx, v, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		f := url.Values{"comment": {in.Body.Comment}}
+		what := "include-"
+		if in.Body.Exclude {
+			what = "exclude-"
+		}
+		if s := in.Body.Source; s != nil {
+			what += "source"
+			f.Set("site", string(s.Site))
+			f.Set("library", string(s.Library))
+			f.Set("document", string(s.Document))
+		} else {
+			what += "passage"
+			at := r.count.Bytes(concordat.Span(*in.Body.Passage))
+			if at.Len() <= 0 {
+				return nil, fmt.Errorf("%w: the passage is not one of the text", concordat.ErrInvalid)
+			}
+			f.Set("start", strconv.Itoa(at.Start))
+			f.Set("end", strconv.Itoa(at.End))
+		}
+		f.Set("action", what)
+		rules, subject, err := w.newRules(ctx, v, r.task.ID, r.now.Rules, f)
+		if err != nil {
+			return nil, err
+		}
+		out, err := w.keepRules(ctx, v, r, rules, strings.TrimSpace(what+" "+subject))
+		if errors.Is(err, errRevision) && tries < mostRuleTries {
+			continue
+		}
+		return out, err
+	}
+}
+
+type apiListInput struct {
+	ID string `path:"id"`
+	PageInput
+}
+
+// apiNote is one thing that somebody decided.
+type apiNote struct {
+	Seq     int       `json:"seq" doc:"From 1, ascending"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Kind    string    `json:"kind" enum:"comment,verdict,signoff"`
+	Text    string    `json:"text,omitempty"`
+	Verdict string    `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
+}
+
+type apiNotesOutput struct {
+	Body struct {
+		Notes []apiNote `json:"notes" nullable:"false"`
+		Next  string    `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func noteOf(r store.Review) (apiNote, error) {
+	out := apiNote{Seq: r.Seq, At: r.At, By: r.By, Kind: string(r.Kind), Text: r.Text}
+	if r.Kind == store.ReviewVerdict {
+		if err := json.Unmarshal(r.Data, &out.Verdict); err != nil {
+			return out, fmt.Errorf("verdict %d: %w: %v", r.Seq, concordat.ErrCorrupt, err)
+		}
+	}
+	return out, nil
+}
+
+// reviews returns a page of the reviews of a check: of the rules, or all others.
+func (w *Web) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
+	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	if err != nil {
+		return nil, "", err
+	}
+	now, err := w.review(ctx, t.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	if w.sees(visitorOf(ctx), now) != SeeEverything {
+		return nil, "", errNotShown // what officers wrote is theirs
+	}
+	list, after := "notes", 0
+	if rules {
+		list = "rules"
+	}
+	if err := readCursor(in.Cursor, list, &after); err != nil {
+		return nil, "", err
+	}
+	all, err := w.o.Store.Reviews(ctx, t.ID)
+	for _, r := range all {
+		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules {
+			continue
+		}
+		if len(out) == in.Limit {
+			return out, cursorOf(list, out[len(out)-1].Seq), err
+		}
+		out = append(out, r)
+	}
+	return out, "", err
+}
+
+func (w *Web) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, error) {
+	rs, next, err := w.reviews(ctx, in, false)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiNotesOutput{}
+	out.Body.Notes, out.Body.Next = []apiNote{}, next
+	for _, r := range rs {
+		n, err := noteOf(r)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Notes = append(out.Body.Notes, n)
+	}
+	return out, nil
+}
+
+type apiRuleChange struct {
+	Seq    int        `json:"seq"`
+	At     time.Time  `json:"at"`
+	By     string     `json:"by"`
+	Action string     `json:"action" doc:"set, undo, exclude-source and so on"`
+	About  string     `json:"subject,omitempty" doc:"What of, in words for people"`
+	Rules  apiRuleSet `json:"rules" doc:"From then on"`
+}
+
+type apiRulesHistoryOutput struct {
+	Body struct {
+		Changes []apiRuleChange `json:"changes" nullable:"false"`
+		Next    string          `json:"next,omitempty" doc:"Cursor of the next page"`
+	}
+}
+
+func (w *Web) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHistoryOutput, error) {
+	r, err := w.reviewed(ctx, visitorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	rs, next, err := w.reviews(ctx, in, true)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiRulesHistoryOutput{}
+	out.Body.Changes, out.Body.Next = []apiRuleChange{}, next
+	for _, one := range rs {
+		var rules report.Rules
+		if err := json.Unmarshal(one.Data, &rules); err != nil {
+			return nil, fmt.Errorf("rules of %s: %w: %v", in.ID, concordat.ErrCorrupt, err)
+		}
+		action, subject, _ := strings.Cut(one.Text, " ")
+		out.Body.Changes = append(out.Body.Changes, apiRuleChange{one.Seq, one.At, one.By, action, subject, ruleSet(rules, r.count)})
+	}
+	return out, nil
+}
+
+type apiVerdictOutput struct {
+	Body struct {
+		Verdict   apiNote  `json:"verdict"`
+		SignedOff []string `json:"signed_off" nullable:"false" doc:"Who agrees with it"`
+	}
+}
+
+// signers are those who agree with the verdict in force.
+func signers(r *review) (out []string) {
+	for _, s := range r.Signed {
+		out = append(out, s.By)
+	}
+	return out
+}
+
+func (w *Web) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
+	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	if err != nil {
+		return nil, err
+	}
+	now, err := w.review(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if w.sees(visitorOf(ctx), now) != SeeEverything {
+		return nil, errNotShown
+	}
+	if now.Verdict == nil {
+		return nil, fmt.Errorf("verdict of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	out := &apiVerdictOutput{}
+	out.Body.SignedOff = append([]string{}, signers(now)...)
+	out.Body.Verdict, err = noteOf(*now.Verdict)
+	return out, err
+}
+
+type apiOneNoteOutput struct{ Body apiNote }
+
+type apiCommentInput struct {
+	ID string `path:"id"`
+	KeyInput
+	Body struct {
+		Text string `json:"text" minLength:"1" maxLength:"10000"`
+	}
+}
+
+func (w *Web) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
+	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}})
+}
+
+type apiGiveVerdictInput struct {
+	ID string `path:"id"`
+	KeyInput
+	Body struct {
+		Verdict string `json:"verdict" enum:"clear,discuss,suspected"`
+		Text    string `json:"text" minLength:"1" maxLength:"10000" doc:"The reason"`
+	}
+}
+
+func (w *Web) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
+	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewVerdict)}, "verdict": {in.Body.Verdict}, "text": {in.Body.Text}})
+}
+
+type apiSignOffInput struct {
+	ID string `path:"id"`
+	KeyInput
+}
+
+func (w *Web) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOutput, error) {
+	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}})
+}
+
+func (w *Web) apiAddNote(ctx context.Context, id, key string, f url.Values) (*apiOneNoteOutput, error) {
+	v := visitorOf(ctx)
+	return once(ctx, w, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
+		t, err := w.visible(ctx, v, concordat.TaskID(id))
+		if err != nil {
+			return nil, err
+		}
+		now, err := w.review(ctx, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		n, err := w.note(v, now, f)
+		if err != nil {
+			return nil, err
+		}
+		if n, err = w.o.Store.AppendReview(ctx, t.ID, n); err != nil {
+			return nil, err
+		}
+		w.audit(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
+		one, err := noteOf(n)
+		return &apiOneNoteOutput{one}, err
+	})
+}

@@ -1,0 +1,434 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (w *Web) batchesRoutes() {
+	w.page("GET /batches", everyone, w.batchesPage)
+	w.page("GET /batches/new", checkers, w.newBatchPage)
+	w.page("POST /batches", checkers, w.submitBatch)
+	w.page("GET /batches/{id}", everyone, w.batchPage)
+	w.page("GET /batches/{id}/events", everyone, w.batchEvents)
+	w.page("GET /batches/{id}/tables/{name}", everyone, w.batchTable)
+	w.page("GET /batches/{id}/pairs/{a}/{b}", everyone, w.batchPairPage)
+	w.page("POST /batches/{id}/pairs/{a}/{b}", officers, w.decidePair)
+	w.page("POST /batches/{id}/cancel", checkers, w.cancelBatch)
+	w.page("POST /batches/{id}/again", checkers, w.batchAgain)
+	w.page("POST /batches/{id}/lineage", officers, w.setLineage)
+	w.recheckRoutes()
+}
+
+// errNoBatches is what a site without a queue of batches answers.
+var errNoBatches = fmt.Errorf("batches: %w", concordat.ErrUnavailable)
+
+// ownerOf is whose things the visitor sees; nil: everyone's.
+func ownerOf(v *visitor) *string {
+	if v.seesAll() {
+		return nil
+	}
+	return &v.Name
+}
+
+type batchesPage struct {
+	Batches []store.Batch
+	Older   int64
+	Busy    bool
+}
+
+func (w *Web) batchesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
+	bs, err := w.o.Store.Batches(r.Context(), ownerOf(v), before, taskPage)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p := batchesPage{Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !ended(b.State) })}
+	if len(bs) == taskPage {
+		p.Older = bs[len(bs)-1].Seq
+	}
+	w.show(rw, r, v, http.StatusOK, "batches", "title.batches", p)
+}
+
+// visibleBatch returns a batch that the visitor may see; another does not exist for them.
+func (w *Web) visibleBatch(ctx context.Context, v *visitor, id string) (store.Batch, error) {
+	b, err := w.o.Store.Batch(ctx, id)
+	if err == nil && !v.seesAll() && b.Owner != v.Name {
+		err = fmt.Errorf("batch %s: %w", id, concordat.ErrNotFound)
+	}
+	return b, err
+}
+
+func (w *Web) newBatchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showNewBatch(rw, r, v, http.StatusOK, "", "")
+}
+
+type newBatch struct {
+	newCheck
+	Detail string // of the problem
+}
+
+func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem, detail string) {
+	p := newBatch{newCheck{Templates: w.o.Templates(), Problem: problem, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}, detail}
+	var err error
+	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err == nil {
+		p.Partners, err = w.o.Partners(r.Context())
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, code, "batches_new", "title.batches.new", p)
+}
+
+func (w *Web) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	u, err := w.readUpload(rw, r, v)
+	var id string
+	if err == nil {
+		if id, err = w.handBatch(r.Context(), v, u); err != nil {
+			w.lose(r.Context(), v, u)
+		}
+	}
+	switch {
+	case errors.Is(err, errNothing):
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, "batch.nothing", "")
+	case errors.Is(err, concordat.ErrInvalid):
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, "error.invalid", err.Error())
+	case err != nil:
+		w.fail(rw, r, v, err)
+	default:
+		http.Redirect(rw, r, "/batches/"+id, http.StatusSeeOther)
+	}
+}
+
+// handBatch puts what a form handed in into the queue of batches.
+func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, error) {
+	if w.o.Batches == nil {
+		return "", errNoBatches
+	}
+	if err := checkJobs(u.jobs); err != nil {
+		return "", err
+	}
+	if w.o.Policy.NoStore {
+		return "", fmt.Errorf("%w: by its policy the site keeps no texts, and a batch needs them", concordat.ErrRefused)
+	}
+	j, err := w.batchJob(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	if v.Public && len(j.Partners) > 0 {
+		return "", fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+	}
+	done, err := w.spend(ctx, v, taken(u.jobs), u.bytes)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	var inputs []store.BatchInput
+	for _, one := range u.jobs {
+		inputs = append(inputs, store.BatchInput{Name: one.Name, Place: one.File})
+		if one.Fault != "" {
+			if j.Faults == nil {
+				j.Faults = map[string]string{}
+			}
+			j.Faults[one.Name] = one.Fault
+		}
+	}
+	title := strings.TrimSpace(u.field("title"))
+	if title == "" {
+		title = inputs[0].Name
+	}
+	if runes := []rune(title); len(runes) > 200 {
+		title = string(runes[:200])
+	}
+	id, err := w.o.Batches.Submit(ctx, v.Name, strings.ToValidUTF8(title, "\ufffd"), j, inputs)
+	if err != nil {
+		return "", err
+	}
+	w.plan(ctx, v, store.RecheckBatch, id)
+	w.audit(ctx, v.Name, "batch_submitted", map[string]any{"batch": id, "files": len(inputs)})
+	return id, nil
+}
+
+func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
+	j := site.BatchJob{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
+	if j.Template != "" && !slices.Contains(w.o.Templates(), j.Template) {
+		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
+	}
+	for _, name := range u.fields["library"] {
+		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
+		if err != nil {
+			return j, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+		}
+		j.Libraries = append(j.Libraries, l.ID)
+	}
+	var err error
+	if j.Partners, err = w.chosen(ctx, u.fields["partner"]); err != nil {
+		return j, err
+	}
+	if t := u.field("threshold"); t != "" {
+		percent, err := strconv.ParseFloat(t, 64)
+		if err != nil || !(percent > 0 && percent <= 100) {
+			return j, fmt.Errorf("threshold %q: %w: above 0, at most 100 %%", t, concordat.ErrInvalid)
+		}
+		j.Threshold = percent / 100
+	}
+	if m := u.field("manifest"); m != "" {
+		if j.Manifest, err = site.ParseManifest(strings.NewReader(m)); err != nil {
+			return j, err
+		}
+	}
+	return j, nil
+}
+
+// chosen returns the partners of a form, each of which must be one that can be asked.
+func (w *Web) chosen(ctx context.Context, names []string) ([]concordat.SiteID, error) {
+	var j site.Job
+	err := w.partnerWishes(ctx, &j, names)
+	if err == nil && len(j.PartnerLibraries) > 0 {
+		err = fmt.Errorf("partner %q: %w: a batch asks whole sites", j.PartnerLibraries[0], concordat.ErrInvalid)
+	}
+	return j.Partners, err
+}
+
+// mayChangeBatch reports whether the visitor may cancel a batch or have it done again.
+func (w *Web) mayChangeBatch(v *visitor, b store.Batch) bool {
+	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.mayReview())
+}
+
+// batchTables are the tables of a batch by the names of their files.
+var batchTables = map[string]func(*site.BatchView, http.ResponseWriter) error{
+	"pairs.csv":     func(v *site.BatchView, rw http.ResponseWriter) error { return v.WritePairs(rw) },
+	"documents.csv": func(v *site.BatchView, rw http.ResponseWriter) error { return v.WriteMembers(rw) },
+	"matrix.csv":    func(v *site.BatchView, rw http.ResponseWriter) error { return v.WriteMatrix(rw) },
+	"batch.json": func(v *site.BatchView, rw http.ResponseWriter) error {
+		rw.Header().Set("Content-Type", "application/json")
+		return json.NewEncoder(rw).Encode(map[string]any{"id": v.ID, "title": v.Title, "state": v.State, "threshold": v.Job.PairThreshold(),
+			"documents": v.MemberLines(), "pairs": v.PairLines(), "clusters": v.ClusterLines()})
+	},
+}
+
+func (w *Web) batchTable(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	name := r.PathValue("name")
+	if err == nil && batchTables[name] == nil {
+		err = fmt.Errorf("table %q: %w", name, concordat.ErrNotFound)
+	}
+	var view *site.BatchView
+	if err == nil {
+		view, err = site.ViewBatch(r.Context(), w.o.Store, b.ID)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": b.ID, "table": name})
+	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	rw.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	if err := batchTables[name](view, rw); err != nil {
+		w.o.Logger.Info("table", "batch", b.ID, "error", err)
+	}
+}
+
+// pairOf returns the numbers of a pair's members from the path, where people count from 1.
+func pairOf(a, b string) (x, y int, err error) {
+	x, errX := strconv.Atoi(a)
+	y, errY := strconv.Atoi(b)
+	if errX != nil || errY != nil || x < 1 || y < 1 || x == y {
+		return 0, 0, fmt.Errorf("pair %q, %q: %w", a, b, concordat.ErrNotFound)
+	}
+	return x - 1, y - 1, nil
+}
+
+// batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
+func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	var x, y int
+	if err == nil {
+		x, y, err = pairOf(r.PathValue("a"), r.PathValue("b"))
+	}
+	var f *report.Findings
+	if err == nil {
+		f, err = w.o.Site.PairFindings(r.Context(), w.o.Store, b.ID, x, y)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "report_read", map[string]any{"task": f.Task, "batch": b.ID, "with": y + 1})
+	rep := report.Build(f, w.o.Rules())
+	rep.Language = languageOf(r).report()
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	// The page stands alone and carries the stricter policy of its own style and script.
+	rw.Header().Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	if err := html.Write(rw, rep); err != nil {
+		w.o.Logger.Error("pair", "batch", b.ID, "error", err)
+	}
+}
+
+func (w *Web) cancelBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.changeBatch(rw, r, v, w.stopBatch)
+}
+
+func (w *Web) batchAgain(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.changeBatch(rw, r, v, w.repeatBatch)
+}
+
+// changeBatch does something to a batch and shows it.
+func (w *Web) changeBatch(rw http.ResponseWriter, r *http.Request, v *visitor, do func(context.Context, *visitor, store.Batch) error) {
+	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	if err == nil {
+		err = form(rw, r)
+	}
+	if err == nil {
+		err = do(r.Context(), v, b)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/batches/"+b.ID, http.StatusSeeOther)
+}
+
+func (w *Web) stopBatch(ctx context.Context, v *visitor, b store.Batch) error {
+	if !w.mayChangeBatch(v, b) {
+		return fmt.Errorf("cancel %s: %w", b.ID, concordat.ErrRefused)
+	}
+	if w.o.Batches == nil {
+		return errNoBatches
+	}
+	if err := w.o.Batches.Cancel(ctx, b.ID, "cancelled by "+v.Name); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "batch_cancelled", map[string]any{"batch": b.ID})
+	return nil
+}
+
+func (w *Web) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error {
+	switch {
+	case !w.mayChangeBatch(v, b):
+		return fmt.Errorf("repeat %s: %w", b.ID, concordat.ErrRefused)
+	case w.o.Batches == nil:
+		return errNoBatches
+	}
+	if err := w.o.Batches.Again(ctx, b.ID); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "batch_again", map[string]any{"batch": b.ID})
+	return nil
+}
+
+func (w *Web) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
+		f := r.PostForm
+		rules := site.LineageRules{Author: f.Get("author") != "", Group: f.Get("group") != "", Draft: f.Get("draft") != "", Metadata: f.Get("metadata") != ""}
+		return w.applyLineage(ctx, v, b, rules)
+	})
+}
+
+func (w *Web) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules site.LineageRules) error {
+	if err := w.o.Site.SetLineage(ctx, w.o.Store, b.ID, v.Name, rules, w.o.Rules()); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "batch_lineage", map[string]any{"batch": b.ID, "rules": rules})
+	return nil
+}
+
+func (w *Web) decidePair(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
+		return w.applyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"), strings.TrimSpace(r.PostForm.Get("reason")))
+	})
+}
+
+func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first, second, verdict, why string) error {
+	if verdict == "rules" {
+		verdict = ""
+	}
+	if len(why) > mostNote {
+		return fmt.Errorf("a reason of at most %d bytes: %w", mostNote, concordat.ErrInvalid)
+	}
+	x, y, err := pairOf(first, second)
+	if err != nil {
+		return err
+	}
+	if err := w.o.Site.SetVerdict(ctx, w.o.Store, b.ID, v.Name, x, y, verdict, why, w.o.Rules()); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict})
+	return nil
+}
+
+// batchBeat is how often the events of a batch are looked up. They come from the store, so that they go on
+// after a restart, and for a batch that a command works on.
+const batchBeat = time.Second
+
+// batchEvents sends how far a batch is until it ends (HTML living standard, server-sent events).
+func (w *Web) batchEvents(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	c := http.NewResponseController(rw)
+	if err := c.SetWriteDeadline(time.Time{}); err != nil {
+		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
+	}
+	rw.Header().Set("Content-Type", "text/event-stream")
+	l := languageOf(r)
+	tick := time.NewTicker(batchBeat)
+	defer tick.Stop()
+	var last []byte
+	silent := time.Now()
+	for {
+		if b, err = w.o.Store.Batch(r.Context(), b.ID); err != nil {
+			return // deleted, or the browser has gone
+		}
+		p := batchProgress(b, l)
+		data, err := json.Marshal(p)
+		switch {
+		case err != nil || !bytes.Equal(data, last):
+			if err == nil {
+				_, err = fmt.Fprintf(rw, "data: %s\n\n", data)
+			}
+			if err != nil || c.Flush() != nil || p.Finally {
+				return
+			}
+			last, silent = data, time.Now()
+		case time.Since(silent) > heartBeat:
+			if _, err := fmt.Fprint(rw, ": still here\n\n"); err != nil || c.Flush() != nil {
+				return
+			}
+			silent = time.Now()
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func batchProgress(b store.Batch, l language) progress {
+	switch {
+	case ended(b.State):
+		return progress{State: b.State, Finally: true}
+	case b.Stage == "":
+		return progress{State: b.State, Words: l.say("batch.waits")}
+	}
+	return progress{State: b.State, Words: l.say("batch.stage", l.say("stage."+b.Stage), b.Done, b.Total), Done: b.Done, Total: b.Total}
+}

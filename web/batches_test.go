@@ -1,0 +1,276 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/index"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// newBatches makes the batches of a desk, whose folders lie below dir.
+func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *site.Batches {
+	t.Helper()
+	return s.NewBatches(site.BatchesOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
+		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
+			shard, err := index.Open(filepath.Join(dir, "batch-"+id), index.Options{Site: "here", Scheme: s.Scheme(), Shard: "00"})
+			if err != nil {
+				return nil, nil, err
+			}
+			return shard, shard.Close, nil
+		},
+		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
+			path, err := files.Path(in.Place)
+			if err != nil {
+				return nil, err
+			}
+			b, err := os.ReadFile(path)
+			if strings.HasSuffix(in.Name, ".bad") {
+				err = errors.New("damaged: the file ends in the middle")
+			}
+			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name), Text: string(b)}, Err: err}}, nil
+		},
+		Options: func(_ context.Context, j site.BatchJob) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+		}})
+}
+
+// runBatches runs the batches until the test ends.
+func runBatches(t testing.TB, b *site.Batches) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- b.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+const (
+	ledger = "Three surveyors measured the valley from end to end and wrote the height of every hill into a ledger bound in green leather. When the ledger was lost in a fire, the youngest of them wrote all of it down again from memory. "
+	keeper = "Nobody had asked the lighthouse keeper what he thought about the new timetable of the ferries that crossed the sound at night. "
+)
+
+// handBatch hands in a batch of files, NAME and CONTENT in turn, and returns the path of its page.
+func (p *person) handBatch(want int, fields url.Values, files ...string) string {
+	p.t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	for name, values := range fields {
+		for _, v := range values {
+			if err := m.WriteField(name, v); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	for i := 0; i < len(files); i += 2 {
+		f, err := m.CreateFormFile("file", files[i])
+		if err == nil {
+			_, err = io.WriteString(f, files[i+1])
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	r := p.request(http.MethodPost, "/batches", &b)
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	resp, err := p.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != want {
+		page, _ := io.ReadAll(resp.Body) // for the message only
+		p.t.Fatalf("a batch: %d, want %d\n%s", resp.StatusCode, want, page)
+	}
+	return resp.Request.URL.Path
+}
+
+// awaitBatch waits until a batch has ended.
+func (d *desk) awaitBatch(t *testing.T, path string) store.Batch {
+	t.Helper()
+	for {
+		b, err := d.store.Batch(t.Context(), strings.TrimPrefix(path, "/batches/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.State != concordat.TaskQueued && b.State != concordat.TaskRunning {
+			return b
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("it does not end")
+		case <-time.After(20 * time.Millisecond): // another look
+		}
+	}
+}
+
+func (p *person) wants(page string, parts ...string) {
+	p.t.Helper()
+	for _, want := range parts {
+		if !strings.Contains(page, want) {
+			p.t.Errorf("the page does not hold %q:\n%s", want, page)
+		}
+	}
+}
+
+func TestBatchPages(t *testing.T) {
+	d := newDesk(t, false)
+	ann, bob, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "bob", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
+	ann.wants(ann.get("/batches/new", http.StatusOK), `name="manifest"`, "webkitdirectory", "All &lt;theses&gt;")
+	ann.handBatch(http.StatusBadRequest, nil)
+	ann.handBatch(http.StatusBadRequest, url.Values{"threshold": {"101"}}, "a.txt", ledger)
+	ann.handBatch(http.StatusBadRequest, url.Values{"manifest": {"name\nx\n"}}, "a.txt", ledger)
+	path := ann.handBatch(http.StatusOK, url.Values{"title": {"Call <7>"}, "manifest": {"file,author\na<1>.txt,Ann\nd.txt,Ann\ngone.txt,X\n"}},
+		"a<1>.txt", ledger+folios, "b.txt", keeper+ledger, "c.bad", "x", "d.txt", ledger)
+	b := d.awaitBatch(t, path)
+	if b.State != concordat.TaskDone {
+		t.Fatalf("%s: %s", b.State, b.Cause)
+	}
+	page := ann.get(path, http.StatusOK)
+	ann.wants(page, "Call &lt;7&gt;", "a&lt;1&gt;.txt", "<svg ", "damaged: the file ends in the middle", "one declared author", "gone.txt", "/tables/matrix.csv", `href="/checks/`+b.ID+`-1"`)
+	if strings.Contains(page, "<1>") || strings.Contains(page, `/batches/`+b.ID+`/lineage"`) {
+		t.Error("markup of a name, or a form that a submitter may not use")
+	}
+	ann.wants(ann.get("/checks/"+b.ID+"-1/report", http.StatusOK), "another document of this batch")
+	ann.wants(ann.get(path+"/pairs/1/2", http.StatusOK), "another document of this batch", "surveyors")
+	ann.wants(ann.get(path+"/tables/pairs.csv", http.StatusOK), "a<1>.txt,")
+	ann.wants(ann.get(path+"/events", http.StatusOK), `"finally":true`)
+	for _, bad := range []string{"/tables/all.csv", "/pairs/1/1", "/pairs/1/9", "/pairs/x/2", "/pairs/0/1"} {
+		ann.get(path+bad, http.StatusNotFound)
+	}
+	// What is not one's own does not exist.
+	for _, sub := range []string{"", "/pairs/1/2", "/tables/pairs.csv", "/events"} {
+		bob.get(path+sub, http.StatusNotFound)
+	}
+	for _, sub := range []string{"/cancel", "/again"} {
+		bob.post(path+sub, http.StatusNotFound, nil)
+	}
+	if strings.Contains(bob.get("/batches", http.StatusOK), b.ID) {
+		t.Error("the list shows somebody else's batch")
+	}
+	ann.wants(ann.get("/batches", http.StatusOK), b.ID)
+	ann.post(path+"/lineage", http.StatusForbidden, url.Values{"author": {"on"}})
+	ann.post(path+"/pairs/1/2", http.StatusForbidden, url.Values{"verdict": {"discount"}})
+
+	officer.wants(officer.post(path+"/pairs/2/1", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"agreed <x>"}}), "somebody decided so", "agreed &lt;x&gt;", "the pair does not count")
+	officer.wants(officer.post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "olga")
+	officer.post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"perhaps"}})
+
+	// Once more, later.
+	ann.wants(ann.post("/rechecks", http.StatusOK, url.Values{"kind": {"batch"}, "target": {b.ID}, "every": {"30"}}), "Next time")
+	ann.post("/rechecks", http.StatusOK, url.Values{"kind": {"check"}, "target": {b.ID + "-1"}, "every": {"0"}, "on": {"2030-01-02"}})
+	ann.wants(ann.get("/rechecks?check="+b.ID+"-1", http.StatusOK), "2030-01-02", "every 30 days")
+	if strings.Contains(bob.get("/rechecks", http.StatusOK), b.ID) {
+		t.Error("the list shows what somebody else has done again")
+	}
+	bob.post("/rechecks", http.StatusNotFound, url.Values{"kind": {"batch"}, "target": {b.ID}, "every": {"1"}})
+	ann.post("/rechecks", http.StatusBadRequest, url.Values{"kind": {"batch"}, "target": {b.ID}, "every": {"0"}})
+	ann.post("/rechecks", http.StatusOK, url.Values{"kind": {"batch"}, "target": {b.ID}, "action": {"never"}})
+	ann.post(path+"/again", http.StatusOK, nil)
+	if again := d.awaitBatch(t, path); again.Round != 2 {
+		t.Errorf("round %d", again.Round)
+	}
+}
+
+func TestBatchCancelled(t *testing.T) {
+	d := newDesk(t, true)
+	ann := d.signedIn(t, "ann", store.RoleSubmitter)
+	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger)
+	ann.wants(ann.get(path, http.StatusOK), "data-events", "Waits for its turn")
+	ann.wants(ann.post(path+"/cancel", http.StatusOK, nil), "cancelled by ann", "Go on where it stopped")
+	ann.post(path+"/cancel", http.StatusOK, nil) // it has ended
+}
+
+func TestBatchAPI(t *testing.T) {
+	d := newDesk(t, false)
+	ann, bob := d.signedIn(t, "ann", store.RoleOfficer).program("read", "check"), d.signedIn(t, "bob", store.RoleSubmitter).program("read", "check")
+	type batch struct {
+		ID, State string
+		Documents []site.MemberLine
+	}
+	var b, same batch
+	files := withFiles("key", "a.txt", ledger+folios, "b.txt", keeper+ledger)
+	bob.call("POST", "/api/v1/batches", http.StatusAccepted, &b, files)
+	bob.call("POST", "/api/v1/batches", http.StatusAccepted, &same, files)
+	if b.ID == "" || same.ID != b.ID {
+		t.Errorf("one key made %q and %q", b.ID, same.ID)
+	}
+	bob.call("POST", "/api/v1/batches", http.StatusBadRequest, &problem{}, withFiles(""))
+	d.awaitBatch(t, b.ID)
+	at := "/api/v1/batches/" + b.ID
+	bob.call("GET", at, http.StatusOK, &b)
+	if b.State != "done" || len(b.Documents) != 2 || b.Documents[0].Share == nil {
+		t.Errorf("%+v", b)
+	}
+	var pairs struct {
+		Pairs []site.PairLine
+		Next  string
+	}
+	bob.call("GET", at+"/pairs?limit=1", http.StatusOK, &pairs)
+	if len(pairs.Pairs) != 1 || !pairs.Pairs[0].Counted || pairs.Next != "" {
+		t.Errorf("%+v", pairs)
+	}
+	var clusters struct{ Clusters []site.ClusterLine }
+	bob.call("GET", at+"/clusters", http.StatusOK, &clusters)
+	if len(clusters.Clusters) != 1 || len(clusters.Clusters[0].Documents) != 2 {
+		t.Errorf("%+v", clusters)
+	}
+	var list struct {
+		Batches []batch
+		Next    string
+	}
+	bob.call("GET", "/api/v1/batches?limit=1", http.StatusOK, &list)
+	if len(list.Batches) != 1 || list.Next == "" {
+		t.Errorf("%+v", list)
+	}
+	bob.call("GET", "/api/v1/batches?cursor=!", http.StatusBadRequest, &problem{})
+	body := func(v any) func(*http.Request) {
+		return func(r *http.Request) {
+			data, err := json.Marshal(v)
+			if err != nil {
+				panic(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+		}
+	}
+	discount := body(map[string]string{"verdict": "discount"})
+	bob.call("PUT", at+"/pairs/1/2", http.StatusForbidden, &problem{}, discount)
+	ann.call("PUT", at+"/pairs/1/2", http.StatusOK, &b, discount)
+	bob.call("GET", at+"/clusters", http.StatusOK, &clusters)
+	if len(clusters.Clusters) != 0 {
+		t.Errorf("clusters %+v of a pair that does not count", clusters)
+	}
+	ann.call("PUT", at+"/lineage", http.StatusOK, &b, body(site.LineageRules{Author: true}))
+	bob.call("PUT", "/api/v1/rechecks/batch/"+b.ID, http.StatusOK, nil, body(map[string]any{"every": 7}))
+	bob.call("DELETE", "/api/v1/rechecks/batch/"+b.ID, http.StatusNoContent, nil)
+	bob.call("POST", at+"/again", http.StatusOK, &b)
+	d.awaitBatch(t, b.ID)
+	bob.call("POST", at+"/cancel", http.StatusOK, &b)
+	// Somebody else's does not exist.
+	cyd := d.signedIn(t, "cyd", store.RoleSubmitter).program("read", "check")
+	for _, path := range []string{"", "/pairs", "/clusters"} {
+		cyd.call("GET", at+path, http.StatusNotFound, &problem{})
+	}
+	cyd.call("POST", at+"/cancel", http.StatusNotFound, &problem{})
+}

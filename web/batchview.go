@@ -1,0 +1,171 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/screen"
+	"concordat/site"
+	"concordat/store"
+)
+
+// The most of each that a page of a batch shows; tables have all.
+const (
+	batchShownPairs    = 500
+	batchShownClusters = 50
+)
+
+type batchPage struct {
+	*site.BatchView
+	MayCancel, MayReview bool
+	MorePairs            int
+	MoreClusters         int
+	Shown                []shownCluster
+	All                  *shownMatrix // of all documents; nil: there are too many
+	Rows                 []shownPair
+	Documents            []shownMember
+	Events               []store.BatchEvent
+	Strays               []string
+	Recheck              *store.Recheck
+	Today                string
+}
+
+type shownMember struct {
+	store.BatchMember
+	Cluster int
+	Fresh   []site.FreshSource
+}
+
+type shownPair struct {
+	site.ViewedPair
+	First, Second *store.BatchMember
+	Cluster       int
+}
+
+type shownCluster struct {
+	Number  int
+	Members []*store.BatchMember
+	Picture template.HTML
+	Matrix  *shownMatrix
+}
+
+// shownMatrix is a table of shares; a nil cell was not measured.
+type shownMatrix struct {
+	Label   string // no two on a page have the same
+	Members []*store.BatchMember
+	Cells   [][]*float64
+	More    int // documents that are left out
+}
+
+func matrixOf(v *site.BatchView, label string, docs []int, all int) *shownMatrix {
+	m := &shownMatrix{Label: label, More: all - len(docs)}
+	for _, i := range docs {
+		m.Members = append(m.Members, &v.Members[i])
+		var row []*float64
+		for _, j := range docs {
+			var cell *float64
+			if share, ok := v.Shares[[2]int{i, j}]; ok {
+				cell = &share
+			} else if i != j {
+				cell = new(float64) // compared, and nothing is in common
+			}
+			row = append(row, cell)
+		}
+		m.Cells = append(m.Cells, row)
+	}
+	return m
+}
+
+func (w *Web) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	var p *batchPage
+	if err == nil {
+		p, err = w.viewBatch(r.Context(), v, b, languageOf(r))
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
+}
+
+func (w *Web) viewBatch(ctx context.Context, v *visitor, b store.Batch, l language) (*batchPage, error) {
+	view, err := site.ViewBatch(ctx, w.o.Store, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), Today: w.o.Now().Format(time.DateOnly)}
+	if err := p.fill(l); err != nil {
+		return nil, err
+	}
+	if ended(b.State) {
+		p.Strays = site.Strays(view.Job.Manifest, view.Members)
+	}
+	if p.Events, err = w.o.Store.BatchEvents(ctx, b.ID); err != nil {
+		return nil, err
+	}
+	again, err := w.o.Store.Recheck(ctx, store.RecheckBatch, b.ID)
+	if err == nil {
+		p.Recheck = &again
+	} else if !errors.Is(err, concordat.ErrNotFound) {
+		return nil, err
+	}
+	return p, nil
+}
+
+// fill makes what is shown of the view.
+func (p *batchPage) fill(l language) error {
+	cluster := map[int]int{}
+	for n, c := range p.Clusters {
+		for _, i := range c {
+			cluster[i] = n + 1
+		}
+		if n >= batchShownClusters {
+			p.MoreClusters++
+			continue
+		}
+		one, err := showCluster(p.BatchView, n+1, l)
+		if err != nil {
+			return err
+		}
+		p.Shown = append(p.Shown, one)
+	}
+	if docs := p.Matrix(0); len(docs) > 1 {
+		p.All = matrixOf(p.BatchView, l.say("batch.table", l.say("batch.all")), docs, len(docs))
+	}
+	for _, pair := range p.Pairs[:min(len(p.Pairs), batchShownPairs)] {
+		one := shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B]}
+		if pair.Counted() {
+			one.Cluster = cluster[pair.A]
+		}
+		p.Rows = append(p.Rows, one)
+	}
+	p.MorePairs = len(p.Pairs) - len(p.Rows)
+	for i, m := range p.Members {
+		one := shownMember{BatchMember: m, Cluster: cluster[i]}
+		if err := json.Unmarshal(m.Fresh, &one.Fresh); err != nil {
+			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
+		}
+		p.Documents = append(p.Documents, one)
+	}
+	return nil
+}
+
+func showCluster(v *site.BatchView, n int, l language) (shownCluster, error) {
+	one := shownCluster{Number: n, Matrix: matrixOf(v, l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
+	for _, i := range v.Clusters[n-1] {
+		one.Members = append(one.Members, &v.Members[i])
+	}
+	var b strings.Builder
+	nodes, links := v.Picture(n)
+	err := screen.WriteCluster(&b, l.say("batch.picture", n, len(nodes)), nodes, links)
+	one.Picture = template.HTML(b.String()) // elements of screen's own, which escapes the texts
+	return one, err
+}

@@ -1,0 +1,175 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"concordat/store"
+)
+
+// enter gives a browser the session of a new account.
+func (d *desk) enter(t *testing.T, name string, role store.Role) chromedp.Action {
+	d.signedIn(t, name, role)
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		return network.SetCookie("session", "secret-of-"+name).WithURL(d.URL).Do(ctx)
+	})
+}
+
+// wide reports into out whether the page is wider than the window.
+func wide(out *bool) chromedp.Action {
+	return chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, out)
+}
+
+// TestHandingInInBrowser: several files, one of them bad, one cut off by a lost connection, go in one by one.
+func TestHandingInInBrowser(t *testing.T) {
+	for _, width := range []int{1200, 390} {
+		d := newDesk(t, false)
+		dir := t.TempDir()
+		var files []string
+		for name, text := range map[string]string{"good.txt": folios, "void.txt": "", "other.txt": folios + " " + folios} {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, path)
+		}
+		ctx, complaints := browser(t, d.URL, width)
+		var list, words string
+		var overflow bool
+		d.full.Store(true)
+		run := func(actions ...chromedp.Action) {
+			t.Helper()
+			if err := chromedp.Run(ctx, actions...); err != nil {
+				t.Fatalf("%d: %v", width, err)
+			}
+		}
+		run(d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
+			chromedp.WaitVisible("#file", chromedp.ByQuery),
+			chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
+			chromedp.WaitVisible(".files li:nth-child(3)", chromedp.ByQuery),
+			chromedp.Click("main form button:not([type])", chromedp.ByQuery),
+			chromedp.WaitVisible("[data-again] button", chromedp.ByQuery),
+			chromedp.Text(".files", &words, chromedp.ByQuery),
+			shot(t, "unsent", width))
+		if strings.Count(words, "not sent: The disk of the site is full") != 3 {
+			t.Errorf("%d: with a full disk the list says %q", width, words)
+		}
+		d.full.Store(false)
+		run(chromedp.Click("[data-again] button", chromedp.ByQuery),
+			chromedp.WaitVisible("[data-open] a", chromedp.ByQuery),
+			chromedp.Text(".files", &list, chromedp.ByQuery), wide(&overflow), shot(t, "sent", width),
+			chromedp.Click("[data-open] a", chromedp.ByQuery),
+			chromedp.WaitVisible("main table", chromedp.ByQuery),
+			shot(t, "handed", width))
+		if strings.Count(list, "accepted") != 3 || !strings.Contains(list, "not accepted: The file is empty") { // one "not accepted"
+			t.Errorf("%d: the list says %q", width, list)
+		}
+		if overflow {
+			t.Errorf("%d pixels are too narrow", width)
+		}
+		ids := d.await(t)
+		if len(ids) != 2 {
+			t.Errorf("%d: checks %v", width, ids)
+		}
+		for _, c := range complaints() {
+			if !strings.Contains(c, "507") && !strings.Contains(c, "400") { // the answers above
+				t.Errorf("%d: %s", width, c)
+			}
+		}
+	}
+}
+
+// TestProgressInBrowser: a check that waits says why, the connection is made again by itself, and the page shows
+// the result when it is there.
+func TestProgressInBrowser(t *testing.T) {
+	d := newDesk(t, true)
+	ctx, _ := browser(t, d.URL, 1200)
+	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	adam.upload(http.StatusOK, nil, "essay.txt", folios)
+	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words, after string
+	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/"+string(tasks[0].ID)),
+		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), chromedp.Text("[data-words]", &words, chromedp.ByQuery), shot(t, "waits", 1200)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(words, "Number 1 in the queue") || !strings.Contains(words, "does no checks now") {
+		t.Errorf("the page says %q", words)
+	}
+	// The site stops its streams as for a restart, and then somebody works.
+	d.web.EndStreams()
+	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelector("[data-words]").textContent.includes("connection")`, nil, chromedp.WithPollingInterval(20*time.Millisecond)),
+		chromedp.Text("[data-words]", &after, chromedp.ByQuery), shot(t, "lost", 1200)); err != nil {
+		t.Fatal(err)
+	}
+	run, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- d.queue.Run(run) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := chromedp.Run(ctx, chromedp.WaitVisible(".headline", chromedp.ByQuery), shot(t, "result", 1200)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAdministrationInBrowser opens every page of administration and of a library, wide and narrow.
+func TestAdministrationInBrowser(t *testing.T) {
+	for _, width := range []int{1200, 390} {
+		d := newDesk(t, false)
+		if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "one two three four five six"}); err != nil {
+			t.Fatal(err)
+		}
+		d.signedIn(t, "adam", store.RoleAdministrator).upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x")
+		d.await(t)
+		ctx, complaints := browser(t, d.URL, width)
+		if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleAdministrator)); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/admin", "/admin/tasks", "/admin/storage", "/admin/schemes", "/admin/partners", "/admin/partners/SOUTH", "/admin/audit", "/admin/settings", "/libraries", "/libraries/theses"} {
+			var overflow bool
+			name := strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "-")
+			if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path), chromedp.WaitVisible("h1", chromedp.ByQuery), wide(&overflow), shot(t, name, width)); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			if overflow {
+				t.Errorf("%s: %d pixels are too narrow", path, width)
+			}
+		}
+		// Documents are added by the script of handing in.
+		essay := filepath.Join(t.TempDir(), "more.txt")
+		if err := os.WriteFile(essay, []byte(folios+" And more."), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var text string
+		if err := chromedp.Run(ctx, chromedp.SetUploadFiles("#file", []string{essay}, chromedp.ByQuery),
+			chromedp.WaitVisible(".files li", chromedp.ByQuery),
+			chromedp.Focus("form[data-upload] button:not([type])", chromedp.ByQuery),
+			chromedp.KeyEvent(kb.Enter),
+			chromedp.WaitVisible("#additions", chromedp.ByQuery),
+			// When all is added the page reads itself again, and lists the document.
+			chromedp.WaitVisible("section[aria-labelledby=documents] tbody tr:nth-child(2)", chromedp.ByQuery),
+			chromedp.Text("main table", &text, chromedp.ByQuery), shot(t, "added", width)); err != nil {
+			t.Fatal(err, complaints())
+		}
+		for _, c := range complaints() {
+			if !strings.HasPrefix(c, "request for data:") { // pictures of the browser's own, such as in a date field
+				t.Errorf("%d: %s", width, c)
+			}
+		}
+	}
+}

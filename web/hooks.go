@@ -1,0 +1,236 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/webhook"
+)
+
+// formerSecretTime is how long a secret that was replaced signs too.
+const formerSecretTime = 24 * time.Hour
+
+func (w *Web) hookRoutes() {
+	w.page("GET /account/webhooks", everyone, w.hooksPage)
+	w.page("POST /account/webhooks", everyone, w.addHookForm)
+	w.page("GET /account/webhooks/{id}", everyone, w.hookPage)
+	w.page("POST /account/webhooks/{id}", everyone, w.changeHookForm)
+}
+
+// hookOf returns a webhook if the visitor may see it: an own one, or any to an administrator.
+func (w *Web) hookOf(ctx context.Context, v *visitor, id string) (store.Hook, error) {
+	h, err := w.o.Store.Hook(ctx, store.HookID(id))
+	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {
+		err = fmt.Errorf("webhook %s: %w", id, concordat.ErrNotFound)
+	}
+	return h, err
+}
+
+// makeHook makes a webhook of the visitor.
+func (w *Web) makeHook(ctx context.Context, v *visitor, h store.Hook) (store.Hook, error) {
+	if h.Whole && v.Role != store.RoleAdministrator {
+		return h, fmt.Errorf("%w: an administrator is told of the whole site", concordat.ErrRefused)
+	}
+	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
+	if err != nil {
+		return h, err
+	}
+	h.Account = v.Name
+	if h, err = w.o.Store.CreateHook(ctx, h); err != nil {
+		return h, err
+	}
+	// The rest of the address may hold a secret.
+	w.audit(ctx, v.Name, "webhook_made", map[string]any{"webhook": h.ID, "host": u.Host, "whole": h.Whole, "events": h.Kinds})
+	return h, nil
+}
+
+// updateHook changes a webhook that the visitor may see.
+func (w *Web) updateHook(ctx context.Context, v *visitor, h store.Hook) error {
+	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
+	if err == nil {
+		err = w.o.Store.UpdateHook(ctx, h)
+	}
+	if err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "webhook_changed", map[string]any{"webhook": h.ID, "host": u.Host, "events": h.Kinds, "state": h.State})
+	return nil
+}
+
+func (w *Web) rotateHook(ctx context.Context, v *visitor, id store.HookID) (store.Hook, error) {
+	h, err := w.o.Store.RotateHook(ctx, id, formerSecretTime)
+	if err == nil {
+		w.audit(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id})
+	}
+	return h, err
+}
+
+func (w *Web) deleteHook(ctx context.Context, v *visitor, id store.HookID) error {
+	err := w.o.Store.DeleteHook(ctx, id)
+	if err == nil {
+		w.audit(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id})
+	}
+	return err
+}
+
+func (w *Web) replayHook(ctx context.Context, v *visitor, id store.HookID, r store.Replay) (int64, error) {
+	n, err := w.o.Store.ReplayDeliveries(ctx, id, r)
+	if err == nil {
+		w.audit(ctx, v.Name, "webhook_replayed", map[string]any{"webhook": id, "deliveries": n})
+	}
+	return n, err
+}
+
+type hooksPage struct {
+	Hooks    []store.Hook
+	Kinds    []store.EventKind
+	MayWhole bool
+	Me       string
+}
+
+func (w *Web) hooksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	own := v.Name
+	if v.Role == store.RoleAdministrator {
+		own = ""
+	}
+	hs, err := w.o.Store.Hooks(r.Context(), own, "", 0)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "hooks", "title.hooks", hooksPage{hs, store.EventKinds(), v.Role == store.RoleAdministrator, v.Name})
+}
+
+func kindsOf(f url.Values) (out []store.EventKind) {
+	for _, k := range f["event"] {
+		out = append(out, store.EventKind(k))
+	}
+	return out
+}
+
+func (w *Web) addHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	err := form(rw, r)
+	var h store.Hook
+	if err == nil {
+		h, err = w.makeHook(r.Context(), v, store.Hook{Whole: r.PostForm.Get("whole") != "", URL: strings.TrimSpace(r.PostForm.Get("url")),
+			Title: strings.TrimSpace(r.PostForm.Get("title")), Kinds: kindsOf(r.PostForm)})
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.showHook(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
+}
+
+// deliveriesPage is how many deliveries a page shows.
+const deliveriesPage = 50
+
+type hookPage struct {
+	store.Hook
+	All        []store.EventKind
+	Secret     string // shown once
+	Deliveries []store.Delivery
+	Older      int64 // Seq to go on from; 0: these are the last
+	Dead       bool  // one of them at least
+	// Delivery is the one whose attempts are shown; nil: none.
+	Delivery *store.Delivery
+	Attempts []store.Attempt
+}
+
+// Wants reports whether the webhook is told of a kind.
+func (p hookPage) Wants(k store.EventKind) bool { return slices.Contains(p.Kinds, k) }
+
+func (w *Web) hookPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	h, err := w.hookOf(r.Context(), v, r.PathValue("id"))
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
+	w.showHook(rw, r, v, h, "", before)
+}
+
+func (w *Web) showHook(rw http.ResponseWriter, r *http.Request, v *visitor, h store.Hook, secret string, before int64) {
+	p := hookPage{Hook: h, All: store.EventKinds(), Secret: secret}
+	var err error
+	if p.Deliveries, err = w.o.Store.Deliveries(r.Context(), h.ID, "", before, deliveriesPage); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	for _, d := range p.Deliveries {
+		p.Dead = p.Dead || d.State == store.DeliveryDead
+	}
+	if len(p.Deliveries) == deliveriesPage {
+		p.Older = p.Deliveries[deliveriesPage-1].Seq
+	}
+	if seq, err := strconv.ParseInt(r.URL.Query().Get("delivery"), 10, 64); err == nil {
+		d, attempts, err := w.o.Store.Delivery(r.Context(), h.ID, seq)
+		if err != nil {
+			w.fail(rw, r, v, err)
+			return
+		}
+		p.Delivery, p.Attempts = &d, attempts
+	}
+	w.show(rw, r, v, http.StatusOK, "hook", "title.hook", p)
+}
+
+func (w *Web) changeHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	ctx := r.Context()
+	h, err := w.hookOf(ctx, v, r.PathValue("id"))
+	if err == nil {
+		err = form(rw, r)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	f := r.PostForm
+	to := "/account/webhooks/" + string(h.ID)
+	switch action := f.Get("action"); action {
+	case "save":
+		h.URL, h.Title, h.Kinds = strings.TrimSpace(f.Get("url")), strings.TrimSpace(f.Get("title")), kindsOf(f)
+		err = w.updateHook(ctx, v, h)
+	case "pause":
+		h.State = store.HookPaused
+		err = w.updateHook(ctx, v, h)
+	case "resume":
+		h.State = store.HookActive
+		err = w.updateHook(ctx, v, h)
+	case "rotate":
+		if h, err = w.rotateHook(ctx, v, h.ID); err == nil {
+			w.showHook(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
+			return
+		}
+	case "ping":
+		err = w.o.Store.PingHook(ctx, h.ID)
+	case "delete":
+		to = "/account/webhooks"
+		err = w.deleteHook(ctx, v, h.ID)
+	case "replay", "replay-dead":
+		again := store.Replay{State: store.DeliveryDead}
+		if action == "replay" {
+			again = store.Replay{}
+			if again.Seq, err = strconv.ParseInt(f.Get("delivery"), 10, 64); err != nil || again.Seq < 1 {
+				err = fmt.Errorf("delivery %q: %w", f.Get("delivery"), concordat.ErrInvalid)
+			}
+		}
+		if err == nil {
+			_, err = w.replayHook(ctx, v, h.ID, again)
+		}
+	default:
+		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+}

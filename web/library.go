@@ -1,0 +1,338 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// libraryRoutes adds the pages of libraries.
+func (w *Web) libraryRoutes() {
+	w.page("GET /libraries", everyone, w.librariesPage)
+	w.page("POST /libraries", officers, w.makeLibrary)
+	w.page("GET /libraries/{id}", readers, w.libraryPage)
+	w.page("POST /libraries/{id}", administrators, w.changeLibrary)
+	w.page("POST /libraries/{id}/documents", officers, w.addDocuments)
+	w.page("POST /libraries/{id}/documents/delete", officers, w.deleteDocument)
+}
+
+// readers see what documents a library holds.
+var readers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
+
+type librariesPage struct {
+	Libraries []store.Library
+	MayMake   bool
+	MayOpen   bool
+	Problem   string
+	Name      string
+}
+
+func (w *Web) librariesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showLibraries(rw, r, v, http.StatusOK, librariesPage{})
+}
+
+func (w *Web) showLibraries(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p librariesPage) {
+	var err error
+	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p.MayMake, p.MayOpen = v.mayReview(), v.seesAll()
+	w.show(rw, r, v, code, "libraries", "title.libraries", p)
+}
+
+// makeLibrary makes an empty library.
+func (w *Web) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	name := strings.TrimSpace(r.PostForm.Get("name"))
+	l, err := w.createLibrary(r.Context(), v, name, r.PostForm.Get("title"))
+	switch {
+	case errors.Is(err, concordat.ErrExists):
+		w.showLibraries(rw, r, v, http.StatusConflict, librariesPage{Problem: "libraries.taken", Name: name})
+	case errors.Is(err, concordat.ErrInvalid):
+		w.showLibraries(rw, r, v, http.StatusBadRequest, librariesPage{Problem: "libraries.badname", Name: name})
+	case err != nil:
+		w.fail(rw, r, v, err)
+	default:
+		http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
+	}
+}
+
+func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string) (store.Library, error) {
+	l := store.Library{ID: concordat.LibraryID(name), Title: strings.TrimSpace(title), Created: w.o.Now()}
+	if err := site.CheckName(name); err != nil {
+		return l, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+	}
+	if strings.Contains(name, "/") {
+		return l, fmt.Errorf("%w: library %q holds a /", concordat.ErrInvalid, name)
+	}
+	if err := w.o.Store.CreateLibrary(ctx, l); err != nil {
+		return l, err
+	}
+	w.audit(ctx, v.Name, "library_made", map[string]any{"library": l.ID})
+	return l, nil
+}
+
+func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
+
+// additions names the tasks that add to a library.
+func additions(id concordat.LibraryID) string { return "library " + string(id) }
+
+const (
+	// documentPage is how many documents a page lists.
+	documentPage = 50
+	// additionsShown is how many of the latest additions a page lists.
+	additionsShown = 20
+)
+
+type libraryPage struct {
+	store.Library
+	Path              string
+	Tasks             []addition
+	Busy              bool // something is still to be added
+	Documents         []store.DocumentRow
+	Next              concordat.DocumentID // to go on from; empty: these are the last
+	Partners          []Partner
+	Shares            []libraryShare
+	Templates         []store.Template
+	Sections          []string // names of section templates
+	Levels            []concordat.Show
+	Forwards          []string
+	MayAdd, MayChange bool
+	Problem           string
+	Faults            []fault
+	MaxMiB            int64
+	MaxFiles          int
+}
+
+// addition is a task that adds to a library.
+type addition struct {
+	store.Task
+	Now progress
+}
+
+type libraryShare struct {
+	store.Share
+	Name string // of the partner
+}
+
+func (w *Web) library(ctx context.Context, r *http.Request) (store.Library, error) {
+	return w.o.Store.Library(ctx, concordat.LibraryID(r.PathValue("id")))
+}
+
+func (w *Web) libraryPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showLibrary(rw, r, v, http.StatusOK, "")
+}
+
+func (w *Web) showLibrary(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string, faults ...fault) {
+	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Sections: w.o.Templates(),
+		Levels: concordat.Levels()[1:], Forwards: askForwards, MayAdd: v.mayReview(), MayChange: v.Role == store.RoleAdministrator}
+	ctx := r.Context()
+	var err error
+	if p.Library, err = w.library(ctx, r); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p.Path = libraryPath(p.ID)
+	err = errors.Join(w.readAdditions(ctx, r, v, &p), w.readDocuments(ctx, r, &p), w.readShares(ctx, &p))
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, code, "library", "title.library", p)
+}
+
+func (w *Web) readAdditions(ctx context.Context, r *http.Request, v *visitor, p *libraryPage) error {
+	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID)}, 0, additionsShown)
+	if err != nil {
+		return err
+	}
+	way := &onItsWay{w: w, v: v, l: languageOf(r)}
+	for _, t := range tasks {
+		one := addition{Task: t}
+		if !ended(t.State) {
+			p.Busy = true
+			if one.Now, err = way.now(ctx, t); err != nil {
+				return err
+			}
+		}
+		p.Tasks = append(p.Tasks, one)
+	}
+	return nil
+}
+
+func (w *Web) readDocuments(ctx context.Context, r *http.Request, p *libraryPage) (err error) {
+	after := concordat.DocumentID(r.URL.Query().Get("after"))
+	p.Documents, err = w.o.Store.Documents(ctx, p.ID, after, documentPage)
+	if len(p.Documents) == documentPage {
+		p.Next = p.Documents[documentPage-1].ID
+	}
+	return err
+}
+
+func (w *Web) readShares(ctx context.Context, p *libraryPage) (err error) {
+	if !p.MayChange {
+		return nil
+	}
+	if p.Partners, err = w.o.Partners(ctx); err != nil {
+		return err
+	}
+	shares, err := w.o.Store.Shares(ctx, p.ID, "")
+	if err != nil {
+		return err
+	}
+	for _, s := range shares {
+		one := libraryShare{s, string(s.Partner)}
+		for _, x := range p.Partners {
+			if x.Site == s.Partner {
+				one.Name = x.Name
+			}
+		}
+		p.Shares = append(p.Shares, one)
+	}
+	p.Templates, err = w.o.Store.Templates(ctx, p.ID)
+	return err
+}
+
+// addDocuments takes files into a library: each becomes a task that adds what it holds.
+func (w *Web) addDocuments(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	l, err := w.library(r.Context(), r)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.take(rw, r, v, taker{done: libraryPath(l.ID),
+		hand: func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
+			if err := checkJobs(u.jobs); err != nil {
+				return nil, err
+			}
+			return w.enqueue(ctx, v, additions(l.ID), u.jobs, site.Job{Into: l.ID}, "documents_submitted")
+		},
+		show: func(problem string, faults ...fault) {
+			w.showLibrary(rw, r, v, http.StatusBadRequest, problem, faults...)
+		}})
+}
+
+func (w *Web) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	l, err := w.library(r.Context(), r)
+	if err == nil {
+		err = form(rw, r)
+	}
+	var d store.DocumentRow
+	if err == nil {
+		d, err = w.o.Store.DocumentRow(r.Context(), l.ID, concordat.DocumentID(r.PostForm.Get("document")))
+	}
+	if err == nil {
+		err = w.o.Site.DeleteDocuments(context.WithoutCancel(r.Context()), l.ID, d.ID)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "document_deleted", map[string]any{"library": l.ID, "document": d.ID})
+	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
+}
+
+// changeLibrary changes the policy of a library, to whom it is open, its wordings, or deletes it.
+func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	l, err := w.library(r.Context(), r)
+	if err == nil {
+		err = form(rw, r)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	f, to := r.PostForm, libraryPath(l.ID)
+	detail := map[string]any{"library": l.ID}
+	switch action := f.Get("action"); action {
+	case "policy":
+		err = w.setPolicy(r.Context(), l, f)
+	case "share":
+		detail["partner"], detail["level"] = f.Get("partner"), f.Get("level")
+		err = w.shareLibrary(r.Context(), l, f)
+	case "unshare":
+		detail["partner"] = f.Get("partner")
+		err = w.o.Site.Unshare(r.Context(), l.ID, concordat.SiteID(f.Get("partner")))
+	case "wording":
+		detail["name"] = f.Get("name")
+		err = w.o.Store.PutTemplate(r.Context(), store.Template{Library: l.ID, Name: strings.TrimSpace(f.Get("name")), Text: f.Get("text"), Added: w.o.Now()})
+	case "unword":
+		detail["name"] = f.Get("name")
+		err = w.o.Store.DeleteTemplate(r.Context(), l.ID, f.Get("name"))
+	case "delete":
+		if f.Get("confirm") != string(l.ID) {
+			w.showLibrary(rw, r, v, http.StatusBadRequest, "library.confirm")
+			return
+		}
+		detail["documents"], to = l.Documents, "/libraries"
+		err = w.o.Site.DeleteLibrary(r.Context(), l.ID, func(int) {})
+	default:
+		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.audit(r.Context(), v.Name, "library_"+f.Get("action"), detail)
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+}
+
+func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) error {
+	day := func(name string) (time.Time, error) {
+		if f.Get(name) == "" {
+			return time.Time{}, nil
+		}
+		t, err := time.ParseInLocation(time.DateOnly, f.Get(name), time.Local)
+		if err != nil {
+			return t, fmt.Errorf("%s %q: %w: want YYYY-MM-DD", name, f.Get(name), concordat.ErrInvalid)
+		}
+		return t, nil
+	}
+	var err, err2 error
+	l.Title, l.Policy.Forward, l.Policy.Template = strings.TrimSpace(f.Get("title")), f.Get("forward"), f.Get("template")
+	l.Policy.Embargo, err = day("embargo")
+	l.Policy.Expires, err2 = day("expires")
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	return w.o.Store.UpdateLibrary(ctx, l)
+}
+
+// shareLibrary opens a library to a partner, or changes how much it is shown; the other rules of an
+// earlier share stay.
+func (w *Web) shareLibrary(ctx context.Context, l store.Library, f url.Values) error {
+	partners, err := w.o.Partners(ctx)
+	if err != nil {
+		return err
+	}
+	id := concordat.SiteID(f.Get("partner"))
+	known := false
+	for _, p := range partners {
+		known = known || p.Site == id
+	}
+	if !known {
+		return fmt.Errorf("partner %q: %w", id, concordat.ErrInvalid)
+	}
+	x, err := w.o.Store.Share(ctx, l.ID, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		x, err = store.Share{Library: l.ID, Partner: id, Rule: store.ShareRule{Outline: concordat.OutlineWords}}, nil
+	}
+	if err != nil {
+		return err
+	}
+	x.Rule.Level = concordat.Show(f.Get("level"))
+	_, err = w.o.Site.Share(ctx, x)
+	return err
+}

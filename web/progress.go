@@ -1,0 +1,235 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+const (
+	// heartBeat keeps a connection open that has nothing to say.
+	heartBeat = 15 * time.Second
+	// queueBeat is how often the place of a waiting check is looked up for somebody who watches it.
+	queueBeat = 3 * time.Second
+)
+
+// progress is how far a check is, as a page shows it and as one event tells it.
+type progress struct {
+	State    concordat.State   `json:"state"`
+	Words    string            `json:"words"` // the stage, or why it waits
+	Done     int               `json:"done"`
+	Total    int               `json:"total"` // 0: not known
+	Partners []partnerProgress `json:"partners,omitempty"`
+	Finally  bool              `json:"finally"` // it has ended: read the page again
+}
+
+// partnerProgress is how far one partner is.
+type partnerProgress struct {
+	Name  string            `json:"name"`
+	State site.PartnerState `json:"state"`
+	Words string            `json:"words"`
+}
+
+// onItsWay tells people how far a check is that has not ended.
+type onItsWay struct {
+	w *Web
+	v *visitor
+	l language
+	// names of partners, read when the first one has a word.
+	names map[concordat.SiteID]string
+}
+
+// now says how far a task is: what the store holds, with what its worker told last.
+func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
+	p := progress{State: t.State}
+	switch {
+	case t.State == concordat.TaskQueued:
+		var err error
+		p.Words, err = o.waits(ctx, t)
+		return p, err
+	case t.State == concordat.TaskRunning:
+		if e, ok := o.w.o.Queue.Latest(t.ID); ok {
+			return o.told(ctx, t, e), nil
+		}
+		p.Words = o.l.say("progress.elsewhere")
+	}
+	return p, nil
+}
+
+// told puts an event of a running check into words.
+func (o *onItsWay) told(ctx context.Context, t store.Task, e site.Event) progress {
+	p := progress{State: e.State, Done: e.Done, Total: e.Total, Words: o.stage(e.Progress)}
+	if t.Attempts > 1 {
+		p.Words += " " + o.l.say("progress.again", t.Attempts)
+	}
+	for _, one := range e.Partners {
+		words := o.l.say("partner." + string(one.State))
+		if one.Reason != "" {
+			words += ": " + o.l.say("reason."+string(one.Reason))
+		}
+		p.Partners = append(p.Partners, partnerProgress{Name: o.name(ctx, one.Site), State: one.State, Words: words})
+	}
+	return p
+}
+
+// units of the stages that count something; the others are begun and done.
+var units = map[string]string{"match": "unit.sentences", "search": "unit.windows", "align": "unit.documents",
+	"partner": "unit.partners", site.StageAdd: "unit.documents"}
+
+func (o *onItsWay) stage(p site.Progress) string {
+	words := o.l.say("stage." + p.Stage)
+	if unit, ok := units[p.Stage]; ok && p.Total > 0 {
+		words += o.l.say("colon") + o.l.say(unit, p.Done, p.Total)
+	}
+	return words
+}
+
+// name is that of a partner for people.
+func (o *onItsWay) name(ctx context.Context, id concordat.SiteID) string {
+	if o.names == nil {
+		o.names = map[concordat.SiteID]string{}
+		ps, err := o.w.o.Partners(ctx)
+		if err != nil {
+			o.w.o.Logger.Error("names of partners", "error", err)
+		}
+		for _, p := range ps {
+			o.names[p.Site] = p.Name
+		}
+	}
+	if name := o.names[id]; name != "" {
+		return name
+	}
+	return string(id)
+}
+
+// waits says at which place a queued check is and why nothing happens with it yet.
+func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
+	queued, running, err := o.w.o.Store.Ahead(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	words := []string{o.l.say("state.position", queued+1, running)}
+	st := o.w.o.Queue.Status()
+	switch {
+	case st.Workers == 0:
+		words = append(words, o.l.say("wait.stopped"))
+	case errors.Is(st.Holding, concordat.ErrDiskFull):
+		words = append(words, o.l.say("wait.full"))
+	case st.Holding != nil:
+		words = append(words, o.l.say("wait.fault"))
+	case len(st.Running) >= st.Workers:
+		words = append(words, o.l.say("wait.busy", st.Workers), o.busy(ctx, st.Running))
+	default:
+		words = append(words, o.l.say("wait.next"))
+	}
+	return strings.Join(words, " "), nil
+}
+
+// busy names what the workers are at; what the visitor may not see is counted only.
+func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string {
+	var out []string
+	others := 0
+	for _, id := range running {
+		t, err := o.w.visible(ctx, o.v, id)
+		if err != nil {
+			others++
+			continue
+		}
+		one := t.Title
+		if e, ok := o.w.o.Queue.Latest(id); ok {
+			one += " (" + o.stage(e.Progress) + ")"
+		}
+		out = append(out, one)
+	}
+	if others > 0 {
+		out = append(out, o.l.say("wait.others", others))
+	}
+	return strings.Join(out, "; ")
+}
+
+// events sends what happens to a check until it ends (HTML living standard, server-sent events).
+func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	t, err := w.task(r, v)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if err := w.streams.enter(v.Name); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	defer w.streams.leave(v.Name)
+	events, stop := w.o.Queue.Watch(t.ID)
+	defer stop()
+	s := stream{rw: rw, c: http.NewResponseController(rw)}
+	if err := s.c.SetWriteDeadline(time.Time{}); err != nil {
+		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
+	}
+	rw.Header().Set("Content-Type", "text/event-stream")
+	o := &onItsWay{w: w, v: v, l: languageOf(r)}
+	beat := time.NewTicker(heartBeat)
+	defer beat.Stop()
+	again := time.NewTicker(queueBeat)
+	defer again.Stop()
+	for {
+		// What the store says counts: an event may have been before we watched.
+		if t, err = w.o.Store.Task(r.Context(), t.ID); err != nil {
+			return // deleted, or the browser has gone
+		}
+		if ended(t.State) {
+			s.send(progress{State: t.State, Finally: true})
+			return
+		}
+		p, err := o.now(r.Context(), t)
+		if err != nil || !s.send(p) {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-w.over:
+			return
+		case <-beat.C:
+			if !s.alive() {
+				return
+			}
+		case <-again.C:
+		case <-events:
+		}
+	}
+}
+
+// stream is an answer that goes on.
+type stream struct {
+	rw   http.ResponseWriter
+	c    *http.ResponseController
+	last string
+}
+
+// send sends p unless it says what was sent last. It reports whether the reader is still there.
+func (s *stream) send(p progress) bool {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return false
+	}
+	if string(b) == s.last {
+		return true
+	}
+	s.last = string(b)
+	_, err = fmt.Fprintf(s.rw, "data: %s\n\n", b)
+	return err == nil && s.c.Flush() == nil
+}
+
+// alive sends nothing but that the connection stands.
+func (s *stream) alive() bool {
+	_, err := fmt.Fprint(s.rw, ": still here\n\n")
+	return err == nil && s.c.Flush() == nil
+}

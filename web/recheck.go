@@ -1,0 +1,205 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (w *Web) recheckRoutes() {
+	w.page("GET /rechecks", everyone, w.rechecksPage)
+	w.page("POST /rechecks", checkers, w.setRecheck)
+}
+
+// shownRecheck is what is done again as people and programs see it.
+type shownRecheck struct {
+	store.Recheck
+	Title string
+	Link  string // to what it found last
+	New   []site.FreshSource
+}
+
+// rechecks returns what the visitor may see of what is done again.
+func (w *Web) rechecks(ctx context.Context, v *visitor) ([]shownRecheck, error) {
+	all, err := w.o.Store.Rechecks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []shownRecheck
+	for _, r := range all {
+		if !v.seesAll() && r.Owner != v.Name {
+			continue
+		}
+		one := shownRecheck{Recheck: r}
+		if err := json.Unmarshal(r.Fresh, &one.New); err != nil {
+			return nil, fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
+		}
+		if r.Kind == store.RecheckBatch {
+			var b store.Batch
+			b, err = w.o.Store.Batch(ctx, r.Target)
+			one.Title, one.Link = b.Title, "/batches/"+r.Target
+		} else {
+			var t store.Task
+			t, err = w.o.Store.Task(ctx, concordat.TaskID(r.Target))
+			one.Title, one.Link = t.Title, "/checks/"+r.Target
+			if r.Latest != "" {
+				one.Link = "/checks/" + r.Latest
+			}
+		}
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+type rechecksPage struct {
+	Rechecks []shownRecheck
+	Check    *store.Task // one that the form is for
+	Now      *store.Recheck
+	Today    string
+}
+
+func (w *Web) rechecksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p := rechecksPage{Today: w.o.Now().Format(time.DateOnly)}
+	var err error
+	if p.Rechecks, err = w.rechecks(r.Context(), v); err == nil {
+		if id := r.URL.Query().Get("check"); id != "" {
+			var t store.Task
+			t, err = w.visible(r.Context(), v, concordat.TaskID(id))
+			p.Check = &t
+			if err == nil {
+				var now store.Recheck
+				now, err = w.o.Store.Recheck(r.Context(), store.RecheckCheck, id)
+				if p.Now = &now; errors.Is(err, concordat.ErrNotFound) {
+					p.Now, err = nil, nil
+				}
+			}
+		}
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "rechecks", "title.rechecks", p)
+}
+
+func (w *Web) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	err := form(rw, r)
+	kind, target := r.PostForm.Get("kind"), r.PostForm.Get("target")
+	if err == nil {
+		every := 0
+		if text := r.PostForm.Get("every"); text != "" {
+			if every, err = strconv.Atoi(text); err != nil {
+				err = fmt.Errorf("days %q: %w", text, concordat.ErrInvalid)
+			}
+		}
+		switch {
+		case err != nil:
+		case r.PostForm.Get("action") == "never":
+			err = w.dropRecheck(r.Context(), v, kind, target)
+		default:
+			err = w.putRecheck(r.Context(), v, kind, target, every, r.PostForm.Get("on"))
+		}
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	to := "/rechecks"
+	if kind == store.RecheckBatch {
+		to = "/batches/" + target
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
+}
+
+// mayRecheck returns nil if the visitor may have something done again.
+func (w *Web) mayRecheck(ctx context.Context, v *visitor, kind, target string) error {
+	if w.o.Batches == nil {
+		return errNoBatches
+	}
+	may := false
+	if kind == store.RecheckBatch {
+		b, err := w.visibleBatch(ctx, v, target)
+		if err != nil {
+			return err
+		}
+		may = w.mayChangeBatch(v, b)
+	} else {
+		t, err := w.visible(ctx, v, concordat.TaskID(target))
+		if err != nil {
+			return err
+		}
+		if !hasReport(t) {
+			return fmt.Errorf("check %s has no findings yet: %w", target, concordat.ErrInvalid)
+		}
+		may = w.mayChange(v, t)
+	}
+	if !may {
+		return fmt.Errorf("%s %s: %w", kind, target, concordat.ErrRefused)
+	}
+	return nil
+}
+
+// putRecheck has something done again every so many days, the first time on a day; empty: after so many days.
+func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, every int, on string) error {
+	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
+		return err
+	}
+	next, err := site.RecheckTime(w.o.Now(), every, on)
+	if err != nil {
+		return err
+	}
+	now, err := w.o.Store.Recheck(ctx, kind, target)
+	if errors.Is(err, concordat.ErrNotFound) {
+		now, err = store.Recheck{Kind: kind, Target: target, Owner: v.Name}, nil
+	}
+	if err != nil {
+		return err
+	}
+	now.Every, now.Next = every, next
+	if err := w.o.Store.PutRecheck(ctx, now); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "recheck_set", map[string]any{"kind": kind, "target": target, "every": every, "next": next})
+	return nil
+}
+
+func (w *Web) dropRecheck(ctx context.Context, v *visitor, kind, target string) error {
+	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
+		return err
+	}
+	if err := w.o.Store.DeleteRecheck(ctx, kind, target); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target})
+	return nil
+}
+
+// plan has what was handed in done again if the configuration says so. What was handed in stands without it,
+// so a failure goes to the log.
+func (w *Web) plan(ctx context.Context, v *visitor, kind, target string) {
+	if w.o.AgainDays == nil || w.o.Batches == nil {
+		return
+	}
+	days := w.o.AgainDays()
+	if days <= 0 {
+		return
+	}
+	r := store.Recheck{Kind: kind, Target: target, Owner: v.Name, Every: days, Next: w.o.Now().AddDate(0, 0, days)}
+	if err := w.o.Store.PutRecheck(context.WithoutCancel(ctx), r); err != nil {
+		w.o.Logger.Error("check again", "kind", kind, "target", target, "error", err)
+	}
+}

@@ -1,0 +1,198 @@
+// Files are handed in one by one, each with its progress: one that fails keeps no other back, and a lost
+// connection costs one file at most, which is sent again under the same key. Without this script the form
+// sends them all at once.
+"use strict";
+
+for (const form of document.querySelectorAll("form[data-upload]")) {
+	const words = form.dataset;
+	const box = form.querySelector("[data-sending-list]");
+	const list = box.querySelector("ul");
+	const again = box.querySelector("[data-again]");
+	const open = box.querySelector("[data-open]");
+	const drop = form.querySelector("[data-drop]");
+	const inputs = [...form.querySelectorAll("input[type=file]")];
+	const button = form.querySelector("button:not([type])");
+	let items = [];
+	let busy = false;
+
+	// A name for one sending; crypto.randomUUID is not there on plain HTTP.
+	const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+
+	const make = (tag, text, of) => {
+		const e = document.createElement(tag);
+		if (text) e.textContent = text;
+		if (of) of.append(e);
+		return e;
+	};
+	const say = (item, state, text, link) => {
+		item.state = state;
+		item.words.replaceChildren(text);
+		item.words.className = {accepted: "state done", rejected: "state failed", unsent: "state failed"}[state] || "hint";
+		if (link) {
+			item.words.append(" ");
+			make("a", link.title, item.words).href = link.path;
+		}
+		item.bar.hidden = state !== "sending";
+		item.remove.hidden = state !== "waiting" && state !== "unsent" || busy;
+	};
+	const add = (file, text) => {
+		const row = make("li", "", list);
+		const item = {file, text, key: key(), name: file ? file.webkitRelativePath || file.name : text.get("title") || words.nothing};
+		make("strong", item.name, row);
+		row.append(" ");
+		item.words = make("span", "", row);
+		item.bar = make("progress", "", row);
+		item.bar.setAttribute("aria-label", item.name);
+		item.remove = make("button", words.remove, row);
+		item.remove.type = "button";
+		item.remove.className = "plain";
+		item.remove.setAttribute("aria-label", words.remove + " " + item.name);
+		item.remove.addEventListener("click", () => {
+			items = items.filter((one) => one !== item);
+			row.remove();
+			box.hidden = items.length === 0;
+		});
+		items.push(item);
+		box.hidden = false;
+		say(item, "waiting", words.waiting);
+	};
+	const addAll = (files) => {
+		for (const file of files) {
+			if (file.name && !file.name.startsWith(".") && items.length < Number(words.most)) add(file);
+		}
+	};
+
+	// One request; resolves to what the site says, or to null where it cannot be reached.
+	const send = (item, several) => new Promise((resolve) => {
+		const data = item.text || new FormData();
+		if (item.file) {
+			for (const [name, value] of new FormData(form)) {
+				if (!(value instanceof File) && name !== "text" && name !== "title") data.append(name, value);
+			}
+			data.append("file", item.file, item.file.name);
+		}
+		if (several && words.batch) data.set("batch", words.batch);
+		const request = new XMLHttpRequest();
+		request.open("POST", form.action);
+		request.setRequestHeader("Accept", "application/json");
+		request.setRequestHeader("Idempotency-Key", item.key);
+		request.responseType = "json";
+		request.upload.onprogress = (event) => {
+			if (!event.lengthComputable) return;
+			item.bar.max = event.total;
+			item.bar.value = event.loaded;
+		};
+		request.onload = () => resolve({status: request.status, body: request.response});
+		request.onerror = request.onabort = request.ontimeout = () => resolve(null);
+		request.send(data);
+	});
+
+	const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+	const one = async (item, several) => {
+		for (let wait = 1000, tries = 0; tries < 6; tries++, wait = Math.min(2 * wait, 15000)) {
+			say(item, "sending", tries ? words.lost : words.sending);
+			const answer = await send(item, several);
+			if (answer && answer.body && answer.status < 300) {
+				const checks = answer.body.checks || [];
+				say(item, "accepted", words.accepted, checks[0]);
+				item.path = checks[0] && checks[0].path;
+				return;
+			}
+			if (answer && answer.body && answer.body.rejected) {
+				say(item, "rejected", words.rejected + ": " + answer.body.rejected[0].why);
+				return;
+			}
+			if (answer && !(answer.body && answer.body.retry) && answer.status < 500) {
+				say(item, "unsent", words.unsent + ": " + (answer.body && answer.body.problem || answer.status));
+				return;
+			}
+			if (answer) item.last = answer.body && answer.body.problem || String(answer.status);
+			if (answer && answer.status === 507) break; // the disk does not empty itself in seconds
+			say(item, "sending", words.lost);
+			await pause(wait);
+		}
+		say(item, "unsent", words.unsent + (item.last ? ": " + item.last : ""));
+	};
+
+	const run = async () => {
+		busy = true;
+		again.hidden = true;
+		button.disabled = true;
+		const todo = items.filter((item) => item.state === "waiting" || item.state === "unsent");
+		for (const item of todo) item.remove.hidden = true;
+		const several = items.length > 1;
+		for (const item of todo) await one(item, several);
+		busy = false;
+		button.disabled = false;
+		if (items.every((item) => item.state === "accepted")) {
+			location.assign("single" in words && items.length === 1 && items[0].path || words.done);
+			return;
+		}
+		again.hidden = !items.some((item) => item.state === "unsent");
+		if (items.some((item) => item.state === "accepted")) {
+			const link = open.querySelector("a");
+			link.href = words.done;
+			link.textContent = words.opens || document.querySelector("nav a[href='" + words.done + "']")?.textContent || words.done;
+			open.hidden = false;
+		}
+	};
+
+	const collect = () => {
+		for (const input of inputs) {
+			addAll(input.files);
+			input.value = ""; // they stand in the list, where each can be taken out
+		}
+	};
+	for (const input of inputs) input.addEventListener("change", collect);
+	collect(); // what was chosen before this script ran
+	form.addEventListener("submit", (event) => {
+		event.preventDefault();
+		if (busy) return;
+		collect(); // such as what the browser chose again on the way back
+		const text = form.querySelector("[name=text]");
+		if (text && text.value.trim()) {
+			const data = new FormData(form);
+			data.delete("file");
+			add(null, data);
+			text.value = "";
+		}
+		if (items.some((item) => item.state === "waiting" || item.state === "unsent")) {
+			run();
+			return;
+		}
+		inputs[0].setCustomValidity(words.nothing);
+		inputs[0].reportValidity();
+		inputs[0].setCustomValidity("");
+	});
+	again.querySelector("button").addEventListener("click", run);
+	addEventListener("beforeunload", (event) => {
+		if (busy) event.preventDefault();
+	});
+
+	// Dropped files and folders, these with all that is in them.
+	const walk = async (entry, out) => {
+		if (entry.isFile) {
+			out.push(await new Promise((resolve, reject) => entry.file(resolve, reject)));
+			return;
+		}
+		const reader = entry.createReader();
+		for (;;) { // a reader gives a hundred entries at a time
+			const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+			if (some.length === 0) return;
+			for (const one of some) await walk(one, out);
+		}
+	};
+	const over = (on) => (event) => {
+		event.preventDefault();
+		drop.classList.toggle("over", on);
+	};
+	drop.addEventListener("dragover", over(true));
+	drop.addEventListener("dragleave", over(false));
+	drop.addEventListener("drop", async (event) => {
+		over(false)(event);
+		const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry()).filter(Boolean);
+		const files = [];
+		if (entries.length > 0) for (const entry of entries) await walk(entry, files);
+		addAll(files.length > 0 ? files : event.dataTransfer.files);
+	});
+}

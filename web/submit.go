@@ -1,0 +1,459 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// upload is what a form handed in.
+type upload struct {
+	jobs   []site.Job // one for each file; with Fault where it could not be taken
+	fields map[string][]string
+	bytes  int64 // of the files
+}
+
+func (u *upload) field(name string) string {
+	if f := u.fields[name]; len(f) > 0 {
+		return f[0]
+	}
+	return ""
+}
+
+// taker takes what was handed in, such as to be checked.
+type taker struct {
+	hand func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error)
+	// show shows the form again with what was wrong; done is where somebody goes after several files.
+	show func(problem string, faults ...fault)
+	done string
+}
+
+// submit takes files or a text and makes a check of each.
+func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.take(rw, r, v, taker{hand: w.hand, done: "/checks", show: func(problem string, faults ...fault) {
+		w.showNew(rw, r, v, http.StatusBadRequest, problem, faults...)
+	}})
+}
+
+// take reads what was handed in; the files are on disk before anything is answered. A script that hands in
+// file by file asks for JSON, and gives each its Idempotency-Key.
+func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t taker) {
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		w.takeScript(rw, r, v, t)
+		return
+	}
+	u, err := w.readUpload(rw, r, v)
+	var ids []concordat.TaskID
+	if err == nil {
+		if ids, err = t.hand(r.Context(), v, u); len(ids) == 0 {
+			w.lose(r.Context(), v, u)
+		}
+	}
+	var untaken *untakenError
+	switch {
+	case errors.Is(err, errNothing):
+		t.show("new.nothing")
+	case errors.As(err, &untaken):
+		t.show("new.untaken", untaken.faults()...)
+	case err != nil:
+		w.fail(rw, r, v, err)
+	case len(ids) == 1 && t.done == "/checks":
+		http.Redirect(rw, r, "/checks/"+string(ids[0]), http.StatusSeeOther)
+	default:
+		http.Redirect(rw, r, t.done, http.StatusSeeOther)
+	}
+}
+
+var errNothing = fmt.Errorf("%w: no file and no text", concordat.ErrInvalid)
+
+// untakenError: none of the files could be taken.
+type untakenError struct{ jobs []site.Job }
+
+func (e *untakenError) Error() string {
+	var all []string
+	for _, j := range e.jobs {
+		all = append(all, j.Name+": "+j.Fault)
+	}
+	return strings.Join(all, "; ")
+}
+
+func (e *untakenError) Unwrap() error { return concordat.ErrInvalid }
+
+func (e *untakenError) faults() (out []fault) {
+	for _, j := range e.jobs {
+		out = append(out, fault{j.Name, j.Fault})
+	}
+	return out
+}
+
+// handed is the answer to a script that hands in.
+type handed struct {
+	Checks   []handedCheck `json:"checks,omitempty"`
+	Rejected []handedFault `json:"rejected,omitempty"`
+	Problem  string        `json:"problem,omitempty"` // of the whole request, in words
+	Retry    bool          `json:"retry,omitempty"`   // the same again may succeed
+}
+
+type handedCheck struct {
+	Title string `json:"title"`
+	Path  string `json:"path"`
+}
+
+type handedFault struct {
+	Name string `json:"name"`
+	Why  string `json:"why"` // with advice
+}
+
+// takeScript is take for a script: once for each key, and answered in JSON.
+func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t taker) {
+	u, err := w.readUpload(rw, r, v)
+	var answer *handed
+	if err == nil {
+		key := r.Header.Get("Idempotency-Key")
+		if key != "" {
+			key = "page " + key // apart from those of programs of the same account
+		}
+		if answer, err = once(r.Context(), w, v, key, []any{u.jobs, u.fields}, func() (*handed, error) {
+			return w.handScript(r.Context(), v, u, t)
+		}); err != nil {
+			w.lose(r.Context(), v, u)
+		}
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	if err == nil {
+		_ = json.NewEncoder(rw).Encode(answer) // a browser that went away asks again with its key
+		return
+	}
+	l := languageOf(r)
+	var untaken *untakenError
+	out := handed{}
+	code, key, detail := w.faultOf(rw, r, err)
+	switch {
+	case errors.As(err, &untaken):
+		for _, f := range untaken.faults() {
+			out.Rejected = append(out.Rejected, handedFault{f.Name, l.cause(f.Cause)})
+		}
+	case errors.Is(err, errNothing):
+		out.Problem = l.say("new.nothing")
+	default:
+		w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
+		out.Problem, out.Retry = l.say(key), code >= http.StatusInternalServerError
+		if detail != "" {
+			out.Problem += " " + detail
+		}
+	}
+	rw.WriteHeader(code)
+	_ = json.NewEncoder(rw).Encode(out)
+}
+
+func (w *Web) handScript(ctx context.Context, v *visitor, u *upload, by taker) (*handed, error) {
+	ids, err := by.hand(ctx, v, u)
+	if err != nil {
+		return nil, err
+	}
+	out := &handed{}
+	for _, id := range ids {
+		t, err := w.o.Store.Task(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out.Checks = append(out.Checks, handedCheck{t.Title, "/checks/" + string(id)})
+	}
+	return out, nil
+}
+
+// hand puts a check of each file and text into the queue. A file that could not be taken becomes a
+// failed check if another one could.
+func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
+	jobs := u.jobs
+	if text := u.field("text"); strings.TrimSpace(text) != "" {
+		jobs = append(jobs, site.Job{Name: "text", Title: u.field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
+	}
+	if err := checkJobs(jobs); err != nil {
+		return nil, err
+	}
+	common, err := w.wishes(ctx, v, u)
+	if err != nil {
+		return nil, err
+	}
+	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
+		return nil, fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+	}
+	done, err := w.spend(ctx, v, taken(jobs), u.bytes+int64(len(u.field("text"))))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	batch := u.field("batch")
+	switch {
+	case batch != "" && !batchName.MatchString(batch):
+		return nil, fmt.Errorf("batch %q: %w", batch, concordat.ErrInvalid)
+	case batch == "" && len(jobs) > 1:
+		batch = strings.ToLower(rand.Text())
+	}
+	return w.enqueue(ctx, v, batch, jobs, common, "check_submitted")
+}
+
+// checkJobs refuses what was handed in where nothing of it could be taken.
+func checkJobs(jobs []site.Job) error {
+	switch {
+	case len(jobs) == 0:
+		return errNothing
+	case !slices.ContainsFunc(jobs, func(j site.Job) bool { return j.Fault == "" }):
+		return &untakenError{jobs}
+	}
+	return nil
+}
+
+// taken are the jobs that have something to check.
+func taken(jobs []site.Job) (out []site.Job) {
+	for _, j := range jobs {
+		if j.Fault == "" {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// enqueue puts a task of each job into the queue, with what is common to all.
+func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job, action string) ([]concordat.TaskID, error) {
+	var ids []concordat.TaskID
+	for _, j := range jobs {
+		one := common
+		one.Name, one.File, one.Text, one.Title, one.Fault = j.Name, j.File, j.Text, j.Title, j.Fault
+		id, err := w.o.Queue.Submit(ctx, v.Name, batch, one)
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, id)
+		if common.Into == "" {
+			w.plan(ctx, v, store.RecheckCheck, string(id))
+		}
+		detail := map[string]any{"task": id, "file": j.File}
+		if common.Into != "" {
+			detail["library"] = common.Into
+		}
+		w.audit(ctx, v.Name, action, detail)
+		if j.Fault != "" { // it need not wait for its turn
+			if err := w.o.Queue.Cancel(ctx, id, j.Fault); err != nil {
+				return ids, err
+			}
+		}
+	}
+	return ids, nil
+}
+
+// batchName is the form of a batch that a page was given.
+var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
+
+// wishes reads from a form what is wanted of its checks.
+func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, error) {
+	j := site.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), Forward: u.field("forward"),
+		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
+	switch {
+	case j.Template != "" && !slices.Contains(w.o.Templates(), j.Template):
+		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
+	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
+		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
+	case j.Level != "" && !slices.Contains(askLevels, j.Level):
+		return j, fmt.Errorf("level %q: %w: exists, counts or metadata", j.Level, concordat.ErrInvalid)
+	}
+	if d := u.field("deadline"); d != "" {
+		seconds, err := strconv.Atoi(d)
+		if err != nil || seconds < 1 || seconds > mostDeadline {
+			return j, fmt.Errorf("deadline %q: %w: seconds, 1 to %d", d, concordat.ErrInvalid, mostDeadline)
+		}
+		j.Deadline = time.Duration(seconds) * time.Second
+	}
+	for _, name := range u.fields["library"] {
+		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
+		if err != nil {
+			return j, fmt.Errorf("library %q: %w: %v", name, concordat.ErrInvalid, err)
+		}
+		j.Libraries = append(j.Libraries, l.ID)
+	}
+	if err := w.partnerWishes(ctx, &j, u.fields["partner"]); err != nil {
+		return j, err
+	}
+	return j, w.ruleWishes(ctx, v, &j, u.fields)
+}
+
+// partnerWishes reads the partners of a form, SITE or SITE/LIBRARY, each of which must be one that can be
+// asked.
+func (w *Web) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	all, err := w.o.Partners(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id, lib, single := strings.Cut(name, "/")
+		i := slices.IndexFunc(all, func(p Partner) bool { return string(p.Site) == id })
+		if i < 0 || single && !slices.ContainsFunc(all[i].Libraries, func(l concordat.OpenLibrary) bool { return string(l.ID) == lib }) {
+			return fmt.Errorf("partner %q: %w", name, concordat.ErrInvalid)
+		}
+		if !single {
+			j.Partners = append(j.Partners, concordat.SiteID(id))
+		}
+	}
+	for _, name := range names {
+		id, _, single := strings.Cut(name, "/")
+		if single && !slices.Contains(j.Partners, concordat.SiteID(id)) { // else all of its libraries are asked
+			j.PartnerLibraries = append(j.PartnerLibraries, name)
+		}
+	}
+	return nil
+}
+
+// ruleWishes reads what is not to count, or not to be shown. That is for those who decide about checks.
+func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Values) error {
+	documents := strings.Fields(f.Get("exclude"))
+	if f.Get("rules") == "" && len(documents) == 0 {
+		return nil
+	}
+	if !v.mayReview() {
+		return fmt.Errorf("rules of a report as %s: %w", v.Role, concordat.ErrRefused)
+	}
+	for _, name := range documents {
+		lib, id, ok := strings.Cut(name, "/")
+		if !ok || id == "" {
+			return fmt.Errorf("document %q: %w: want LIBRARY/DOCUMENT", name, concordat.ErrInvalid)
+		}
+		ref := concordat.Ref{Site: w.o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
+		if _, err := w.o.Store.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
+			return fmt.Errorf("document %q: %w: %v", name, concordat.ErrInvalid, err)
+		}
+		j.Exclude = append(j.Exclude, ref)
+	}
+	if f.Get("rules") == "" {
+		return nil
+	}
+	rules := w.o.Rules()
+	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "", f.Get("citations") != ""
+	rules.ExcludeKinds = nil
+	for _, k := range f["kind"] {
+		rules.ExcludeKinds = append(rules.ExcludeKinds, concordat.Kind(k))
+	}
+	var err error
+	if n := f.Get("min_characters"); n != "" {
+		if rules.MinCharacters, err = strconv.Atoi(n); err != nil {
+			return fmt.Errorf("shortest match %q: %w", n, concordat.ErrInvalid)
+		}
+	}
+	if n := f.Get("min_source"); n != "" {
+		points, err := strconv.ParseFloat(n, 64)
+		if err != nil {
+			return fmt.Errorf("least share %q: %w", n, concordat.ErrInvalid)
+		}
+		rules.MinSourceShare = points / 100
+	}
+	j.Rules = &rules
+	return rules.Validate()
+}
+
+// firstRules are the rules with which the report of a task begins: those chosen when it was handed in,
+// else those of the site.
+func (w *Web) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
+	t, err := w.o.Store.Task(ctx, id)
+	if err != nil {
+		return report.Rules{}, err
+	}
+	var j site.Job
+	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Rules == nil {
+		return w.o.Rules(), nil // such as a check of the command line
+	}
+	return *j.Rules, nil
+}
+
+// read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
+// read away, as far as one file goes: a browser hears why only after it has sent all.
+func (w *Web) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+	u, err := w.readForm(rw, r)
+	if err != nil {
+		_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // what fails here has failed already
+	}
+	return u, err
+}
+
+func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+	if w.o.Room != nil {
+		if err := w.o.Room(); err != nil {
+			return nil, err
+		}
+	}
+	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+	}
+	u := &upload{fields: map[string][]string{}}
+	room := int64(mostForm)
+	for {
+		p, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return u, nil
+		}
+		if err != nil {
+			return u, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		}
+		if p.FormName() == "file" {
+			err = w.readFile(r, p, u)
+		} else {
+			var b []byte
+			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
+				if room -= int64(len(b)) + 64; room < 0 {
+					return u, fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
+				}
+				u.fields[p.FormName()] = append(u.fields[p.FormName()], string(b))
+			}
+		}
+		if err != nil {
+			return u, err
+		}
+	}
+}
+
+// readFile keeps one file. One that cannot be taken for what it is keeps the others not back.
+func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
+	name := cleanName(p.FileName())
+	if name == "" {
+		return nil // a browser sends an empty part for a field without files
+	}
+	if len(u.jobs) == mostFiles {
+		return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
+	}
+	hash, size, err := w.o.Files.Put(r.Context(), p, w.o.MaxUpload)
+	job := site.Job{Name: name, File: hash}
+	var cut *http.MaxBytesError
+	switch {
+	case errors.Is(err, concordat.ErrInvalid) && !errors.As(err, &cut):
+		job.Fault = fmt.Sprintf("limit: larger than %d MiB (raise extract.max_input to allow it)", w.o.MaxUpload>>20)
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case size == 0:
+		job.File, job.Fault = "", "empty: it holds no byte"
+	}
+	if job.Fault == "" {
+		u.bytes += size
+	}
+	u.jobs = append(u.jobs, job)
+	return nil
+}

@@ -1,0 +1,225 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"concordat/site"
+	"concordat/store"
+	"concordat/web"
+)
+
+// sendScript hands in as upload.js does: one file or text, with a key.
+func (p *person) sendScript(path, key string, want int, fields url.Values, files ...string) (out struct {
+	Checks   []struct{ Title, Path string }
+	Rejected []struct{ Name, Why string }
+	Problem  string
+	Retry    bool
+}) {
+	p.t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	for name, values := range fields {
+		for _, v := range values {
+			if err := m.WriteField(name, v); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	for i := 0; i < len(files); i += 2 {
+		f, err := m.CreateFormFile("file", files[i])
+		if err == nil {
+			_, err = io.WriteString(f, files[i+1])
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	r := p.request(http.MethodPost, path, &b)
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Idempotency-Key", key)
+	if err := json.Unmarshal([]byte(p.do(r, want)), &out); err != nil {
+		p.t.Fatal(err)
+	}
+	return out
+}
+
+// TestBadFilesKeepNoOtherBack: what cannot be taken is a check of its own that says why, in the language
+// of the reader.
+func TestBadFilesKeepNoOtherBack(t *testing.T) {
+	d := newDesk(t, false)
+	p := d.signedIn(t, "ada", store.RoleOfficer)
+	p.upload(http.StatusOK, nil, "good.txt", folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
+	ids := d.await(t)
+	for title, want := range map[string]string{"good.txt": "100 %", "large.txt": "larger than 1 MiB. Hand in smaller parts, or ask the administrator: raise extract.max_input",
+		"void.txt": "The file is empty: it holds no byte. Hand in a file that holds text.", "broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
+		if page := p.get("/checks/"+string(ids[title]), http.StatusOK); !strings.Contains(page, want) {
+			t.Errorf("%s does not say %q", title, want)
+		}
+	}
+	r := p.request(http.MethodGet, "/checks", nil)
+	r.Header.Set("Accept-Language", "zh-CN")
+	if page := p.do(r, http.StatusOK); !strings.Contains(page, "文件已损坏：") || !strings.Contains(page, "请用原程序打开") {
+		t.Errorf("no Chinese reason:\n%s", page)
+	}
+	// Nothing could be taken: nothing is made.
+	page := p.upload(http.StatusBadRequest, nil, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "")
+	for _, want := range []string{"None of the files", "<strong>void.txt</strong>: The file is empty", "<strong>large.txt</strong>: A limit"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if got := len(d.await(t)); got != 4 {
+		t.Errorf("%d checks, want 4", got)
+	}
+}
+
+// TestScriptHandsInOnce: the same key is one check, however often the connection was lost.
+func TestScriptHandsInOnce(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.signedIn(t, "ada", store.RoleSubmitter)
+	batch := strings.Repeat("a", 26)
+	first := p.sendScript("/checks", "one", http.StatusOK, url.Values{"batch": {batch}}, "a.txt", folios)
+	again := p.sendScript("/checks", "one", http.StatusOK, url.Values{"batch": {batch}}, "a.txt", folios)
+	if len(first.Checks) != 1 || fmt.Sprint(again) != fmt.Sprint(first) {
+		t.Fatalf("first %+v, again %+v", first, again)
+	}
+	p.sendScript("/checks", "two", http.StatusOK, url.Values{"batch": {batch}}, "b.txt", folios)
+	tasks, err := d.store.FilterTasks(t.Context(), store.TaskFilter{Batch: batch}, 0, 0)
+	if err != nil || len(tasks) != 2 {
+		t.Errorf("%d tasks of the batch, %v; want 2", len(tasks), err)
+	}
+	if got := p.sendScript("/checks", "three", http.StatusBadRequest, nil, "void.txt", ""); len(got.Rejected) != 1 || !strings.Contains(got.Rejected[0].Why, "The file is empty") || got.Retry {
+		t.Errorf("got %+v", got)
+	}
+	if got := p.sendScript("/checks", "four", http.StatusBadRequest, nil); got.Problem == "" {
+		t.Errorf("nothing handed in: %+v", got)
+	}
+	if got := p.sendScript("/checks", "five", http.StatusBadRequest, url.Values{"batch": {"a batch"}}, "a.txt", folios); got.Retry || got.Problem == "" {
+		t.Errorf("a strange batch: %+v", got)
+	}
+}
+
+// TestFullDisk: below the low water nothing is taken, and it is said; what is sent again later succeeds.
+func TestFullDisk(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.signedIn(t, "ada", store.RoleOfficer)
+	d.full.Store(true)
+	got := p.sendScript("/checks", "one", http.StatusInsufficientStorage, nil, "a.txt", folios)
+	if !got.Retry || !strings.Contains(got.Problem, "The disk of the site is full") {
+		t.Errorf("got %+v", got)
+	}
+	p.upload(http.StatusInsufficientStorage, nil, "a.txt", folios)
+	if tasks, err := d.store.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {
+		t.Errorf("%d tasks, %v; want none", len(tasks), err)
+	}
+	d.full.Store(false)
+	if got := p.sendScript("/checks", "one", http.StatusOK, nil, "a.txt", folios); len(got.Checks) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestWishes: what is chosen on the form reaches the check, and only those who decide choose what counts.
+func TestWishes(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.signedIn(t, "ada", store.RoleOfficer)
+	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"}, "purpose": {"thesis"},
+		"short": {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "quotes": {"on"}, "kind": {"near"}, "min_characters": {"30"}, "min_source": {"1.5"},
+		"exclude": {"theses/folios.txt"}}, "a.txt", folios)
+	tasks, err := d.store.Tasks(t.Context(), 0, 1)
+	if err != nil || len(tasks) != 1 {
+		t.Fatal(tasks, err)
+	}
+	var j site.Job
+	if err := json.Unmarshal(tasks[0].Request, &j); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintln(j.Partners, j.PartnerLibraries, j.Forward, j.Level, j.Deadline, j.Purpose, j.Short, j.NoStore, j.Exclude[0].Document, j.Rules.ExcludeQuotes, j.Rules.ExcludeKinds, j.Rules.MinCharacters, j.Rules.MinSourceShare)
+	if want := "[WEST] [SOUTH/theses] all counts 15s thesis true true folios.txt true [near] 30 0.015\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for name, fields := range map[string]url.Values{"partner": {"partner": {"EAST"}}, "library of a partner": {"partner": {"SOUTH/secret"}}, "forward": {"forward": {"most"}},
+		"level": {"level": {"passage"}}, "deadline": {"deadline": {"0"}}, "document": {"exclude": {"theses/none"}}, "form of a document": {"exclude": {"none"}},
+		"rules": {"rules": {"chosen"}, "kind": {"common sense"}}, "number": {"rules": {"chosen"}, "min_characters": {"few"}}} {
+		if page := p.upload(http.StatusBadRequest, fields, "a.txt", folios); !strings.Contains(page, "error") && page == "" {
+			t.Errorf("%s: no page", name)
+		}
+	}
+	eve := d.signedIn(t, "eve", store.RoleSubmitter)
+	eve.upload(http.StatusForbidden, url.Values{"rules": {"chosen"}, "quotes": {"on"}}, "a.txt", folios)
+	eve.upload(http.StatusForbidden, url.Values{"exclude": {"theses/folios.txt"}}, "a.txt", folios)
+	if page := eve.get("/checks/new", http.StatusOK); strings.Contains(page, `name="rules"`) {
+		t.Error("a submitter is offered to choose what counts")
+	}
+}
+
+// TestRulesChosenUpFront: the report begins with them.
+func TestRulesChosenUpFront(t *testing.T) {
+	d := newDesk(t, false)
+	p := d.signedIn(t, "ada", store.RoleOfficer)
+	p.upload(http.StatusOK, url.Values{"rules": {"chosen"}, "kind": {"verbatim"}}, "ruled.txt", folios)
+	p.upload(http.StatusOK, url.Values{"exclude": {"theses/folios.txt"}}, "excluded.txt", folios)
+	ids := d.await(t)
+	if page := p.get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page, `value="verbatim" checked`) || !strings.Contains(page, "Nothing that counts was found") {
+		t.Errorf("verbatim evidence counts:\n%s", page)
+	}
+	if page := p.get("/checks/"+string(ids["excluded.txt"]), http.StatusOK); strings.Contains(page, "On folios") {
+		t.Error("an excluded document is shown")
+	}
+}
+
+// TestWhyItWaits: a queued check says at which place it is and why.
+func TestWhyItWaits(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.signedIn(t, "ada", store.RoleSubmitter)
+	p.upload(http.StatusOK, nil, "a.txt", folios)
+	page := p.upload(http.StatusOK, nil, "b.txt", folios)
+	if !strings.Contains(page, "Number 2 in the queue") || !strings.Contains(page, "the site does no checks now") {
+		t.Errorf("no reason:\n%s", page)
+	}
+}
+
+func TestCauses(t *testing.T) {
+	for cause, want := range map[string]string{
+		"": "",
+		"encrypted: it wants a password (remove the password and hand it in again)": "The file is encrypted: it wants a password. Remove the password and hand it in again.",
+		"no_text_layer (run OCR)": "The pages are pictures without text. Run character",
+		"limit: unpacked size: 600 MiB (raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it)": "ask the administrator: raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it.",
+		"cancelled by eve":    "It was cancelled by eve.",
+		"split into 3 checks": "3 checks",
+		"added: 1 new, 2 replaced, 0 unchanged, 4 not readable": "1 new, 2 replaced, 0 unchanged; 4 could not",
+		"given up: stopped without a word 3 times":              "The check was given up: stopped without a word 3 times. It ended",
+		"something else: happened":                              "something else: happened",
+		"damaged)":                                              "damaged)",
+	} {
+		if got := web.Cause("en", cause); !strings.Contains(got, want) {
+			t.Errorf("%q: got %q, want %q", cause, got, want)
+		}
+	}
+	if got := web.Cause("zh-Hans", "empty: no byte"); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// FuzzCause: a cause comes from files of strangers.
+func FuzzCause(f *testing.F) {
+	for _, s := range []string{"damaged: x (y)", ")", "(()", "limit: a (b (c) d)", "added: 1 new"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := web.Cause("en", s); s != "" && got == "" {
+			t.Errorf("%q: no words", s)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+
+	"concordat"
+)
+
+// plainKey marks in a context that the request goes out by plain http.
+type plainKey struct{}
+
+var errPrivate = errors.New("the address is not public")
+
+// mostURL bounds an address, in bytes.
+const mostURL = 2000
+
+// CheckURL returns the parsed address of a webhook, or an error that wraps concordat.ErrInvalid: it
+// wants https, or http where the host is an address in allow or a name that may turn out to be one;
+// no user, no fragment, at most 2000 bytes. What a name resolves to is looked at with each connection.
+func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
+	bad := func(why string) (*url.URL, error) {
+		return nil, fmt.Errorf("address: %w: %s", concordat.ErrInvalid, why)
+	}
+	if len(raw) > mostURL {
+		return bad("too long")
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return bad("not a URL with a host")
+	case u.User != nil || u.Fragment != "":
+		return bad("a user or a fragment has no place in it")
+	case u.Scheme != "https" && (u.Scheme != "http" || len(allow) == 0):
+		return bad("it must begin with https://")
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !reachable(ip, u.Scheme == "http", allow) {
+		return bad(errPrivate.Error())
+	}
+	return u, nil
+}
+
+// newClient returns a client that connects to where webhooks may go and follows no redirection.
+func newClient(o Options) *http.Client {
+	d := &net.Dialer{Timeout: o.Timeout, Resolver: o.Resolver,
+		// What is checked is what is dialled: a name cannot resolve to something else in between.
+		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return errPrivate
+			}
+			plain, _ := ctx.Value(plainKey{}).(bool)
+			if !reachable(at.Addr(), plain, o.Allow) {
+				return errPrivate
+			}
+			return nil
+		}}
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{Proxy: nil, DialContext: d.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true,
+			TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout, MaxResponseHeaderBytes: 64 << 10, ExpectContinueTimeout: time.Second},
+	}
+}
+
+// reachable reports whether a webhook may go to an address.
+func reachable(ip netip.Addr, plain bool, allow []netip.Prefix) bool {
+	ip = ip.Unmap().WithZone("")
+	for _, p := range allow {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return !plain && Public(ip)
+}
+
+// closed are the IPv4 networks that are not public (IANA IPv4 Special-Purpose Address Registry).
+var closed = prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+	"192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3")
+
+// closed6 are networks within the public 2000::/3 that are not (IANA IPv6 Special-Purpose Address
+// Registry), or that lead to IPv4 addresses: Teredo and 6to4.
+var closed6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+
+func prefixes(all ...string) (out []netip.Prefix) {
+	for _, s := range all {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}
+
+// Public reports whether an address is a host of the public Internet. Addresses that stand for an
+// IPv4 address within IPv6, as those of NAT64, are none.
+func Public(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	if !ip.IsValid() || ip.Zone() != "" {
+		return false
+	}
+	not := closed
+	if ip.Is6() {
+		if not = closed6; !netip.MustParsePrefix("2000::/3").Contains(ip) {
+			return false
+		}
+	}
+	for _, p := range not {
+		if p.Contains(ip) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,319 @@
+// Package webhook tells other programs what happened at a site: it sends each event to the addresses
+// that want it, signed, and again until it has arrived or its time is over.
+//
+// Start from New; Run sends until its context ends. What is to be sent is kept in the store with what
+// caused it, so an event survives the end of the process: it is sent at least once, under one id,
+// in no particular order. What a receiver gets follows the Standard Webhooks specification 1.0.0
+// (headers webhook-id, webhook-timestamp and webhook-signature); doc/api.md describes it.
+//
+// Addresses are chosen by people of the site and must not become a way into its network: connections
+// go to public addresses only, whatever a name resolves to, and redirections are not followed.
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Store is what a Sender needs; *store.DB has it.
+type Store interface {
+	ClaimDelivery(ctx context.Context, lease time.Duration, busy ...store.HookID) (store.Delivery, store.Hook, error)
+	EndAttempt(ctx context.Context, d store.Delivery, a store.Attempt, state store.DeliveryState, due time.Time) error
+	PauseHook(ctx context.Context, id store.HookID, cause string) error
+	ForgetDeliveries(ctx context.Context, before time.Time, keep int) (int64, error)
+}
+
+// Options of a Sender. Store is required.
+type Options struct {
+	Store Store
+	// Allow are networks that are not public and yet may be told, by plain http as well.
+	Allow   []netip.Prefix
+	Timeout time.Duration // of one attempt, from the look-up of the name to the answer; 0: 15 s
+	Workers int           // attempts at a time, over all webhooks; 0: 16
+	// Retention is how long ended deliveries are kept; 0: 30 days. Keep is how many of each webhook; 0: 1000.
+	Retention time.Duration
+	Keep      int
+	Logger    *slog.Logger     // nil: nothing is logged
+	Now       func() time.Time // nil: time.Now
+	// Random returns numbers from 0 to 1, that 1 excluded, that spread what was refused at once; nil: math/rand.
+	Random func() float64
+	// Resolver looks names up; nil: that of the system.
+	Resolver *net.Resolver
+}
+
+// Sender sends what is due. Its methods are safe for concurrent use.
+type Sender struct {
+	o      Options
+	client *http.Client
+
+	mu   sync.Mutex
+	busy map[store.HookID]int // attempts under way; guarded by mu
+}
+
+const (
+	// mostBusy bounds the attempts at one webhook at a time: a slow receiver holds up itself only.
+	mostBusy = 2
+	// pollTime is how often the store is asked for what is due.
+	pollTime = time.Second
+	// forgetTime is how often what is old is dropped.
+	forgetTime = time.Hour
+	// mostAnswer is what is read of an answer, to use the connection decently; nothing of it is kept.
+	mostAnswer = 4 << 10
+)
+
+// New returns a Sender.
+func New(o Options) *Sender {
+	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
+	o.Workers = cmp.Or(o.Workers, 16)
+	o.Retention = cmp.Or(o.Retention, 30*24*time.Hour)
+	o.Keep = cmp.Or(o.Keep, 1000)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	return &Sender{o: o, client: newClient(o), busy: map[store.HookID]int{}}
+}
+
+// Run sends what is due until ctx ends, and lets attempts under way end with it.
+func (s *Sender) Run(ctx context.Context) error {
+	poll := time.NewTicker(pollTime)
+	defer poll.Stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	free, ended := make(chan struct{}, s.o.Workers), make(chan struct{}, 1)
+	var forgot time.Time
+	for {
+		if now := s.o.Now(); now.Sub(forgot) >= forgetTime {
+			forgot = now
+			if _, err := s.o.Store.ForgetDeliveries(ctx, now.Add(-s.o.Retention), s.o.Keep); err != nil && ctx.Err() == nil {
+				s.o.Logger.Error("forget deliveries", "error", err)
+			}
+		}
+		for s.start(ctx, &wg, free, ended) {
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-poll.C:
+		case <-ended: // there is room for another
+		}
+	}
+}
+
+// start begins one attempt, if one is due and a worker free, and reports whether it did.
+func (s *Sender) start(ctx context.Context, wg *sync.WaitGroup, free, ended chan struct{}) bool {
+	select {
+	case free <- struct{}{}:
+	default:
+		return false
+	}
+	d, h, ok := s.claim(ctx)
+	if !ok {
+		<-free
+		return false
+	}
+	wg.Go(func() {
+		defer func() {
+			<-free
+			select {
+			case ended <- struct{}{}:
+			default:
+			}
+		}()
+		s.attempt(ctx, d, h)
+	})
+	return true
+}
+
+// Step makes one attempt of each delivery that is due, one after the other, and returns how many.
+func (s *Sender) Step(ctx context.Context) int {
+	for n := 0; ; n++ {
+		d, h, ok := s.claim(ctx)
+		if !ok {
+			return n
+		}
+		s.attempt(ctx, d, h)
+	}
+}
+
+func (s *Sender) claim(ctx context.Context) (store.Delivery, store.Hook, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var busy []store.HookID
+	for id, n := range s.busy {
+		if n >= mostBusy {
+			busy = append(busy, id)
+		}
+	}
+	// The lease is longer than an attempt can take, so nobody else begins it meanwhile.
+	d, h, err := s.o.Store.ClaimDelivery(ctx, 2*s.o.Timeout+time.Minute, busy...)
+	if err != nil {
+		if !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil {
+			s.o.Logger.Error("claim a delivery", "error", err)
+		}
+		return d, h, false
+	}
+	s.busy[h.ID]++
+	return d, h, true
+}
+
+// attempt sends a delivery once and notes how it went.
+func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.busy[h.ID]--; s.busy[h.ID] == 0 {
+			delete(s.busy, h.ID)
+		}
+	}()
+	began := s.o.Now()
+	status, after, cause := s.send(ctx, d, h, began)
+	if ctx.Err() != nil && status == 0 {
+		return // the process ends; the lease too, and another makes the next attempt
+	}
+	a := store.Attempt{At: began, Took: s.o.Now().Sub(began), Status: status, Cause: cause}
+	state, due := s.next(d, status, after)
+	last := context.WithoutCancel(ctx)
+	if err := s.o.Store.EndAttempt(last, d, a, state, due); err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) {
+		s.o.Logger.Error("note a delivery", "webhook", h.ID, "delivery", d.Seq, "error", err)
+	}
+	if status == http.StatusGone { // Standard Webhooks 1.0.0: the receiver wants no more
+		if err := s.o.Store.PauseHook(last, h.ID, "the receiver answered 410 Gone"); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			s.o.Logger.Error("pause a webhook", "webhook", h.ID, "error", err)
+		}
+	}
+	s.o.Logger.Debug("delivery", "webhook", h.ID, "delivery", d.Seq, "state", state, "status", status, "took", a.Took)
+}
+
+// next says what comes of an attempt.
+func (s *Sender) next(d store.Delivery, status int, after time.Duration) (store.DeliveryState, time.Time) {
+	if status >= 200 && status < 300 {
+		return store.DeliveryDelivered, time.Time{}
+	}
+	due := s.o.Now().Add(max(Backoff(d.Round, s.o.Random()), after))
+	if status == http.StatusGone || !due.Before(d.Until) {
+		return store.DeliveryDead, time.Time{}
+	}
+	return store.DeliveryPending, due
+}
+
+const (
+	firstWait = 5 * time.Second
+	mostWait  = 6 * time.Hour
+)
+
+// Backoff returns how long to wait after so many attempts, from 1: three times as long each time, from
+// 5 s to 6 h, of which random, from 0 to 1, takes away up to a half, so that what failed together
+// does not come back together.
+func Backoff(attempts int, random float64) time.Duration {
+	wait := firstWait
+	for range attempts - 1 {
+		if wait *= 3; wait >= mostWait {
+			wait = mostWait
+			break
+		}
+	}
+	return wait - time.Duration(random*float64(wait)/2)
+}
+
+// send makes the request. It returns the status, 0 where there was no answer, how long the receiver
+// asks to be left alone, and in words what failed: of the network only, nothing the receiver wrote.
+func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now time.Time) (status int, after time.Duration, cause string) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	u, err := CheckURL(h.URL, s.o.Allow)
+	if err != nil {
+		return 0, 0, err.Error()
+	}
+	ctx = context.WithValue(ctx, plainKey{}, u.Scheme == "http")
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(string(d.Body)))
+	if err != nil {
+		return 0, 0, "the address is not valid"
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "Concordat")
+	r.Header.Set("Webhook-Id", d.Event)
+	r.Header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
+	r.Header.Set("Webhook-Signature", Signature(h.Secrets, d.Event, now, d.Body))
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return 0, 0, wordsOf(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, mostAnswer)) // the status has said it all
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return resp.StatusCode, 0, ""
+	}
+	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
+		after = min(time.Duration(min(n, int(mostWait/time.Second)))*time.Second, mostWait)
+	}
+	cause = "answered " + strconv.Itoa(resp.StatusCode)
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		cause += "; redirections are not followed"
+	}
+	return resp.StatusCode, after, cause
+}
+
+// wordsOf says what became of a request that got no answer.
+func wordsOf(err error) string {
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, errPrivate):
+		return errPrivate.Error()
+	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		return "no answer in time"
+	case errors.As(err, &dns):
+		return "the name cannot be resolved"
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return "no connection"
+	}
+	return "the connection broke off"
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// Signature returns the header that shows who sent body under the id at an instant: one signature with
+// each secret, with spaces between (Standard Webhooks 1.0.0, Signature scheme, v1).
+func Signature(secrets [][]byte, id string, at time.Time, body []byte) string {
+	var out []string
+	for _, secret := range secrets {
+		m := hmac.New(sha256.New, secret)
+		_, _ = fmt.Fprintf(m, "%s.%d.", id, at.Unix()) // a hash takes everything
+		_, _ = m.Write(body)
+		out = append(out, "v1,"+base64.StdEncoding.EncodeToString(m.Sum(nil)))
+	}
+	return strings.Join(out, " ")
+}
+
+// SecretText returns a secret as its receiver is given it.
+func SecretText(secret []byte) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+}
