@@ -26,10 +26,9 @@ long:
 	sh deploy/setup.sh test
 	sh deploy/long.sh
 
+# bench: every figure of speed, with ratios; see deploy/bench.sh. Go benchmarks stand beside the code.
 bench: build
-	$(BIN) bench index
-	$(BIN) bench query
-	$(BIN) bench check -n 1000000
+	sh deploy/bench.sh
 
 # eval: every figure of doc/evaluation*.md, quality and speed; see deploy/eval.sh.
 eval: build

@@ -2,7 +2,7 @@
 // and fingerprinting text. Times are processor time of the process, so that neighbours on the
 // machine do not count; ratios are to a plain table in memory in the same run.
 //
-// Start from [Index], [Query] or [Fingerprint].
+// Start from [Index], [Query], [Growth], [Join], [Ingest], [Check], [Fingerprint] or [Memory].
 package bench
 
 import (
@@ -117,7 +117,7 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 	return nil
 }
 
-// live puts the prints in batches of about 2,000 sentences, merges, and closes the index.
+// live puts the prints in acknowledged batches of about 1,000 sentences, one after the other, merges, and closes the index.
 func live(ctx context.Context, s interface {
 	concordat.Index
 	Merge(context.Context) error
@@ -125,7 +125,7 @@ func live(ctx context.Context, s interface {
 }, prints []concordat.Fingerprint) (err error) {
 	var batch []*concordat.Profile
 	for p := range profiles(prints) {
-		if batch = append(batch, p); len(batch) == 10 {
+		if batch = append(batch, p); len(batch) == 5 {
 			if err = s.Put(ctx, batch...); err != nil {
 				break
 			}
@@ -223,7 +223,7 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 			if path == "bleve" {
 				match = s.MatchStored
 				if probe == concordat.ProbeOne && len(qs) > 2000 {
-					asked = qs[:2000] // a hundred times slower, and as telling
+					asked = qs[:2000] // fifty times slower, and as telling
 				}
 			}
 			r, err := ask(ctx, match, flat, prints, asked, probe)

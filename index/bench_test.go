@@ -62,13 +62,17 @@ func benchTable(n int) *level {
 // nearQueries returns fingerprints of which half are entries of l with up to twelve changed bits.
 func nearQueries(l *level, n int) []concordat.Fingerprint {
 	r := rand.New(rand.NewPCG(3, 4))
+	var entries []concordat.Fingerprint
+	for _, f := range l.all() {
+		entries = append(entries, f)
+	}
 	qs := make([]concordat.Fingerprint, n)
 	for i := range qs {
 		if i%2 == 0 {
 			qs[i] = randomFingerprint(r)
 			continue
 		}
-		f := l.entries[r.IntN(len(l.entries))]
+		f := entries[r.IntN(len(entries))]
 		for range r.IntN(13) {
 			bit := r.IntN(concordat.Bits)
 			f[bit/60] ^= 1 << (bit % 60)
@@ -90,6 +94,7 @@ func BenchmarkLookup(b *testing.B) {
 		}{{"exact", concordat.ProbeExact, 0}, {"one", concordat.ProbeOne, 0}, {"one by hashes", concordat.ProbeOne, 14}} {
 			b.Run(fmt.Sprintf("%s/%dk", by.name, n/1000), func(b *testing.B) {
 				l := benchTable(n)
+				levels := []*level{l}
 				qs := nearQueries(l, 4096)
 				k := &lookup{probe: by.probe, most: 27, hashes: by.hashes, cap: defaultBandCap}
 				b.ReportAllocs()
@@ -97,6 +102,7 @@ func BenchmarkLookup(b *testing.B) {
 				for b.Loop() {
 					k.out = k.out[:0]
 					k.search(l, qs[i%len(qs)], 0)
+					k.resolve(levels, 0)
 					hits += len(k.out)
 					i++
 				}
@@ -306,6 +312,7 @@ func BenchmarkSkewed(b *testing.B) {
 				for b.Loop() {
 					k.out = k.out[:0]
 					k.search(l, fps[i*7919%n], 0)
+					k.resolve([]*level{l}, 0)
 					hits += len(k.out)
 					i++
 				}
@@ -315,5 +322,30 @@ func BenchmarkSkewed(b *testing.B) {
 				b.ReportMetric(float64(k.capped)/float64(i), "capped/query")
 			})
 		}
+	}
+}
+
+// BenchmarkOpen measures the opening of a built shard, with its table.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+			dir := b.TempDir()
+			if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			i, start := 0, cpuTime()
+			for b.Loop() {
+				s, err := Open(dir, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+			reportCPU(b, start, i*n, "sentence")
+		})
 	}
 }

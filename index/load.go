@@ -118,16 +118,15 @@ func (s *state) fill(l *loader) error {
 			for _, f := range l.fps[b.start:b.end] {
 				occs = append(occs, occurrence{slot, uint32(len(fps)) - uint32(s.sentences-d.sentences)})
 				fps = append(fps, f)
-				for band := range concordat.Bands {
-					s.counters.next(band, f.Band(band))
-				}
 			}
 		}
 		s.nextNumber = uint64(number) + 1
 		i += n
 	}
 	if len(fps) > 0 {
-		s.view.levels = []*level{newLevel(fps, occs)}
+		l := newLevel(fps, occs)
+		s.view.levels = []*level{l}
+		s.counters.of(l)
 	}
 	return nil
 }

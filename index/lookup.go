@@ -12,13 +12,15 @@ type found struct {
 	fp       concordat.Fingerprint
 	level    int    // index into view.levels, or -1 for a fresh sentence
 	entry    uint32 // of the level, or position among the fresh sentences
+	band     int    // before resolve, entry is a position in this band of the level
 	distance int    // bits
 }
 
 // span is a range of positions of one band to be read.
 type span struct {
-	lo, hi uint32
-	bits   int32 // by which the band itself differs; -1: differs from entry to entry
+	lo, hi  uint32
+	bits    int32  // by which the band itself differs; -1: differs from entry to entry
+	differs uint32 // these
 }
 
 // bandSpans bounds the spans of one band with ProbeOne: sixteen neighbouring buckets (the value
@@ -42,17 +44,19 @@ type lookup struct {
 	touch byte // keeps the compiler from dropping the loads of scan
 }
 
-// search appends to k.out the entries of l that the probe reaches from f within k.most bits.
+// search appends to k.out the entries of l that the probe reaches from f within k.most bits, before resolve.
 //
 // A look-up waits for memory, not for arithmetic: all groups are touched first, then the spans are
 // computed, then the ends of each are touched, then all are scanned. The loads of a stage do not
 // depend on one another, so the processor has many under way at a time.
 func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
-	if len(l.entries) == 0 {
+	if len(l.first) == 0 {
 		return
 	}
 	if k.probe == concordat.ProbeOne {
-		k.touch += touchGroups(l, f)
+		for i := range l.bands {
+			k.touch += touchGroups(l.bands[i].groups, f.Band(i)>>4)
+		}
 	}
 	for i := range l.bands {
 		if k.probe == concordat.ProbeOne {
@@ -61,30 +65,12 @@ func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 			k.used[i] = k.exactSpan(&l.bands[i], f.Band(i), k.spans[i][:0])
 		}
 	}
-	t := byte(0)
 	for i := range l.bands {
-		recs := l.bands[i].recs
-		for _, s := range k.spans[i][:k.used[i]] {
-			t += recs[recBytes*int(s.lo)] + recs[recBytes*int(s.hi)-1]
-		}
+		k.touch += touchSpans(l.bands[i].recs, k.spans[i][:k.used[i]])
 	}
-	k.touch += t
 	for i := range l.bands {
 		k.scan(l, i, f, number)
 	}
-}
-
-// touchGroups loads the groups that nearSpans will read; the result only keeps the loads alive.
-func touchGroups(l *level, f concordat.Fingerprint) (t byte) {
-	for i := range l.bands {
-		groups, g := l.bands[i].groups, f.Band(i)>>4
-		for shift := 0; shift < concordat.BandBits-4; shift += 4 {
-			for x := range uint32(16) {
-				t += groups[g^x<<shift].ends[15]
-			}
-		}
-	}
-	return t
 }
 
 // ahead is the number of questions that warm serves; their lines fit the first-level cache.
@@ -93,7 +79,7 @@ const ahead = 16
 // warm loads the memory that exact look-ups of all fs will read. One such look-up has ten loads, too few
 // to keep the processor busy while they come; those of sixteen do.
 func (k *lookup) warm(l *level, fs []concordat.Fingerprint) {
-	if len(l.entries) == 0 || len(fs) < 2 {
+	if len(l.first) == 0 || len(fs) < 2 {
 		return
 	}
 	var at [ahead * concordat.Bands]uint32
@@ -118,7 +104,7 @@ func (k *lookup) exactSpan(b *band, v uint32, spans []span) int {
 	if lo == hi {
 		return 0
 	}
-	return len(append(spans, span{lo, k.limit(lo, hi), 0}))
+	return len(append(spans, span{lo, k.limit(lo, hi), 0, 0}))
 }
 
 // limit cuts a bucket at the cap.
@@ -135,12 +121,12 @@ func (k *lookup) nearSpans(b *band, v uint32, spans []span) int {
 	spans = spans[:cap(spans)]
 	n := 0
 	if lo, hi := b.sixteen(v); hi-lo <= k.cap {
-		spans[0] = span{lo, hi, -1}
+		spans[0] = span{lo, hi, -1, 0}
 		n = int((lo - hi) >> 31) // 1 unless empty
 	} else {
 		for x := range uint32(16) {
 			if lo, hi := b.bucket(v ^ x); lo < hi {
-				spans[n] = span{lo, k.limit(lo, hi), int32(bits.OnesCount32(x))}
+				spans[n] = span{lo, k.limit(lo, hi), int32(bits.OnesCount32(x)), x}
 				n++
 			}
 		}
@@ -164,7 +150,7 @@ func (k *lookup) nearSpans(b *band, v uint32, spans []span) int {
 			if hi-lo > k.cap {
 				hi = k.limit(lo, hi)
 			}
-			spans[n] = span{lo, hi, int32(bits.OnesCount32(x))}
+			spans[n] = span{lo, hi, int32(bits.OnesCount32(x)), x << shift}
 			n += int((lo - hi) >> 31)
 		}
 	}
@@ -185,12 +171,14 @@ func (k *lookup) scan(l *level, i int, f concordat.Fingerprint, number int) {
 		k.candidates += int(s.hi - s.lo)
 		recs := b.recs[recBytes*int(s.lo) : recBytes*int(s.hi)]
 		for p := s.lo; len(recs) >= recBytes; p, recs = p+1, recs[recBytes:] {
-			d := bits.OnesCount64(binary.LittleEndian.Uint64(recs) ^ sig)
+			x := binary.LittleEndian.Uint64(recs) ^ sig
+			d := bits.OnesCount64(x)
 			if d > most {
 				continue
 			}
-			if d += bits.OnesCount16(binary.LittleEndian.Uint16(recs[8:]) ^ ext); d <= most {
-				k.verify(l, i, b.id(p), f, number)
+			y := binary.LittleEndian.Uint16(recs[8:]) ^ ext
+			if d += bits.OnesCount16(y); d <= most {
+				k.verify(b, i, s, p, f, x, y, number)
 			}
 		}
 	}
@@ -209,20 +197,23 @@ func (k *lookup) scanHashes(l *level, i int, f concordat.Fingerprint, number int
 		recs := b.recs[recBytes*int(s.lo) : recBytes*int(s.hi)]
 		for p := s.lo; len(recs) >= recBytes; p, recs = p+1, recs[recBytes:] {
 			x := binary.LittleEndian.Uint64(recs) ^ sig
-			x |= x >> 2
-			x |= x >> 1
-			d := bits.OnesCount64(x & 0x1111111111111111)
+			d := differing(x)
 			if d > most {
 				continue
 			}
 			y := binary.LittleEndian.Uint16(recs[8:]) ^ ext
-			y |= y >> 2
-			y |= y >> 1
-			if d+bits.OnesCount16(y&0x1111) <= most {
-				k.verify(l, i, b.id(p), f, number)
+			if d+differing(uint64(y)) <= most {
+				k.verify(b, i, s, p, f, x, y, number)
 			}
 		}
 	}
+}
+
+// differing returns the number of nibbles of x that are not zero.
+func differing(x uint64) int {
+	x |= x >> 2
+	x |= x >> 1
+	return bits.OnesCount64(x & 0x1111111111111111)
 }
 
 // within reports whether something that differs in so many bits and hashes is near enough. hashes above 0
@@ -234,19 +225,39 @@ func within(distance, differing, most, hashes int) bool {
 	return distance <= most
 }
 
-// verify reports the entry unless it is too far or an earlier band than i reaches it.
-func (k *lookup) verify(l *level, i int, entry uint32, f concordat.Fingerprint, number int) {
-	g := l.entries[entry]
-	d := f.Distance(g)
-	if !within(d, f.NibbleDistance(g), k.most, k.hashes) {
-		return
-	}
-	for j := range i {
-		if bandReaches(k.probe, f.Band(j)^g.Band(j)) {
+// verify reports the entry at position p of band i unless it is too far or an earlier band than i
+// reaches it. x and y are what rest gives of the difference from f; with the bucket they are all of
+// it, so that nothing else is read of an entry.
+func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprint, x uint64, y uint16, number int) {
+	for j := range min(i, 3) {
+		if bandReaches(k.probe, uint32(x>>(concordat.BandBits*j))&(values-1)) {
 			return
 		}
 	}
-	k.out = append(k.out, found{g, number, entry, d})
+	if i == 4 && bandReaches(k.probe, uint32(x>>60)|uint32(y)<<4) {
+		return
+	}
+	v := s.differs
+	if s.bits < 0 {
+		v = f.Band(i) ^ b.value(p, f.Band(i))
+	}
+	diff := whole(i, v, x, y)
+	d := bits.OnesCount64(diff[0]) + bits.OnesCount64(diff[1])
+	if !within(d, diff.NibbleDistance(concordat.Fingerprint{}), k.most, k.hashes) {
+		return
+	}
+	k.out = append(k.out, found{concordat.Fingerprint{f[0] ^ diff[0], f[1] ^ diff[1]}, number, p, i, d})
+}
+
+// resolve turns positions in bands, of what search has reported since k.out had from elements, into
+// entries. Done for many at a time, their loads do not wait for one another.
+func (k *lookup) resolve(levels []*level, from int) {
+	for n := range k.out[from:] {
+		if f := &k.out[from+n]; f.level >= 0 {
+			f.entry = levels[f.level].bands[f.band].id(f.entry)
+			f.band = 0
+		}
+	}
 }
 
 // all reports the fresh sentences that the probe reaches within k.most bits, one by one: about
@@ -254,7 +265,7 @@ func (k *lookup) verify(l *level, i int, entry uint32, f concordat.Fingerprint, 
 func (k *lookup) all(fps []concordat.Fingerprint, f concordat.Fingerprint) {
 	for i, g := range fps {
 		if d := f.Distance(g); within(d, f.NibbleDistance(g), k.most, k.hashes) && reaches(k.probe, f, g) {
-			k.out = append(k.out, found{g, -1, uint32(i), d})
+			k.out = append(k.out, found{g, -1, uint32(i), 0, d})
 		}
 	}
 }

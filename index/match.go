@@ -54,6 +54,7 @@ func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.
 			k.all(v.fresh, f)
 			ends[j] = len(k.out)
 		}
+		k.resolve(v.levels, 0)
 		m.warm(k.out)
 		from := 0
 		for j := range group {
@@ -200,19 +201,12 @@ func (m *matcher) warm(fs []found) {
 		return
 	}
 	fs = fs[:min(len(fs), mostWarm)]
-	var at [mostWarm]uint32 // first occurrences
-	for i, f := range fs {
-		if f.level >= 0 {
-			at[i] = m.view.levels[f.level].starts[f.entry]
-		}
-	}
 	var docs [mostWarm]*document
 	for i, f := range fs {
-		o := f.entry
 		if f.level < 0 {
-			docs[i] = m.view.docs[m.view.freshOccs[o].doc]
+			docs[i] = m.view.docs[m.view.freshOccs[f.entry].doc]
 		} else {
-			docs[i] = m.view.docs[m.view.levels[f.level].occs[at[i]].doc]
+			docs[i] = m.view.docs[m.view.levels[f.level].occs(f.entry)[0].doc]
 		}
 	}
 	for _, d := range docs[:len(fs)] {
@@ -232,8 +226,7 @@ func (m *matcher) gather(fs []found) {
 		if f.level < 0 {
 			occs = m.view.freshOccs[f.entry : f.entry+1]
 		} else {
-			l := m.view.levels[f.level]
-			occs = l.occs[l.starts[f.entry]:l.starts[f.entry+1]]
+			occs = m.view.levels[f.level].occs(f.entry)
 		}
 		// A document's sentences follow one another in the list and stand in one level.
 		for _, o := range occs {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -15,8 +16,7 @@ import (
 )
 
 // maxMerge bounds the bytes of segments that the plugin merges in memory; it needs about twice as
-// much. Bigger merges are left to zap, which streams, takes some ten times longer, and makes files
-// up to half as big again, as occurrence numbers of different segments collide.
+// much. Bigger merges go by way of files.
 const maxMerge = 512 << 20
 
 // dropped is zap's number for a document that a merge leaves out.
@@ -30,30 +30,29 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 // they are, band terms anew from the stored fingerprints, with occurrence numbers of their own, so
 // that nearly all have one document again, and the terms of texts by merging the sorted dictionaries.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
-	if !mergeable(segs, drops, p.maxMerge) {
+	size, ok := mergeable(segs, drops)
+	if !ok {
 		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
 	}
-	m := merger{counters: mergeCounters.Get().(*counters)}
-	defer mergeCounters.Put(m.counters)
-	*m.counters = counters{}
+	m := mergers.Get().(*merger)
+	m.renumber = true
+	defer func() {
+		m.reset()
+		mergers.Put(m)
+	}()
 	numbers := make([][]uint64, len(segs))
-	for i, seg := range segs {
-		numbers[i] = make([]uint64, seg.Count())
-		for n := range numbers[i] {
-			if n%1024 == 0 && isClosed(closed) {
-				return nil, 0, segment.ErrClosed
-			}
-			if drops[i] != nil && drops[i].Contains(uint32(n)) {
-				numbers[i][n] = dropped
-				continue
-			}
-			numbers[i][n] = uint64(len(m.ids))
-			if err := m.copy(seg, uint64(n)); err != nil {
-				return nil, 0, fmt.Errorf("merge into %s: %w", path, err)
-			}
-		}
-	}
 	m.words = func() wordLists { return newWordMerge(segs, numbers) }
+	fill := func() error { return m.fill(segs, drops, closed, numbers) }
+	if size > p.maxMerge {
+		n, err := m.mergeToFile(path, r, p.terms, fill)
+		if err != nil {
+			return nil, 0, mergeError(path, err)
+		}
+		return numbers, n, nil
+	}
+	if err := fill(); err != nil {
+		return nil, 0, mergeError(path, err)
+	}
 	base, err := m.finish(config)
 	if err != nil {
 		return nil, 0, err
@@ -67,7 +66,38 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 	return numbers, m.pos(), nil
 }
 
-var mergeCounters = sync.Pool{New: func() any { return new(counters) }}
+// mergeError names the file of a merge that failed; scorch wants to see that it was closed.
+func mergeError(path string, err error) error {
+	if errors.Is(err, segment.ErrClosed) {
+		return segment.ErrClosed
+	}
+	return fmt.Errorf("merge into %s: %w", path, err)
+}
+
+// fill adds the living documents of the segments and notes their numbers.
+func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, closed chan struct{}, numbers [][]uint64) error {
+	for i, seg := range segs {
+		numbers[i] = make([]uint64, seg.Count())
+		for n := range numbers[i] {
+			if n%1024 == 0 && isClosed(closed) {
+				return segment.ErrClosed
+			}
+			if drops[i] != nil && drops[i].Contains(uint32(n)) {
+				numbers[i][n] = dropped
+				continue
+			}
+			numbers[i][n] = uint64(len(m.ids))
+			if err := m.copy(seg, uint64(n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mergers keeps the buffers of a merge for the next, as a small merge comes every few batches. Nothing
+// refers to them when a merge is done.
+var mergers = sync.Pool{New: func() any { return new(merger) }}
 
 func isClosed(c chan struct{}) bool {
 	select {
@@ -78,22 +108,21 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// mergeable reports whether the segments hold nothing but our fields, have a living document, and
-// take no more than most bytes.
-func mergeable(segs []segment.Segment, drops []*roaring.Bitmap, most int64) bool {
-	var size int64
+// mergeable returns the bytes of the segments, and whether they hold nothing but our fields and have a
+// living document.
+func mergeable(segs []segment.Segment, drops []*roaring.Bitmap) (size int64, ok bool) {
 	living := uint64(0)
 	for i, s := range segs {
 		for _, name := range s.Fields() {
 			if !slices.ContainsFunc(segmentFields, func(f segmentField) bool { return f.name == name }) {
-				return false
+				return 0, false
 			}
 		}
 		size += int64(s.Size())
 		if p, ok := s.(segment.PersistedSegment); ok {
 			fi, err := os.Stat(p.Path())
 			if err != nil {
-				return false
+				return 0, false
 			}
 			size += fi.Size()
 		}
@@ -102,22 +131,21 @@ func mergeable(segs []segment.Segment, drops []*roaring.Bitmap, most int64) bool
 			living -= drops[i].GetCardinality()
 		}
 	}
-	return living > 0 && size <= most
+	return size, living > 0
 }
 
 // merger is a segmentWriter that reads its documents from segments.
 type merger struct {
 	segmentWriter
-	counters *counters
-	entry    entry
-	fps      []concordat.Fingerprint
-	ss       []concordat.Sentence
+	entry  entry
+	fps    []concordat.Fingerprint
+	values []byte // of the stored fields of entry
 }
 
 // copy adds document n of the segment.
 func (m *merger) copy(seg segment.Segment, n uint64) error {
 	m.entry.reset("")
-	m.fps = m.fps[:0]
+	m.fps, m.values = m.fps[:0], m.values[:0]
 	var err error
 	verr := seg.VisitStoredFields(n, func(name string, _ byte, value []byte, _ []uint64) bool {
 		if name == "_id" {
@@ -128,7 +156,9 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 			m.fps, err = decodeFingerprints(m.fps, value)
 		}
 		// A copy: value stands in a buffer that is only ours during this call.
-		m.entry.store(name, slices.Clone(value))
+		from := len(m.values)
+		m.values = append(m.values, value...)
+		m.entry.store(name, m.values[from:])
 		return err == nil
 	})
 	if verr != nil {
@@ -140,10 +170,8 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 	if len(m.fps) > longBlockSentences {
 		return fmt.Errorf("block of %d sentences: %w", len(m.fps), errStored)
 	}
-	m.ss = m.ss[:0]
-	for _, f := range m.fps {
-		m.ss = append(m.ss, concordat.Sentence{Fingerprint: f})
+	if err := m.addFingerprints(m.fps); err != nil {
+		return err
 	}
-	m.entry.addBands(m.ss, m.counters)
 	return m.add(&m.entry)
 }

@@ -27,11 +27,14 @@ import (
 // Zap itself does so only when merging, so segments that are not merged yet are smaller too.
 type plugin struct {
 	zap.ZapPlugin
-	maxMerge int64 // bytes of segments that are merged in memory
+	maxMerge int64 // bytes of segments that are merged in memory; more by way of files,
+	terms    int   // so many terms of a band at a time
 }
 
 // registerPlugin puts the plugin in zap's place, for the whole process.
-func registerPlugin() { scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge}, true) }
+func registerPlugin() {
+	scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge, terms: streamTerms}, true)
+}
 
 func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
@@ -99,6 +102,7 @@ type segmentField struct {
 // v17.2.3 describes the format.
 type segmentWriter struct {
 	b       []byte
+	sink    *sink    // where b goes when it is much; nil: b is all
 	offsets []uint64 // of the stored fields of each document
 	ids     []string
 	terms   [concordat.Bands][]termDoc
@@ -106,14 +110,32 @@ type segmentWriter struct {
 	// words gives the postings of the terms field; nil: those of fresh.
 	words func() wordLists
 
+	renumber           bool // terms come from addFingerprints
+	scratch            []termDoc
+	dict               dictWriter
 	meta, data, packed []byte    // reused
 	docs               []uint32  // reused
 	ends               []uint64  // reused
 	list               []posting // reused
 }
 
+// reset empties w, which keeps its buffers.
+func (w *segmentWriter) reset() {
+	clear(w.ids)
+	w.b, w.offsets, w.ids = w.b[:0], w.offsets[:0], w.ids[:0]
+	for i := range w.terms {
+		w.terms[i] = w.terms[i][:0]
+	}
+	w.fresh, w.words, w.renumber = freshWords{}, nil, false
+}
+
 func (w *segmentWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
-func (w *segmentWriter) pos() uint64      { return uint64(len(w.b)) }
+func (w *segmentWriter) pos() uint64 {
+	if w.sink != nil {
+		return w.sink.written + uint64(len(w.b))
+	}
+	return uint64(len(w.b))
+}
 
 // add writes the stored fields of the next document and notes its terms; e may be used again.
 func (w *segmentWriter) add(e *entry) error {
@@ -151,40 +173,46 @@ func (w *segmentWriter) add(e *entry) error {
 		}
 	}
 	w.fresh.add(e, doc)
+	w.drain(false)
 	return nil
 }
 
 // finish writes the rest and returns the segment.
 func (w *segmentWriter) finish(config map[string]any) (*zap.SegmentBase, error) {
-	stored := w.pos()
-	for _, o := range w.offsets {
-		w.b = binary.BigEndian.AppendUint64(w.b, o)
+	stored, sections, err := w.write()
+	if err != nil {
+		return nil, err
 	}
-	w.uvarint(0) // edges of nested documents
-	addresses := make([]uint64, len(segmentFields))
-	for i, f := range segmentFields {
-		var err error
-		switch {
-		case f.band >= 0:
-			addresses[i], err = w.inverted(sortTerms(w.terms[f.band], make([]termDoc, len(w.terms[f.band])), 8*termBytes), false)
-		case f.name == fieldTerms:
-			addresses[i], err = w.wordIndex()
-		case f.options.IsIndexed():
-			var ts []termDoc
-			if ts, err = w.idTerms(); err == nil {
-				addresses[i], err = w.inverted(ts, true)
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", f.name, err)
-		}
-	}
-	sections := w.fields(addresses)
 	stats, ok := config[segment.StatsKey].(*segment.Stats)
 	if !ok {
 		stats = new(segment.Stats)
 	}
 	return zap.InitSegmentBase(w.b, crc32.ChecksumIEEE(w.b), zap.DefaultChunkMode, uint64(len(w.ids)), stored, sections, config, stats)
+}
+
+// write writes what follows the documents, and returns where their offsets and the list of fields stand.
+func (w *segmentWriter) write() (stored, sections uint64, err error) {
+	stored = w.pos()
+	for _, o := range w.offsets {
+		w.b = binary.BigEndian.AppendUint64(w.b, o)
+		w.drain(false)
+	}
+	w.uvarint(0) // edges of nested documents
+	addresses := make([]uint64, len(segmentFields))
+	for i, f := range segmentFields {
+		switch {
+		case f.band >= 0:
+			addresses[i], err = w.bandIndex(f.band)
+		case f.name == fieldTerms:
+			addresses[i], err = w.wordIndex()
+		case f.options.IsIndexed():
+			addresses[i], err = w.idIndex()
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("field %s: %w", f.name, err)
+		}
+	}
+	return stored, w.fields(addresses), nil
 }
 
 // termDoc is a document and one of its terms: the three bytes of a band term as a number, or 0
@@ -234,18 +262,54 @@ func (w *segmentWriter) idTerms() ([]termDoc, error) {
 	return ts, nil
 }
 
-// inverted writes the postings, the dictionary and the description of an indexed field, and
-// returns the position of the last. ids says that each term is its document's identity.
-func (w *segmentWriter) inverted(ts []termDoc, ids bool) (uint64, error) {
+// idIndex writes the identities of the documents and returns the position of the field's description.
+func (w *segmentWriter) idIndex() (uint64, error) {
+	ts, err := w.idTerms()
+	if err != nil {
+		return 0, err
+	}
 	var dict bytes.Buffer
 	builder, err := vellum.New(&dict, dictOptions)
 	if err != nil {
 		return 0, err
 	}
-	var key [termBytes]byte
+	for _, t := range ts {
+		if err := builder.Insert([]byte(w.ids[t.doc]), zap.FSTValEncode1Hit(uint64(t.doc), normBits)); err != nil {
+			return 0, err
+		}
+	}
+	if err := builder.Close(); err != nil {
+		return 0, err
+	}
+	return w.dictionary(dict.Bytes()), nil
+}
+
+// bandIndex writes the postings and the dictionary of a band and returns the position of the field's
+// description.
+func (w *segmentWriter) bandIndex(band int) (uint64, error) {
+	w.dict.reset(true)
+	var err error
+	if w.sink != nil {
+		err = w.sink.prints.ranges(band, w.bandTerms)
+	} else {
+		err = w.bandTerms(w.terms[band])
+	}
+	if err != nil {
+		return 0, err
+	}
+	return w.dictionary(w.dict.bytes(termBytes)), nil
+}
+
+// bandTerms sorts terms, of values above those before, writes their postings and adds them to the dictionary.
+func (w *segmentWriter) bandTerms(ts []termDoc) error {
+	w.scratch = slices.Grow(w.scratch[:0], len(ts))[:len(ts)]
+	ts = sortTerms(ts, w.scratch, 8*termBytes)
+	if w.renumber {
+		ts = number(ts)
+	}
 	for len(ts) > 0 {
 		n := 1
-		for !ids && n < len(ts) && ts[n].term == ts[0].term {
+		for n < len(ts) && ts[n].term == ts[0].term {
 			n++
 		}
 		value := zap.FSTValEncode1Hit(uint64(ts[0].doc), normBits)
@@ -254,25 +318,16 @@ func (w *segmentWriter) inverted(ts []termDoc, ids bool) (uint64, error) {
 			for _, t := range ts[:n] {
 				w.list = append(w.list, posting{t.doc, 1, normBits})
 			}
+			var err error
 			if value, err = w.postings(w.list); err != nil {
-				return 0, err
+				return err
 			}
 		}
-		if ids {
-			err = builder.Insert([]byte(w.ids[ts[0].doc]), value)
-		} else {
-			key = [termBytes]byte{byte(ts[0].term >> 16), byte(ts[0].term >> 8), byte(ts[0].term)}
-			err = builder.Insert(key[:], value)
-		}
-		if err != nil {
-			return 0, err
-		}
+		key := [termBytes]byte{byte(ts[0].term >> 16), byte(ts[0].term >> 8), byte(ts[0].term)}
+		w.dict.add(key[:], value)
 		ts = ts[n:]
 	}
-	if err := builder.Close(); err != nil {
-		return 0, err
-	}
-	return w.dictionary(dict.Bytes()), nil
+	return nil
 }
 
 // dictionary writes the finished dictionary of a field and the field's description, and returns the
@@ -285,6 +340,7 @@ func (w *segmentWriter) dictionary(dict []byte) uint64 {
 	w.uvarint(math.MaxUint64) // no doc values: their start
 	w.uvarint(math.MaxUint64) // and end
 	w.uvarint(at)
+	w.drain(false)
 	return address
 }
 
@@ -333,6 +389,7 @@ func (w *segmentWriter) postings(ps []posting) (uint64, error) {
 	w.uvarint(0) // no locations
 	w.uvarint(uint64(len(b)))
 	w.b = append(w.b, b...)
+	w.drain(false)
 	return at, nil
 }
 

@@ -256,9 +256,9 @@ func (s *state) rebuild(v view, all bool) {
 	s.mu.Lock()
 	all = all || s.waste > maxFresh && s.waste > s.sentences/2
 	s.mu.Unlock()
-	for keep > 0 && (all || len(v.levels[keep-1].occs) < fanout*n) {
+	for keep > 0 && (all || v.levels[keep-1].sentences < fanout*n) {
 		keep--
-		n += len(v.levels[keep].occs)
+		n += v.levels[keep].sentences
 	}
 	// Slots of dead documents go with the last level that may name them.
 	var slots []uint32
@@ -289,7 +289,7 @@ func (s *state) rebuild(v view, all bool) {
 func (s *state) countWaste() int {
 	n := len(s.view.freshOccs)
 	for _, l := range s.view.levels {
-		n += len(l.occs)
+		n += l.sentences
 	}
 	return n - s.sentences
 }
@@ -322,8 +322,8 @@ func (v *view) gather(levels []*level, n int, slots []uint32) *level {
 		fps, occs = append(fps, f), append(occs, o)
 	}
 	for _, l := range levels {
-		for e, f := range l.entries {
-			for _, o := range l.occs[l.starts[e]:l.starts[e+1]] {
+		for e, f := range l.all() {
+			for _, o := range l.occs(e) {
 				add(f, o)
 			}
 		}

@@ -34,7 +34,7 @@ func (s *Shard) Stats() Stats {
 	st.Distinct = len(v.fresh)
 	st.TableBytes = int64(len(v.fresh)) * 24
 	for _, l := range v.levels {
-		st.Distinct += len(l.entries)
+		st.Distinct += len(l.first)
 		st.TableBytes += l.bytes()
 	}
 	if snapshot, err := s.engine.snapshot(); err == nil {

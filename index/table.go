@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -14,22 +15,53 @@ import (
 type occurrence struct{ doc, ordinal uint32 }
 
 // level is a table over many sentences that never changes. Identical fingerprints are one entry
-// with a list of occurrences. Entries are sorted by band 0.
+// with a list of occurrences. Entries are sorted by band 0. A fingerprint itself is kept nowhere: a
+// band's bucket and the rest beside it are all of it.
 type level struct {
-	entries []concordat.Fingerprint
-	starts  []uint32     // occurrences of entry i: occs[starts[i]:starts[i+1]]
-	occs    []occurrence // of one entry: in input order
-	bands   [concordat.Bands]band
+	// first holds for each entry its occurrence, or, if there are several, where they stand: the
+	// ordinal is then many and their number, the doc their place in more.
+	first     []occurrence
+	more      []occurrence // of one entry: in input order
+	sentences int          // occurrences in all
+	bands     [concordat.Bands]band
+}
+
+// many is above every ordinal: a document has at most maxSentences of them.
+const many = 1 << 31
+
+// occs returns the occurrences of an entry, in input order.
+func (l *level) occs(entry uint32) []occurrence {
+	o := l.first[entry]
+	if o.ordinal&many == 0 {
+		return l.first[entry : entry+1]
+	}
+	return l.more[o.doc:][:o.ordinal&^many]
+}
+
+// all yields each entry and its fingerprint, in order.
+func (l *level) all() iter.Seq2[uint32, concordat.Fingerprint] {
+	return func(yield func(uint32, concordat.Fingerprint) bool) {
+		b := &l.bands[0]
+		for v := range uint32(values) {
+			lo, hi := b.bucket(v)
+			for p := lo; p < hi; p++ {
+				sig, ext := b.rec(p)
+				if !yield(p, whole(0, v, sig, ext)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // band finds entries by the value of one band. Entries stand in order of that value; for each,
 // the other 80 bits are kept beside it, so that scanning a bucket touches one or two lines of
-// memory and an entry's fingerprint is read only if it matches.
+// memory.
 type band struct {
 	groups []group      // one for each value of the upper 16 bits
 	big    [][17]uint32 // start of each bucket, and the end of the last, of groups that need it
 	recs   []byte       // recBytes an entry: the other 80 bits, little-endian
-	ids    []uint32     // index into entries; nil in band 0, where it would be the position
+	ids    []uint32     // the entry; nil in band 0, where it would be the position
 }
 
 // group says where the 16 buckets of neighbouring values stand: bucket k ends at base+ends[k] and
@@ -61,15 +93,40 @@ func rest(f concordat.Fingerprint, band int) (sig uint64, ext uint16) {
 	return b[0] | b[1]<<20 | b[2]<<40 | b[3]<<60, uint16(b[3] >> 4)
 }
 
+// rec returns what rest gave of the entry at position p.
+func (b *band) rec(p uint32) (sig uint64, ext uint16) {
+	r := b.recs[recBytes*int(p):][:recBytes]
+	return binary.LittleEndian.Uint64(r), binary.LittleEndian.Uint16(r[8:])
+}
+
+// whole returns the fingerprint of which the band is v and rest gives sig and ext; it serves
+// differences of fingerprints as well.
+func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
+	const mask = values - 1
+	low, fourth := sig&(1<<60-1), sig>>60|uint64(ext)<<4
+	switch band {
+	case 0:
+		return concordat.Fingerprint{low<<20&(1<<60-1) | uint64(v), low>>40 | fourth<<20}
+	case 1:
+		return concordat.Fingerprint{low&mask | uint64(v)<<20 | low>>20&mask<<40, low>>40 | fourth<<20}
+	case 2:
+		return concordat.Fingerprint{low&(1<<40-1) | uint64(v)<<40, low>>40 | fourth<<20}
+	case 3:
+		return concordat.Fingerprint{low, uint64(v) | fourth<<20}
+	default:
+		return concordat.Fingerprint{low, fourth | uint64(v)<<20}
+	}
+}
+
 // newLevel returns a table over the sentences; it keeps neither slice. fps and occs pair up. Time
 // is linear, but for the sorting of fingerprints that share a band.
 func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
 	pairs, scratch := make([]termDoc, len(fps)), make([]termDoc, len(fps))
-	l.collapse(fps, occs, pairs, scratch)
-	pairs, scratch = pairs[:len(l.entries)], scratch[:len(l.entries)]
+	entries := l.collapse(fps, occs, pairs, scratch)
+	parts := make([]part, len(entries))
 	for i := range l.bands {
-		l.bands[i].build(i, l.entries, pairs, scratch)
+		l.bands[i].build(i, entries, parts)
 	}
 	return l
 }
@@ -82,12 +139,13 @@ func byBand(fps []concordat.Fingerprint, band int, pairs, scratch []termDoc) []t
 	return sortTerms(pairs, scratch, concordat.BandBits)
 }
 
-// collapse fills entries, starts and occs. pairs and scratch are as long as fps.
-func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence, pairs, scratch []termDoc) {
+// collapse fills first and more, and returns the distinct fingerprints in order of band 0. pairs and
+// scratch are as long as fps.
+func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence, pairs, scratch []termDoc) []concordat.Fingerprint {
 	order := byBand(fps, 0, pairs, scratch)
-	l.entries = make([]concordat.Fingerprint, 0, len(fps))
-	l.starts = make([]uint32, 0, len(fps)+1)
-	l.occs = make([]occurrence, 0, len(fps))
+	entries := make([]concordat.Fingerprint, 0, len(fps))
+	l.sentences = len(fps)
+	l.first = make([]occurrence, 0, len(fps))
 	for len(order) > 0 {
 		n := 1
 		for n < len(order) && order[n].term == order[0].term {
@@ -99,21 +157,30 @@ func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence, pairs, 
 				return cmp.Or(compareFingerprints(fps[a.doc], fps[b.doc]), cmp.Compare(a.doc, b.doc))
 			})
 		}
-		for _, p := range bucket {
-			f := fps[p.doc]
-			if last := len(l.entries) - 1; last < 0 || l.entries[last] != f {
-				l.entries = append(l.entries, f)
-				l.starts = append(l.starts, uint32(len(l.occs)))
+		for len(bucket) > 0 {
+			f := fps[bucket[0].doc]
+			same := 1
+			for same < len(bucket) && fps[bucket[same].doc] == f {
+				same++
 			}
-			l.occs = append(l.occs, occs[p.doc])
+			entries = append(entries, f)
+			if same == 1 {
+				l.first = append(l.first, occs[bucket[0].doc])
+			} else {
+				l.first = append(l.first, occurrence{uint32(len(l.more)), many | uint32(same)})
+				for _, p := range bucket[:same] {
+					l.more = append(l.more, occs[p.doc])
+				}
+			}
+			bucket = bucket[same:]
 		}
 		order = order[n:]
 	}
-	l.starts = append(l.starts, uint32(len(l.occs)))
-	if len(l.entries) < len(fps)*3/4 {
-		l.entries = slices.Clone(l.entries)
-		l.starts = slices.Clone(l.starts)
+	if len(entries) < len(fps)*3/4 {
+		l.first = slices.Clone(l.first)
 	}
+	l.more = slices.Clip(l.more)
+	return entries
 }
 
 func compareFingerprints(a, b concordat.Fingerprint) int {
@@ -123,54 +190,81 @@ func compareFingerprints(a, b concordat.Fingerprint) int {
 	return cmp.Compare(a[0], b[0])
 }
 
-// build fills b, the table of band number i. pairs and scratch are as long as entries.
-func (b *band) build(i int, entries []concordat.Fingerprint, pairs, scratch []termDoc) {
-	order := byBand(entries, i, pairs, scratch)
-	b.index(order)
-	b.recs = make([]byte, 0, recBytes*len(entries))
+// part is an entry on its way to a band.
+type part struct {
+	f  concordat.Fingerprint
+	id uint32
+}
+
+// partBits of a value say to which part of a band an entry goes first, the other bits where it stands in it.
+const partBits = concordat.BandBits / 2
+
+// build fills b, the table of band number i: entries are first written apart by the upper half of their
+// value, part by part in order, then each part, which the second-level cache holds, by the lower half. Sorting
+// numbers and fetching entries by them would wait for memory at each. parts is as long as entries.
+func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
+	var starts, next [1<<partBits + 1]uint32
+	for _, f := range entries {
+		starts[f.Band(i)>>partBits+1]++
+	}
+	for p := 1; p < len(starts); p++ {
+		starts[p] += starts[p-1]
+	}
+	next = starts
+	for id, f := range entries {
+		at := &next[f.Band(i)>>partBits]
+		parts[*at] = part{f, uint32(id)}
+		*at++
+	}
+	b.groups = make([]group, groups)
+	b.recs = make([]byte, recBytes*len(entries))
 	if i > 0 {
 		b.ids = make([]uint32, len(entries))
 	}
-	for p, o := range order {
-		sig, ext := rest(entries[o.doc], i)
-		b.recs = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint64(b.recs, sig), ext)
-		if i > 0 {
-			b.ids[p] = o.doc
-		}
+	for p := range uint32(1 << partBits) {
+		b.place(i, p, parts[starts[p]:starts[p+1]], starts[p])
 	}
 }
 
-// index fills groups and big from the entries in order of value.
-func (b *band) index(order []termDoc) {
-	b.groups = make([]group, groups)
-	p := uint32(0)
-	for g := range b.groups {
-		base := p
-		var ends [17]uint32 // relative to base; ends[k] is where bucket k begins
-		for int(p) < len(order) && order[p].term>>4 == uint32(g) {
-			p++
-			ends[order[p-1].term&15+1] = p - base
+// place fills what belongs to part p of band number i, from position base on.
+func (b *band) place(i int, p uint32, parts []part, base uint32) {
+	const mask = 1<<partBits - 1
+	var begins, next [1<<partBits + 1]uint32 // of each value
+	for k := range parts {
+		begins[parts[k].f.Band(i)&mask+1]++
+	}
+	begins[0] = base
+	for v := 1; v < len(begins); v++ {
+		begins[v] += begins[v-1]
+	}
+	next = begins
+	for k := range parts {
+		v := &next[parts[k].f.Band(i)&mask]
+		sig, ext := rest(parts[k].f, i)
+		r := b.recs[recBytes*int(*v):][:recBytes]
+		binary.LittleEndian.PutUint64(r, sig)
+		binary.LittleEndian.PutUint16(r[8:], ext)
+		if i > 0 {
+			b.ids[*v] = parts[k].id
 		}
-		out := &b.groups[g]
-		if p == base {
-			out.base = base
-			continue
-		}
-		for k := 1; k < len(ends); k++ {
-			ends[k] = max(ends[k], ends[k-1]) // empty buckets end where they begin
-		}
-		if p-base <= bigGroup {
-			out.base = base
-			for k := range out.ends {
-				out.ends[k] = uint8(ends[k+1])
-			}
-			continue
-		}
-		for k := range ends {
-			ends[k] += base
-		}
+		*v++
+	}
+	for g := range uint32(1 << (partBits - 4)) {
+		b.group(p<<(partBits-4)|g, (*[17]uint32)(begins[16*g:]))
+	}
+}
+
+// group fills the group g, whose buckets begin at begins; the last ends at the 17th.
+func (b *band) group(g uint32, begins *[17]uint32) {
+	out := &b.groups[g]
+	if begins[16]-begins[0] > bigGroup {
 		out.base, out.ends[15] = uint32(len(b.big)), escape
-		b.big = append(b.big, ends)
+		b.big = append(b.big, *begins)
+		return
+	}
+	out.base = begins[0]
+	for k := range out.ends {
+		out.ends[k] = uint8(begins[k+1] - begins[0])
 	}
 }
 
@@ -197,6 +291,22 @@ func (b *band) sixteen(v uint32) (lo, hi uint32) {
 	return g.base, g.base + uint32(g.ends[15])
 }
 
+// value returns the value of which position p is in the bucket; v shares its upper 16 bits.
+func (b *band) value(p, v uint32) uint32 {
+	v &^= 15
+	g := &b.groups[v>>4]
+	if g.ends[15] == escape {
+		for ends := &b.big[g.base]; p >= ends[v&15+1]; {
+			v++
+		}
+		return v
+	}
+	for p -= g.base; p >= uint32(g.ends[v&15]); {
+		v++
+	}
+	return v
+}
+
 // id returns the entry at position p of band number i.
 func (b *band) id(p uint32) uint32 {
 	if b.ids == nil {
@@ -207,7 +317,7 @@ func (b *band) id(p uint32) uint32 {
 
 // bytes returns the memory that l takes.
 func (l *level) bytes() int64 {
-	n := cap(l.entries)*16 + cap(l.starts)*4 + cap(l.occs)*8
+	n := (cap(l.first) + cap(l.more)) * int(unsafe.Sizeof(occurrence{}))
 	for i := range l.bands {
 		b := &l.bands[i]
 		n += len(b.groups)*int(unsafe.Sizeof(group{})) + len(b.big)*68 + cap(b.recs) + cap(b.ids)*4

@@ -44,15 +44,20 @@ func TestTable(t *testing.T) {
 	for _, n := range []int{0, 1, 300, 6000} {
 		fps, occs := skewedOccurrences(uint64(n), n)
 		l := newLevel(fps, occs)
-		if got := len(l.occs); got != n {
+		if got := l.sentences; got != n {
 			t.Fatalf("%d occurrences, want %d", got, n)
 		}
-		for e, f := range l.entries {
-			for _, o := range l.occs[l.starts[e]:l.starts[e+1]] {
+		held := 0
+		for e, f := range l.all() {
+			for _, o := range l.occs(e) {
+				held++
 				if fps[o.doc*10+o.ordinal] != f {
 					t.Fatalf("entry %d holds a sentence of another fingerprint", e)
 				}
 			}
+		}
+		if held != n {
+			t.Fatalf("entries hold %d sentences, want %d", held, n)
 		}
 		r := rand.New(rand.NewPCG(9, 9))
 		for i := range 60 {
@@ -76,11 +81,12 @@ func checkLookup(t *testing.T, l *level, q concordat.Fingerprint, p concordat.Pr
 	t.Helper()
 	k := &lookup{probe: p, most: most, hashes: hashes, cap: 1 << 30}
 	k.search(l, q, 0)
+	k.resolve([]*level{l}, 0)
 	var got, want []string
 	for _, f := range k.out {
 		got = append(got, fmt.Sprint(f.entry, f.distance, f.fp))
 	}
-	for e, f := range l.entries {
+	for e, f := range l.all() {
 		if d := q.Distance(f); d <= most && (hashes == 0 || q.NibbleDistance(f) <= hashes) && reaches(p, q, f) {
 			want = append(want, fmt.Sprint(e, d, f))
 		}
@@ -106,6 +112,8 @@ func TestCap(t *testing.T) {
 			free.search(l, q, 0)
 			cut.search(l, q, 0)
 		}
+		free.resolve([]*level{l}, 0)
+		cut.resolve([]*level{l}, 0)
 		if cut.capped == 0 || cut.candidates >= free.candidates || len(cut.out) >= len(free.out) {
 			t.Errorf("probe %v: %d capped, %d of %d candidates, %d of %d found", p, cut.capped, cut.candidates, free.candidates, len(cut.out), len(free.out))
 		}

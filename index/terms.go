@@ -36,3 +36,14 @@ func (c *counters) next(band int, v uint32) uint8 {
 	}
 	return k
 }
+
+// of sets the counters by the entries of a table: two blocks that hold one fingerprint count once, which
+// costs space and nothing else, as numbers given twice do.
+func (c *counters) of(l *level) {
+	for i := range l.bands {
+		for v := range uint32(values) {
+			lo, hi := l.bands[i].bucket(v)
+			c[i][v/2] |= byte(min(hi-lo, lastK)) << (4 * (v & 1))
+		}
+	}
+}

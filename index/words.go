@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"container/heap"
 	"encoding/binary"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 
 	bleve "github.com/blevesearch/bleve_index_api"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
-	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 
 	"concordat"
@@ -82,11 +80,7 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 	if w.words != nil {
 		lists = w.words()
 	}
-	var dict bytes.Buffer
-	builder, err := vellum.New(&dict, dictOptions)
-	if err != nil {
-		return 0, err
-	}
+	w.dict.reset(false)
 	for {
 		term, ps, ok, err := lists.next()
 		if err != nil {
@@ -102,14 +96,9 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 			}
 		}
 		key := [wordBytes]byte{byte(term >> 24), byte(term >> 16), byte(term >> 8), byte(term)}
-		if err := builder.Insert(key[:], value); err != nil {
-			return 0, err
-		}
+		w.dict.add(key[:], value)
 	}
-	if err := builder.Close(); err != nil {
-		return 0, err
-	}
-	return w.dictionary(dict.Bytes()), nil
+	return w.dictionary(w.dict.bytes(wordBytes)), nil
 }
 
 // freshWords collects the terms of new texts and is their wordLists.

@@ -101,33 +101,50 @@ type joiner struct {
 	out    Joined
 }
 
-// collect lists the distinct fingerprints and the documents that hold each.
+// collect lists the distinct fingerprints, in order of their words, and the documents that hold each, in order.
 func (j *joiner) collect(docs []Document) {
-	type held struct {
-		p   Passage
-		doc uint32
-	}
-	var all []held
+	n := 0
 	for i := range docs {
-		for _, p := range docs[i].Indexed {
-			all = append(all, held{p, uint32(i)})
+		n += len(docs[i].Indexed)
+	}
+	all, of := make([]*Passage, 0, n), make([]uint32, 0, n) // passages, and their documents
+	keys, ids := make([]uint64, 0, n), make([]uint32, 0, n)
+	for i := range docs {
+		for k := range docs[i].Indexed {
+			p := &docs[i].Indexed[k]
+			keys, ids = append(keys, p.Fingerprint[0]), append(ids, uint32(len(all)))
+			all, of = append(all, p), append(of, uint32(i))
 		}
 	}
-	slices.SortFunc(all, func(a, b held) int {
-		return cmp.Or(cmp.Compare(a.p.Fingerprint[0], b.p.Fingerprint[0]), cmp.Compare(a.p.Fingerprint[1], b.p.Fingerprint[1]), cmp.Compare(a.doc, b.doc))
-	})
-	for i, h := range all {
-		if i == 0 || h.p.Fingerprint != all[i-1].p.Fingerprint {
-			j.prints = append(j.prints, h.p)
-			j.starts = append(j.starts, len(j.docs))
-		} else if h.doc == all[i-1].doc {
-			continue
+	radix(keys, make([]uint64, n), ids, make([]uint32, n))
+	j.prints, j.docs, j.starts = make([]Passage, 0, n), make([]uint32, 0, n), make([]int, 0, n+1)
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && keys[to] == keys[from] {
+			to++
 		}
-		last := &j.prints[len(j.prints)-1]
-		last.Gate = max(last.Gate, h.p.Gate)
-		j.docs = append(j.docs, h.doc)
+		// Equal first words stand in order of document, as the sort is stable.
+		slices.SortStableFunc(ids[from:to], func(a, b uint32) int { return cmp.Compare(all[a].Fingerprint[1], all[b].Fingerprint[1]) })
+		for i := from; i < to; i++ {
+			j.hold(*all[ids[i]], of[ids[i]], i == from)
+		}
+		from = to
 	}
 	j.starts = append(j.starts, len(j.docs))
+}
+
+// hold adds a passage of a document; fresh says that it differs from the one before, which may be so all the same.
+func (j *joiner) hold(p Passage, doc uint32, fresh bool) {
+	if fresh || p.Fingerprint != j.prints[len(j.prints)-1].Fingerprint {
+		j.prints = append(j.prints, p)
+		j.starts = append(j.starts, len(j.docs))
+	} else if doc == j.docs[len(j.docs)-1] {
+		// Its gate does not count: the document's first passage of a fingerprint stands for all.
+		return
+	}
+	last := &j.prints[len(j.prints)-1]
+	last.Gate = max(last.Gate, p.Gate)
+	j.docs = append(j.docs, doc)
 }
 
 func (j *joiner) holders(print int) []uint32 { return j.docs[j.starts[print]:j.starts[print+1]] }
@@ -160,6 +177,10 @@ func (j *joiner) merge(keys []uint64, ids []uint32, band, nibble int) {
 		}
 		if k-i > crowd {
 			j.out.Crowded++
+		}
+		if k-i == 1 {
+			i = k
+			continue
 		}
 		for x := i; x < k; x++ {
 			p := &j.prints[ids[x]]

@@ -18,7 +18,7 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchWeb())
+	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchJoin(), a.benchMemory(), a.benchGrowth(), a.benchIngest(), a.benchWeb())
 	return c
 }
 
@@ -31,7 +31,7 @@ type printFlags struct {
 
 func (f *printFlags) add(c *cobra.Command) {
 	c.Flags().IntVarP(&f.n, "n", "n", 1_000_000, "number of random fingerprints")
-	c.Flags().IntVar(&f.questions, "queries", 10_000, "number of queries, half of them planted")
+	c.Flags().IntVar(&f.questions, "queries", 100_000, "number of queries, half of them planted")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the random fingerprints")
 	c.Flags().StringVar(&f.in, "prints", "", "read fingerprints and queries from this file (exchange format, doc/format.md)")
 	c.Flags().StringVar(&f.dump, "dump", "", "also write them to this file")

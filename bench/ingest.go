@@ -1,0 +1,149 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/index"
+	"concordat/profile"
+	"concordat/store"
+)
+
+// IngestResult says where the processor time of taking documents in goes, in seconds.
+type IngestResult struct {
+	Documents int     `json:"documents"`
+	Bytes     int     `json:"bytes"` // of text
+	Sentences int     `json:"sentences"`
+	Extract   float64 `json:"extract_cpu_s"` // of files, in this process; 0 if the text was given
+	Prints    float64 `json:"fingerprint_cpu_s"`
+	Bands     float64 `json:"bands_cpu_s"` // the index of fingerprints, durable and merged
+	Text      float64 `json:"text_cpu_s"`  // the text kept in it, compressed
+	Words     float64 `json:"words_cpu_s"` // the terms for searching by words
+	Store     float64 `json:"store_cpu_s"` // the catalogue
+	Failed    int     `json:"failed"`      // files that could not be read
+	Rate      float64 `json:"sentences_per_cpu_second"`
+}
+
+// File is a file to be read, or a text that has been.
+type File struct {
+	Name string
+	Data []byte // nil: Text is given
+	Text string
+}
+
+// Ingest takes the files in stage by stage, each stage over all of them before the next, as the times of stages
+// that run side by side could not be told apart. What the text and the words cost in the index is the
+// difference between three indexes: of the fingerprints alone, with text, with words as well.
+func Ingest(ctx context.Context, dir string, files []File) (r IngestResult, err error) {
+	p, err := profile.New(profile.Options{})
+	if err != nil {
+		return r, err
+	}
+	start := cpu()
+	for i := range files {
+		f := &files[i]
+		if f.Data == nil {
+			continue
+		}
+		if read, err := extract.Bytes(f.Name, f.Data, extract.Options{}); err == nil {
+			f.Text = read.Text
+		} else {
+			r.Failed++
+		}
+	}
+	r.Extract = (cpu() - start).Seconds()
+	files = slices.DeleteFunc(files, func(f File) bool { return f.Text == "" })
+	start = cpu()
+	var profiles []*concordat.Profile
+	for i, f := range files {
+		prof, err := p.ForIndex(concordat.Document{Library: "bench", ID: concordat.DocumentID(fmt.Sprint(i)), Title: f.Name, Text: f.Text})
+		if err != nil {
+			return r, err
+		}
+		profiles = append(profiles, prof)
+		r.Bytes += len(f.Text)
+		r.Sentences += len(prof.Indexed)
+	}
+	r.Prints, r.Documents = (cpu() - start).Seconds(), len(profiles)
+	if r.Bands, err = putAll(ctx, dir, p.Scheme(), profiles, false, false); err != nil {
+		return r, err
+	}
+	if r.Text, err = putAll(ctx, dir, p.Scheme(), profiles, true, false); err != nil {
+		return r, err
+	}
+	if r.Words, err = putAll(ctx, dir, p.Scheme(), profiles, true, true); err != nil {
+		return r, err
+	}
+	r.Words, r.Text = r.Words-r.Text, r.Text-r.Bands
+	if r.Store, err = catalogue(ctx, dir, p.Scheme(), profiles); err != nil {
+		return r, err
+	}
+	r.Rate = float64(r.Sentences) / (r.Extract + r.Prints + r.Bands + r.Text + r.Words + r.Store)
+	return r, nil
+}
+
+// putAll puts the profiles in batches as ingest makes them, with or without their texts and terms, and merges.
+func putAll(ctx context.Context, dir string, scheme concordat.Scheme, ps []*concordat.Profile, text, words bool) (took float64, err error) {
+	d := filepath.Join(dir, "ingest")
+	s, err := index.Open(d, index.Options{Site: "bench", Scheme: scheme, Shard: "00"})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close(), os.RemoveAll(d)) }()
+	start := cpu()
+	var batch []*concordat.Profile
+	bytes := 0
+	for i, p := range ps {
+		q := *p
+		bytes += len(q.Document.Text)
+		if !text {
+			q.Document.Text = ""
+		}
+		if !words {
+			q.Terms = nil
+		}
+		if batch = append(batch, &q); len(batch) < 200 && bytes < 256<<10 && i < len(ps)-1 {
+			continue
+		}
+		if err := s.Put(ctx, batch...); err != nil {
+			return 0, err
+		}
+		batch, bytes = nil, 0
+	}
+	if err := s.Merge(ctx); err != nil {
+		return 0, err
+	}
+	return (cpu() - start).Seconds(), nil
+}
+
+// catalogue notes the documents in a store.
+func catalogue(ctx context.Context, dir string, scheme concordat.Scheme, ps []*concordat.Profile) (took float64, err error) {
+	path := filepath.Join(dir, "ingest.db")
+	db, err := store.Open(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.CreateLibrary(ctx, store.Library{ID: "bench"}); err != nil {
+		return 0, err
+	}
+	start := cpu()
+	for part := range slices.Chunk(ps, 200) {
+		var rows []store.DocumentRow
+		for _, p := range part {
+			rows = append(rows, store.DocumentRow{Library: "bench", ID: p.Document.ID, Title: p.Document.Title, Bytes: int64(len(p.Document.Text)),
+				Hash: fmt.Sprintf("%064x", len(rows)), Sentences: len(p.Indexed), Characters: p.Characters, Scheme: scheme, Added: time.Now()})
+		}
+		if err := db.PutDocuments(ctx, rows); err != nil {
+			return 0, err
+		}
+	}
+	return (cpu() - start).Seconds(), nil
+}

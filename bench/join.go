@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+
+	"concordat"
+	"concordat/screen"
+)
+
+// JoinResult is the cost of joining two libraries with each other.
+type JoinResult struct {
+	Probe     string  `json:"probe"`
+	Sentences int     `json:"sentences"` // of each library
+	CPU       float64 `json:"cpu_s"`
+	Pairs     int     `json:"pairs"`       // of documents
+	Missed    int     `json:"missed"`      // planted pairs within the guarantee that are not among them
+	TableCPU  float64 `json:"table_cpu_s"` // the plain table in memory: built of one library, asked all of the other
+	Ratio     float64 `json:"ratio"`       // CPU / TableCPU
+	Peak      float64 `json:"peak_mb"`
+}
+
+// Join makes two libraries of n random fingerprints each in documents of 200, of which one in 50 of the
+// second is a copy of one in the first with 0 to 12 changed bits, and finds the pairs of documents that have
+// sentences within 12 bits of each other, as screening does.
+func Join(n int, seed uint64, probe concordat.Probe) (JoinResult, error) {
+	r := JoinResult{Probe: probe.String(), Sentences: n}
+	planted := map[[2]int]bool{}
+	guarantee := concordat.Complete
+	if probe == concordat.ProbeOne {
+		guarantee = concordat.CompleteNibbles
+	}
+	a, _ := Prints(n, 1, seed)
+	b, _ := Prints(n, 1, seed+1)
+	rng := rand.New(rand.NewPCG(seed, 101))
+	split := (n + perDocument - 1) / perDocument
+	for i := 0; i < n; i += 50 {
+		t, k := rng.IntN(n), rng.IntN(13)
+		f := a[t]
+		for _, bit := range rng.Perm(concordat.Bits)[:k] {
+			f[bit/60] ^= 1 << (bit % 60)
+		}
+		b[i] = f
+		if k <= guarantee {
+			planted[[2]int{t / perDocument, split + i/perDocument}] = true
+		}
+	}
+	docs := append(joinDocuments(a), joinDocuments(b)...)
+	runtime.GC()
+	start := cpu()
+	joined, err := screen.Candidates(docs, screen.JoinOptions{Probe: probe, Split: split})
+	if err != nil {
+		return r, fmt.Errorf("join: %w", err)
+	}
+	r.CPU = (cpu() - start).Seconds()
+	r.Pairs, r.Missed, r.Peak = len(joined.Pairs), len(planted), peak()
+	for _, p := range joined.Pairs {
+		if planted[p] {
+			r.Missed--
+		}
+	}
+	start = cpu()
+	flat := newFlat(a)
+	for _, f := range b {
+		flat.ask(f, probe)
+	}
+	r.TableCPU = (cpu() - start).Seconds()
+	r.Ratio = r.CPU / r.TableCPU
+	return r, nil
+}
+
+func joinDocuments(prints []concordat.Fingerprint) []screen.Document {
+	var out []screen.Document
+	for from := 0; from < len(prints); from += perDocument {
+		var d screen.Document
+		for _, f := range prints[from:min(from+perDocument, len(prints))] {
+			d.Indexed = append(d.Indexed, screen.Passage{Fingerprint: f, Gate: reportDistance})
+		}
+		out = append(out, d)
+	}
+	return out
+}

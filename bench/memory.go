@@ -1,0 +1,61 @@
+package bench
+
+import "math/rand/v2"
+
+// MemoryResult is what the memory of the machine gives one core at this moment: the limit of look-ups, which wait for
+// it more than they compute.
+type MemoryResult struct {
+	Stream  float64 `json:"stream_gb_per_s"` // read in order
+	Lines   float64 `json:"line_ns"`         // a line at random, where the next does not depend on it
+	Latency float64 `json:"latency_ns"`      // a line at random that says where the next is
+}
+
+// Memory measures over 128 MB, more than the caches hold; the best of three passes.
+func Memory() MemoryResult {
+	const lines, step = 1 << 21, 8 // of 64 bytes, in words of 8
+	a := make([]uint64, lines*step)
+	order := rand.New(rand.NewPCG(1, 103)).Perm(lines)
+	for i, line := range order {
+		a[line*step] = uint64(order[(i+1)%lines]) * step
+	}
+	var r MemoryResult
+	sum := uint64(0)
+	best := func(at *float64, unit float64, f func()) {
+		for range 3 {
+			start := cpu()
+			f()
+			if took := float64((cpu() - start).Nanoseconds()) / unit; *at == 0 || took < *at {
+				*at = took
+			}
+		}
+	}
+	var each float64
+	best(&each, float64(len(a)*8), func() {
+		var s [4]uint64
+		for i := 0; i < len(a); i += 4 {
+			b := a[i : i+4 : i+4]
+			s[0] += b[0]
+			s[1] += b[1]
+			s[2] += b[2]
+			s[3] += b[3]
+		}
+		sum += s[0] + s[1] + s[2] + s[3]
+	})
+	r.Stream = 1 / each
+	best(&r.Lines, lines, func() {
+		for i := uint64(0); i < lines; i++ {
+			sum += a[i*2654435761%lines*step]
+		}
+	})
+	best(&r.Latency, lines/4, func() {
+		at := uint64(0)
+		for range lines / 4 {
+			at = a[at]
+		}
+		sum += at
+	})
+	if sum == 1 { // keeps the compiler from dropping the loads
+		r.Stream = 0
+	}
+	return r
+}

@@ -1,0 +1,10 @@
+//go:build !amd64 || purego
+
+package index
+
+// touchSpans loads the first and the last record of each span, none of them empty; the result only keeps the
+// loads alive.
+func touchSpans(recs []byte, spans []span) byte { return loadSpans(recs, spans) }
+
+// touchGroups loads the groups of a value with one hexadecimal digit changed.
+func touchGroups(groups []group, at uint32) byte { return loadGroups(groups, at) }

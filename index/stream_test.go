@@ -1,0 +1,140 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+// TestStream: a merge by way of files writes the bytes of one in memory, whatever the ranges of terms, and
+// leaves nothing else behind.
+func TestStream(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	c := new(counters)
+	var segs []segment.Segment
+	inMemory := plugin{maxMerge: maxMerge}
+	for i := range 3 {
+		s, _, err := inMemory.New(testEntries(r, 3000*i, 3000, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		segs = append(segs, s)
+	}
+	dead := roaring.New()
+	dead.AddRange(100, 400)
+	drops := []*roaring.Bitmap{nil, dead, nil}
+	merge := func(p *plugin) []byte {
+		t.Helper()
+		dir := t.TempDir()
+		path := filepath.Join(dir, "merged.zap")
+		numbers, n, err := p.Merge(segs, drops, path, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+			t.Errorf("%d files after the merge (%v)", len(names), err)
+		}
+		if p.maxMerge == 0 && n != uint64(len(b)) {
+			t.Errorf("said to be %d bytes, is %d", n, len(b))
+		}
+		s, err := p.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkNumbers(t, segs, drops, numbers, s)
+		if want, got := crc32.ChecksumIEEE(b[:len(b)-4]), binary.BigEndian.Uint32(b[len(b)-4:]); got != want {
+			t.Errorf("checksum %08x, want %08x", got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		return b
+	}
+	want := merge(&inMemory)
+	for _, terms := range []int{1, 700, 1 << 20} {
+		if got := merge(&plugin{terms: terms}); !bytes.Equal(got, want) {
+			t.Errorf("ranges of %d terms: %d bytes differ from %d", terms, len(got), len(want))
+		}
+	}
+}
+
+// TestStreamFails: a merge that is closed, or has no room, leaves no file.
+func TestStreamFails(t *testing.T) {
+	var p plugin
+	s, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	closed := make(chan struct{})
+	close(closed)
+	if _, _, err := p.Merge([]segment.Segment{s}, []*roaring.Bitmap{nil}, filepath.Join(dir, "a.zap"), closed, nil); !errors.Is(err, segment.ErrClosed) {
+		t.Errorf("closed merge: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "b.zap.prints"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.Merge([]segment.Segment{s}, []*roaring.Bitmap{nil}, filepath.Join(dir, "b.zap"), nil, nil); err == nil {
+		t.Error("merge without its second file succeeds")
+	}
+	for _, name := range []string{"a.zap", "a.zap.prints", "b.zap"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+}
+
+// BenchmarkStream compares merges by way of files with merges in memory and with zap's.
+func BenchmarkStream(b *testing.B) {
+	const n = 20_000
+	r, c := rand.New(rand.NewPCG(1, 2)), new(counters)
+	var segs []segment.Segment
+	var p plugin
+	for i := range 2 {
+		s, _, err := p.New(testEntries(r, n*i, n, c))
+		if err != nil {
+			b.Fatal(err)
+		}
+		segs = append(segs, s)
+	}
+	var stock zap.ZapPlugin
+	for name, merge := range map[string]func(path string) error{
+		"memory": func(path string) error {
+			_, _, err := (&plugin{maxMerge: maxMerge}).Merge(segs, make([]*roaring.Bitmap, 2), path, nil, nil)
+			return err
+		},
+		"files": func(path string) error {
+			_, _, err := (&plugin{terms: streamTerms}).Merge(segs, make([]*roaring.Bitmap, 2), path, nil, nil)
+			return err
+		},
+		"zap": func(path string) error {
+			_, _, err := stock.Merge(unwrap(segs), make([]*roaring.Bitmap, 2), path, nil, nil)
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			dir, i, start := b.TempDir(), 0, cpuTime()
+			for b.Loop() {
+				i++
+				if err := merge(filepath.Join(dir, fmt.Sprint(i))); err != nil {
+					b.Fatal(err)
+				}
+			}
+			reportCPU(b, start, i, "merge")
+		})
+	}
+}
