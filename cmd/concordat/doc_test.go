@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -200,7 +201,8 @@ func TestReadmeExample(t *testing.T) {
 		}
 		script = strings.ReplaceAll(script, change[0], change[1])
 	}
-	run := exec.Command("sh", "-c", script)
+	run := exec.CommandContext(t.Context(), "sh", "-c", script)
+	run.WaitDelay = time.Second
 	run.Dir = "../.."
 	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "GORACE="+raceOptions)
 	out, err := run.CombinedOutput()
