@@ -279,7 +279,8 @@ func TestScreenOut(t *testing.T) {
 	s.run(0, "add", "--library", "l", write("=a.txt", "Abstract\n"+x+y+v+w+"\nConclusion\n"+z), write("b<i>.txt", "Abstract\n"+z+"\nConclusion\n"+x+y+v+w+"\nDiscussion\nSomebody had also sorted the maps of the eastern provinces by colour, which pleased nobody at all. "), write("c.txt", "ABSTRACT "+x+y+v+w+" CONCLUSION "+z))
 	dates := write("dates.tsv", "=a.txt\t2021-05\nb<i>.txt\t2019\nc.txt\t2020-01-02\n")
 	out := filepath.Join(s.dir, "out")
-	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--json")
+	// The key of the site is drawn, and whether one sentence counts as edited depends on it: 0.89 or 0.90.
+	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--removal-threshold", "0.85", "--json")
 	l := typedLines(t, got)
 	if len(l["pair"]) != 3 || len(l["cluster"]) != 1 || len(l["removable"]) != 2 {
 		t.Fatalf("got %s", got)
