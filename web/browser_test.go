@@ -6,37 +6,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
-// chromium is one process for all tests, which begins with the first of them that wants it.
-var chromium struct {
-	once sync.Once
-	ctx  context.Context // nil: there is none
-	err  error
-	stop func()
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if chromium.stop != nil {
-		chromium.stop()
-	}
-	os.Exit(code)
-}
-
-// startChromium starts it where there is one.
-func startChromium() {
+// window opens a Chromium of its own with a window of the given width. It skips the test where there is none.
+// One process for all tests would begin faster, and stops what moves in a window that another one hides.
+func window(t testing.TB, width int) context.Context {
+	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
@@ -45,48 +28,15 @@ func startChromium() {
 		}
 	}
 	if path == "" {
-		return
+		t.Skip("no chromium in PATH: the pages are not tried in a browser")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.WindowSize(1200, 900))
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, _ = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // events newer than the client are no fault of the page
-	chromium.ctx, chromium.stop = ctx, func() {
-		_ = chromedp.Cancel(ctx) // it is about to be killed anyway
-		stop()
-	}
-	chromium.err = chromedp.Run(ctx)
-}
-
-// window opens one of the given width, which shares no cookies with those of other tests. It skips the test
-// where there is no Chromium.
-func window(t testing.TB, width int) context.Context {
-	t.Helper()
-	chromium.once.Do(startChromium)
-	if chromium.ctx == nil {
-		t.Skip("no chromium in PATH: the pages are not tried in a browser")
-	}
-	if chromium.err != nil {
-		t.Fatal(chromium.err)
-	}
-	// Headless Chromium opens the first tab of a context in a window of its own only if it is told to.
-	at := cdp.WithExecutor(chromium.ctx, chromedp.FromContext(chromium.ctx).Browser)
-	apart, err := target.CreateBrowserContext().Do(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := target.DisposeBrowserContext(apart).Do(at); err != nil {
-			t.Error(err)
-		}
-	})
-	tab, err := target.CreateTarget("about:blank").WithBrowserContextID(apart).WithNewWindow(true).Do(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(chromium.ctx, browserTime)
+	ctx, cancel := context.WithTimeout(context.Background(), browserTime)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithTargetID(tab))
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // events newer than the client are no fault of the page
 	t.Cleanup(cancel)
 	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(int64(width), 900)); err != nil {
 		t.Fatal(err)
@@ -120,7 +70,7 @@ func browser(t testing.TB, base string, width int) (context.Context, func() []st
 }
 
 // browserTime ends a test that waits for what never comes.
-const browserTime = 5 * time.Minute
+const browserTime = 2 * time.Minute
 
 // TestInBrowser goes from the first link to a report, with the keyboard alone, on a wide and on a
 // narrow screen.
