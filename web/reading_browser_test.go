@@ -36,7 +36,7 @@ func inView(selector string, in *bool) chromedp.Action {
 		if (!x) return false;
 		const r = x.getBoundingClientRect();
 		return r.height > 0 && r.top >= 0 && r.top < innerHeight;
-	})()`, in, chromedp.WithPollingTimeout(40*time.Second))
+	})()`, in, chromedp.WithPollingTimeout(40*time.Second), chromedp.WithPollingInterval(50*time.Millisecond))
 }
 
 // TestReadingInBrowser reads a long report with mouse and keyboard, compares two texts, takes a passage out, on
@@ -62,6 +62,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.EmulateViewport(int64(width), 900),
 			chromedp.Navigate(d.URL+"/checks/long"),
 			chromedp.WaitReady("#sheet-2", chromedp.ByQuery),
+			chromedp.Poll(`document.readyState === "complete"`, nil, chromedp.WithPollingInterval(50*time.Millisecond)),
 			fits(&wide),
 			shot(t, "reading", width),
 			chromedp.KeyEvent("n"),
@@ -83,7 +84,7 @@ func TestReadingInBrowser(t *testing.T) {
 			inView("#f1", &flag),
 			// Scrolling to the end loads what comes into view.
 			chromedp.Evaluate(`document.querySelector(".sheet:last-of-type").scrollIntoView({behavior: "instant", block: "end"})`, nil),
-			chromedp.Poll(`!document.querySelector(".sheet:last-of-type[data-empty]")`, nil, chromedp.WithPollingTimeout(40*time.Second)),
+			chromedp.Poll(`!document.querySelector(".sheet:last-of-type[data-empty]")`, nil, chromedp.WithPollingTimeout(40*time.Second), chromedp.WithPollingInterval(50*time.Millisecond)),
 			chromedp.Evaluate(`String(document.querySelectorAll('.sheet:last-of-type .body p').length > 0)`, &empty),
 		)
 		if wide || !seen || !far || !flag || dock != "Passage 2 of 80" || again != "Passage 1 of 80" || closed != "true" || empty != "true" {
@@ -105,7 +106,7 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.Evaluate(`document.activeElement.closest("[data-place]").id`, &mark),
 			// One side is scrolled, and the other follows.
 			chromedp.Evaluate(`window.before = document.querySelector("#there").scrollTop, document.querySelector("#here").scrollTop += 600`, nil),
-			chromedp.Poll(`document.querySelector("#there").scrollTop !== window.before`, &moved, chromedp.WithPollingTimeout(40*time.Second)),
+			chromedp.Poll(`document.querySelector("#there").scrollTop !== window.before`, &moved, chromedp.WithPollingTimeout(40*time.Second), chromedp.WithPollingInterval(50*time.Millisecond)),
 		)
 		if wide2 || !first || !second || mark != "t2" || !moved {
 			t.Errorf("%d: too wide %v, second place here %v, there %v, crossed to %q, followed %v", width, wide2, first, second, mark, moved)
@@ -136,7 +137,7 @@ func inPane(pane, selector string, in *bool) chromedp.Action {
 	return chromedp.Poll(`(() => {
 		const p = document.querySelector("`+pane+`").getBoundingClientRect(), r = document.querySelector("`+selector+`").getBoundingClientRect();
 		return r.top >= p.top && r.top < p.bottom;
-	})()`, in, chromedp.WithPollingTimeout(40*time.Second))
+	})()`, in, chromedp.WithPollingTimeout(40*time.Second), chromedp.WithPollingInterval(50*time.Millisecond))
 }
 
 // TestRequestsInBrowser asks a partner for a passage and decides on one that a partner asks for.
