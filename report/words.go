@@ -411,3 +411,19 @@ func (l Language) evidenceKind(e concordat.Evidence) string {
 	}
 	return l.Kind(e.Kind)
 }
+
+// Reading says what the figure asks of the reader: a share is a reason to read, never a judgement.
+func (r *Report) Reading() string {
+	in := r.Language
+	if !r.Scores.Measured() {
+		return in.Say("A blank is not a zero: nothing was measured.")
+	}
+	judge := in.Say("The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.")
+	switch {
+	case r.Threshold <= 0:
+		return judge
+	case r.Reached():
+		return in.Say("This is at or above the threshold of %s from which a report asks to be read closely. %s", Percent(r.Threshold), judge)
+	}
+	return in.Say("This is below the threshold of %s from which a report asks to be read closely. %s", Percent(r.Threshold), judge)
+}

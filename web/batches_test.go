@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -73,29 +72,7 @@ const (
 // handBatch hands in a batch of files, NAME and CONTENT in turn, and returns the path of its page.
 func (p *person) handBatch(want int, fields url.Values, files ...string) string {
 	p.t.Helper()
-	var b bytes.Buffer
-	m := multipart.NewWriter(&b)
-	for name, values := range fields {
-		for _, v := range values {
-			if err := m.WriteField(name, v); err != nil {
-				p.t.Fatal(err)
-			}
-		}
-	}
-	for i := 0; i < len(files); i += 2 {
-		f, err := m.CreateFormFile("file", files[i])
-		if err == nil {
-			_, err = io.WriteString(f, files[i+1])
-		}
-		if err != nil {
-			p.t.Fatal(err)
-		}
-	}
-	if err := m.Close(); err != nil {
-		p.t.Fatal(err)
-	}
-	r := p.request(http.MethodPost, "/batches", &b)
-	r.Header.Set("Content-Type", m.FormDataContentType())
+	r := p.form("/batches", fields, files...)
 	resp, err := p.Do(r)
 	if err != nil {
 		p.t.Fatal(err)

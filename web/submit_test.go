@@ -1,11 +1,8 @@
 package web_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,29 +21,7 @@ func (p *person) sendScript(path, key string, want int, fields url.Values, files
 	Retry    bool
 }) {
 	p.t.Helper()
-	var b bytes.Buffer
-	m := multipart.NewWriter(&b)
-	for name, values := range fields {
-		for _, v := range values {
-			if err := m.WriteField(name, v); err != nil {
-				p.t.Fatal(err)
-			}
-		}
-	}
-	for i := 0; i < len(files); i += 2 {
-		f, err := m.CreateFormFile("file", files[i])
-		if err == nil {
-			_, err = io.WriteString(f, files[i+1])
-		}
-		if err != nil {
-			p.t.Fatal(err)
-		}
-	}
-	if err := m.Close(); err != nil {
-		p.t.Fatal(err)
-	}
-	r := p.request(http.MethodPost, path, &b)
-	r.Header.Set("Content-Type", m.FormDataContentType())
+	r := p.form(path, fields, files...)
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("Idempotency-Key", key)
 	if err := json.Unmarshal([]byte(p.do(r, want)), &out); err != nil {

@@ -234,8 +234,8 @@ func (p *person) post(path string, want int, fields url.Values) string {
 	return p.do(r, want)
 }
 
-// upload hands in files, NAME and CONTENT in turn.
-func (p *person) upload(want int, fields url.Values, files ...string) string {
+// form is a request with fields and files, NAME and CONTENT in turn.
+func (p *person) form(path string, fields url.Values, files ...string) *http.Request {
 	p.t.Helper()
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
@@ -258,9 +258,15 @@ func (p *person) upload(want int, fields url.Values, files ...string) string {
 	if err := m.Close(); err != nil {
 		p.t.Fatal(err)
 	}
-	r := p.request(http.MethodPost, "/checks", &b)
+	r := p.request(http.MethodPost, path, &b)
 	r.Header.Set("Content-Type", m.FormDataContentType())
-	return p.do(r, want)
+	return r
+}
+
+// upload hands in files, NAME and CONTENT in turn.
+func (p *person) upload(want int, fields url.Values, files ...string) string {
+	p.t.Helper()
+	return p.do(p.form("/checks", fields, files...), want)
 }
 
 // await waits until all tasks have ended and returns the ids by title.

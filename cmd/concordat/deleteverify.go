@@ -25,12 +25,7 @@ site knows, and with --document LIBRARY/ID that it is about that document.`,
 			if err != nil {
 				return usage(err)
 			}
-			cards := cardsBySite{}
-			if len(cardFiles) > 0 {
-				err = cards.read(cardFiles)
-			} else {
-				err = a.with(cmd.Context(), storeOnly, func(o *opened) error { return cards.load(cmd.Context(), o) })
-			}
+			cards, err := a.cards(cmd.Context(), cardFiles)
 			if err != nil {
 				return err
 			}

@@ -146,12 +146,7 @@ partners and itself. Whoever verifies must know the cards from a source other th
 			if err != nil {
 				return usage(err)
 			}
-			cards := cardsBySite{}
-			if len(cardFiles) > 0 {
-				err = cards.read(cardFiles)
-			} else {
-				err = a.with(cmd.Context(), storeOnly, func(o *opened) error { return cards.load(cmd.Context(), o) })
-			}
+			cards, err := a.cards(cmd.Context(), cardFiles)
 			if err != nil {
 				return err
 			}
@@ -181,6 +176,15 @@ func readBounded(path string, most int64) ([]byte, error) {
 		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrInvalid, most)
 	}
 	return b, err
+}
+
+// cards reads the cards by which something is verified: those of the files, else those that this site knows.
+func (a *app) cards(ctx context.Context, files []string) (cardsBySite, error) {
+	out := cardsBySite{}
+	if len(files) > 0 {
+		return out, out.read(files)
+	}
+	return out, a.with(ctx, storeOnly, func(o *opened) error { return out.load(ctx, o) })
 }
 
 // cardsBySite are the cards that a verifier trusts: those it was given.

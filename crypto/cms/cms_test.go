@@ -101,12 +101,12 @@ func TestAnotherCertificateOfTheKey(t *testing.T) {
 	key := ecKey(t)
 	a := certificate(t, "Office", key, nil, nil)
 	b := certificate(t, "Office", key, nil, nil)
+	for len(a.Raw) != len(b.Raw) { // an ECDSA signature is a byte shorter now and then
+		b = certificate(t, "Office", key, nil, nil)
+	}
 	der, err := cms.Sign([]byte("x"), key, []*x509.Certificate{a})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(a.Raw) != len(b.Raw) {
-		t.Skip("the two certificates differ in length this time")
 	}
 	if _, err := cms.Verify(bytes.Replace(der, a.Raw, b.Raw, 1), []byte("x")); err == nil {
 		t.Error("the other certificate passes")

@@ -143,7 +143,7 @@ func (d *doc) thereSide(ps []pairing, text string) {
 	}
 	for _, p := range ps {
 		d.raw(`<p dir="auto">`)
-		d.context(lastOf(p.Before, p.SourceSpan.Start <= len(p.Before)))
+		d.context(report.LastOf(p.Before, p.SourceSpan.Start <= len(p.Before)))
 		d.begin(p, "t", "h")
 		switch shared := report.SharedWords(d.full, p.Passage); {
 		case p.Text != "":
@@ -156,7 +156,7 @@ func (d *doc) thereSide(ps []pairing, text string) {
 			d.raw(`</i>`)
 		}
 		d.raw("</span>")
-		d.context(firstOf(p.After, false))
+		d.context(report.FirstOf(p.After, false))
 		d.raw("</p>")
 	}
 }
@@ -177,14 +177,14 @@ func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) 
 		gap := s.Start - end
 		switch {
 		case i == 0:
-			a := boundary(text, max(0, s.Start-besides))
+			a := report.RuneStart(text, max(0, s.Start-besides))
 			d.skipped(text[:a])
 			d.raw(`<p dir="auto">`)
 			d.context(text[a:s.Start])
 		case gap <= 2*besides:
 			d.context(text[min(end, s.Start):s.Start])
 		default:
-			a, b := boundary(text, end+besides), boundary(text, s.Start-besides)
+			a, b := report.RuneStart(text, end+besides), report.RuneStart(text, s.Start-besides)
 			d.context(text[end:a])
 			d.raw("</p>")
 			d.skipped(text[a:b])
@@ -194,7 +194,7 @@ func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) 
 		end = write(i, end)
 	}
 	if len(spans) > 0 {
-		b := boundary(text, min(len(text), end+besides))
+		b := report.RuneStart(text, min(len(text), end+besides))
 		d.context(text[min(end, b):b])
 		d.raw("</p>")
 		if b < len(text) {

@@ -150,7 +150,7 @@ func (d *doc) result() {
 	d.raw(`</p><div><p class="headline">`)
 	d.text(d.r.Headline())
 	d.raw(`</p><p class="note">`)
-	d.text(d.verdict())
+	d.text(d.r.Reading())
 	d.raw("</p></div></div>")
 	if c := d.r.Conclusion(); c != "" {
 		d.raw(`<p class="conclusion">`)
@@ -184,21 +184,6 @@ func (d *doc) review() {
 		d.raw("</li>")
 	}
 	d.raw("</ul></div>")
-}
-
-// verdict says what the figure asks of the reader. A share is a reason to read, never a judgement.
-func (d *doc) verdict() string {
-	if !d.r.Scores.Measured() {
-		return d.in.Say("A blank is not a zero: nothing was measured.")
-	}
-	judge := d.in.Say("The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.")
-	switch {
-	case d.r.Threshold <= 0:
-		return judge
-	case d.r.Reached():
-		return d.in.Say("This is at or above the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
-	}
-	return d.in.Say("This is below the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
 }
 
 // bar is the text as one bar of all that was found and all that was not.

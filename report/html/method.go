@@ -106,8 +106,8 @@ func (d *doc) excluded() {
 	d.caption("Passages taken out by hand", "Place", "Words", "Reason", "By", "On")
 	for _, p := range d.r.Rules.ExcludePassages {
 		s := p.Span
-		s.Start = boundary(d.full, min(max(s.Start, 0), len(d.full)))
-		s.End = boundary(d.full, max(min(s.End, len(d.full)), s.Start))
+		s.Start = report.RuneStart(d.full, min(max(s.Start, 0), len(d.full)))
+		s.End = report.RuneStart(d.full, max(min(s.End, len(d.full)), s.Start))
 		at := d.count.Points(s)
 		d.raw("<tr>")
 		d.tag("td", d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)))

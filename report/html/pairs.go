@@ -178,7 +178,7 @@ func (d *doc) age(a concordat.Age) {
 
 // part sets one piece of the submission beside the same of the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
-	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*contextBytes; d.left < 0 {
+	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
 		d.note("This page holds no more wording. The JSON form of the report has it.")
 		return
 	}
@@ -196,7 +196,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 		d.attr("lang", d.lang)
 	}
 	d.raw(">")
-	before, after := d.around(p.Span)
+	before, after := report.Around(d.full, p.Span)
 	d.context(before)
 	d.differences(p.Span.In(d.full), p.Span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })
 	d.context(after)
@@ -225,9 +225,9 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 			d.attr("lang", l)
 		}
 		d.raw(">")
-		d.context(lastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))
+		d.context(report.LastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))
 		d.differences(p.Text, p.SourceSpan.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Source })
-		d.context(firstOf(p.After, false))
+		d.context(report.FirstOf(p.After, false))
 		d.raw("</p>")
 	}
 	d.raw("</div></div>")
@@ -274,20 +274,12 @@ func (d *doc) differences(side string, from int, words []concordat.SpanPair, of 
 	at := 0
 	for _, w := range words {
 		s := of(w)
-		start, end := boundary(side, s.Start-from), boundary(side, s.End-from)
+		start, end := report.RuneStart(side, s.Start-from), report.RuneStart(side, s.End-from)
 		d.differs(side[at:max(at, start)])
 		d.text(side[max(at, start):max(at, end)])
 		at = max(at, end)
 	}
 	d.differs(side[at:])
-}
-
-// boundary moves i back to the beginning of a rune.
-func boundary(s string, i int) int {
-	for i < len(s) && i > 0 && !utf8.RuneStart(s[i]) {
-		i--
-	}
-	return i
 }
 
 // differs marks the words of s, and leaves space and punctuation around them alone.
@@ -305,44 +297,4 @@ func (d *doc) differs(s string) {
 	d.text(s[a : b+n])
 	d.raw("</u>")
 	d.text(s[b+n:])
-}
-
-// contextBytes is about how much of the text around a passage is shown.
-const contextBytes = 120
-
-// around returns what stands before and behind s in its paragraph.
-func (d *doc) around(s concordat.Span) (before, after string) {
-	a := boundary(d.full, max(0, s.Start-contextBytes))
-	b := max(boundary(d.full, min(len(d.full), s.End+contextBytes)), s.End)
-	return lastOf(d.full[a:s.Start], a == 0), firstOf(d.full[s.End:b], b == len(d.full))
-}
-
-// lastOf returns the end of s that belongs to the paragraph behind it, from a word's beginning.
-// begins says that s begins its text.
-func lastOf(s string, begins bool) string {
-	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
-		return s[i+1:]
-	}
-	if begins || s == "" {
-		return s
-	}
-	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
-		s = s[i+1:]
-	}
-	return "…" + s
-}
-
-// firstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end.
-// ends says that s ends its text.
-func firstOf(s string, ends bool) string {
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		return s[:i]
-	}
-	if ends || s == "" {
-		return s
-	}
-	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
-		s = s[:i]
-	}
-	return s + "…"
 }

@@ -133,7 +133,7 @@ const gutter = 14
 
 // part sets one piece of the submission beside the same of the source.
 func (d *doc) part(s concordat.Source, p concordat.Passage) {
-	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*contextBytes; d.left < 0 {
+	if d.left -= p.Span.Len() + len(p.Text) + len(p.Before) + len(p.After) + 2*report.ContextBytes; d.left < 0 {
 		d.note("This file holds no more wording on its pages. The attached JSON has it.")
 		return
 	}
@@ -142,7 +142,7 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	}
 	words := usable(p, len(d.full))
 	span := d.clip(p.Span)
-	before, after := d.around(span)
+	before, after := report.Around(d.full, span)
 	here := append([]run{faint(before)}, differences(span.In(d.full), span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })...)
 	here = append(here, faint(after))
 	w := (textWidth - gutter) / 2
@@ -173,9 +173,9 @@ func (d *doc) there(s concordat.Source, p concordat.Passage, words []concordat.S
 	shared := report.SharedWords(d.full, p)
 	switch {
 	case p.Text != "":
-		out := append([]run{faint(lastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))},
+		out := append([]run{faint(report.LastOf(p.Before, len(p.Before) >= p.SourceSpan.Start))},
 			differences(p.Text, p.SourceSpan.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Source })...)
-		return wording(append(out, faint(firstOf(p.After, false))))
+		return wording(append(out, faint(report.FirstOf(p.After, false))))
 	case shared != "":
 		return []run{faint(d.in.Say("Only the words that both sides have are shown:") + "\n"), wording([]run{body(shared)})[0]}
 	}
@@ -212,7 +212,7 @@ func differences(side string, from int, words []concordat.SpanPair, of func(conc
 	at := 0
 	for _, w := range words {
 		s := of(w)
-		start, end := boundary(side, s.Start-from), boundary(side, s.End-from)
+		start, end := report.RuneStart(side, s.Start-from), report.RuneStart(side, s.End-from)
 		out = append(out, differs(side[at:max(at, start)])...)
 		out = append(out, body(side[max(at, start):max(at, end)]))
 		at = max(at, end)
@@ -230,53 +230,4 @@ func differs(s string) []run {
 	b := strings.LastIndexFunc(s, word)
 	_, n := utf8.DecodeRuneInString(s[b:])
 	return []run{body(s[:a]), {s[a : b+n], look{size: sizeText, apart: true}}, body(s[b+n:])}
-}
-
-// boundary moves i into s, back to the beginning of a rune.
-func boundary(s string, i int) int {
-	i = min(max(i, 0), len(s))
-	for i < len(s) && i > 0 && !utf8.RuneStart(s[i]) {
-		i--
-	}
-	return i
-}
-
-// contextBytes is about how much of the text around a passage is shown.
-const contextBytes = 120
-
-// around returns what stands before and behind s in its paragraph.
-func (d *doc) around(s concordat.Span) (before, after string) {
-	a := boundary(d.full, s.Start-contextBytes)
-	b := max(boundary(d.full, s.End+contextBytes), s.End)
-	return lastOf(d.full[a:s.Start], a == 0), firstOf(d.full[s.End:b], b == len(d.full))
-}
-
-// lastOf returns the end of s that belongs to the paragraph behind it, from a word's beginning.
-// begins says that s begins its text.
-func lastOf(s string, begins bool) string {
-	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
-		return s[i+1:]
-	}
-	if begins || s == "" {
-		return s
-	}
-	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
-		s = s[i+1:]
-	}
-	return "…" + s
-}
-
-// firstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end.
-// ends says that s ends its text.
-func firstOf(s string, ends bool) string {
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		return s[:i]
-	}
-	if ends || s == "" {
-		return s
-	}
-	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
-		s = s[:i]
-	}
-	return s + "…"
 }

@@ -55,7 +55,7 @@ func (d *doc) result() {
 	d.y += 2
 	d.para(margin, textWidth, strong(d.r.Headline()))
 	d.y += 2
-	d.text(d.verdict())
+	d.text(d.r.Reading())
 	if c := d.r.Conclusion(); c != "" {
 		d.y += 2
 		d.text(c)
@@ -65,21 +65,6 @@ func (d *doc) result() {
 	}
 	d.sections()
 	d.flags()
-}
-
-// verdict says what the figure asks of the reader.
-func (d *doc) verdict() string {
-	if !d.r.Scores.Measured() {
-		return d.in.Say("A blank is not a zero: nothing was measured.")
-	}
-	judge := d.in.Say("The figure measures likeness of wording. Whether a passage is rightly quoted, common to a field or copied is for people to judge.")
-	switch {
-	case d.r.Threshold <= 0:
-		return judge
-	case d.r.Reached():
-		return d.in.Say("This is at or above the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
-	}
-	return d.in.Say("This is below the threshold of %s from which a report asks to be read closely. %s", report.Percent(d.r.Threshold), judge)
 }
 
 func (d *doc) scores() {
@@ -397,8 +382,8 @@ func (d *doc) verifying() {
 
 // clip returns s within the text, between whole runes.
 func (d *doc) clip(s concordat.Span) concordat.Span {
-	s.Start = boundary(d.full, min(max(s.Start, 0), len(d.full)))
-	s.End = boundary(d.full, max(min(s.End, len(d.full)), s.Start))
+	s.Start = report.RuneStart(d.full, min(max(s.Start, 0), len(d.full)))
+	s.End = report.RuneStart(d.full, max(min(s.End, len(d.full)), s.Start))
 	return s
 }
 

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// ContextBytes is about how much of the text around a passage is shown.
+const ContextBytes = 120
+
+// RuneStart moves i into text, back to the beginning of a rune.
+func RuneStart(text string, i int) int {
+	i = min(max(i, 0), len(text))
+	for i < len(text) && i > 0 && !utf8.RuneStart(text[i]) {
+		i--
+	}
+	return i
+}
+
+// Around returns what stands before and behind s in its paragraph of text, about 120 bytes of each,
+// cut between words and marked with an ellipsis where it was cut.
+func Around(text string, s concordat.Span) (before, after string) {
+	a := RuneStart(text, s.Start-ContextBytes)
+	b := max(RuneStart(text, s.End+ContextBytes), s.End)
+	return LastOf(text[a:s.Start], a == 0), FirstOf(text[s.End:b], b == len(text))
+}
+
+// LastOf returns the end of s that belongs to the paragraph behind it, from a word's beginning.
+// begins says that s begins its text.
+func LastOf(s string, begins bool) string {
+	if i := strings.LastIndexByte(strings.TrimRight(s, " \t"), '\n'); i >= 0 {
+		return s[i+1:]
+	}
+	if begins || s == "" {
+		return s
+	}
+	if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
+		s = s[i+1:]
+	}
+	return "…" + s
+}
+
+// FirstOf returns the beginning of s that belongs to the paragraph before it, up to a word's end.
+// ends says that s ends its text.
+func FirstOf(s string, ends bool) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[:i]
+	}
+	if ends || s == "" {
+		return s
+	}
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return s + "…"
+}
