@@ -40,12 +40,13 @@ type Config struct {
 type rule uint
 
 const (
-	r1 rule = 1 << iota // removals count before they are confirmed
-	r2                  // additions count only when they are confirmed
-	r3                  // who is not in sync may be elected
-	r4                  // a restarted master goes on
-	r5                  // any answer is taken for the one that is awaited
-	r7                  // a damaged copy may lead
+	r1  rule = 1 << iota // removals count before they are confirmed
+	r2                   // additions count only when they are confirmed
+	r3                   // who is not in sync may be elected
+	r4                   // a restarted master goes on
+	r5                   // any answer is taken for the one that is awaited
+	r7                   // a damaged copy may lead
+	r13                  // a master takes writes that come too late
 )
 
 // Meta is what a Replica remembers besides its log. It starts as the zero Meta.
@@ -54,6 +55,8 @@ type Meta struct {
 	Epoch uint64 `json:"epoch"`
 	// Damaged: acknowledged records may be missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
+	// Horizon: no record that was removed from the log has a higher revision.
+	Horizon uint64 `json:"horizon,omitempty"`
 }
 
 // Role of a Replica.
@@ -73,6 +76,7 @@ type Replica struct {
 	cfg  Config
 	meta Meta
 	log  wal.Extent // as it will be when all actions are done; Durable as confirmed
+	revs *Revisions // of the records of log
 	gen  uint64     // of the log: rises when records are taken away, so that late confirmations are known
 	now  time.Duration
 	out  []Action
@@ -111,8 +115,9 @@ type change struct {
 	notUntil time.Duration // no other change before
 }
 
-// New returns the Replica of a copy whose log holds log and whose index holds the records up to applied.
-func New(cfg Config, meta Meta, log wal.Extent, applied uint64) *Replica {
+// New returns the Replica of a copy whose log holds log, with the revisions revs, and whose index holds the
+// records up to applied.
+func New(cfg Config, meta Meta, log wal.Extent, revs *Revisions, applied uint64) *Replica {
 	set := func(d *time.Duration, def time.Duration) {
 		if *d == 0 {
 			*d = def
@@ -129,7 +134,8 @@ func New(cfg Config, meta Meta, log wal.Extent, applied uint64) *Replica {
 		cfg.MaxWaiting = 10_000
 	}
 	log.Epochs = slices.Clone(log.Epochs)
-	return &Replica{cfg: cfg, meta: meta, log: log, applied: applied, commit: applied}
+	revs.without = cfg.without&r13 != 0
+	return &Replica{cfg: cfg, meta: meta, log: log, revs: revs, applied: applied, commit: applied}
 }
 
 // Status is what a Replica says of itself.
@@ -191,6 +197,8 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 		r.onInstalled(e)
 	case Reopened:
 		r.onReopened(e)
+	case Trimming:
+		r.onTrimming(e)
 	case Trimmed:
 		r.log.Rebase(e.Base, e.Epoch)
 	case Unreachable:
@@ -377,11 +385,23 @@ func (r *Replica) quarantine(reason string) {
 	}
 }
 
+// NewestRevision returns the highest revision of a record of this copy, or one above.
+func (r *Replica) NewestRevision() uint64 { return r.revs.Newest() }
+
+// onTrimming remembers the revisions of records that go.
+func (r *Replica) onTrimming(e Trimming) {
+	if h := r.revs.upTo(e.Seq); h > r.meta.Horizon {
+		r.meta.Horizon = h
+		r.do(Save{r.meta})
+	}
+}
+
 // onReopened is the log after a fault of the disk: like a restart within a session.
 func (r *Replica) onReopened(e Reopened) {
 	r.stepDown()
 	r.gen = e.Gen
 	r.log = e.Log
+	r.revs.cut(r.log.End)
 	r.fetch.out = false
 	if e.Damaged {
 		r.meta.Damaged = true // Reopened comes after it was saved
