@@ -86,7 +86,8 @@ func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
 
 // manifest comes before the files of a snapshot.
 type manifest struct {
-	Files []manifestFile `json:"files"`
+	Files  []manifestFile `json:"files"`
+	Newest uint64         `json:"newest"` // no document has a higher revision
 }
 
 type manifestFile struct {
@@ -111,6 +112,7 @@ func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	if err != nil {
 		return err
 	}
+	m.Newest = c.newestRevision()
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -257,50 +259,51 @@ func (p *HTTPPeers) Fetch(ctx context.Context, to coord.Node, shard concordat.Sh
 }
 
 // Snapshot implements Peers.
-func (p *HTTPPeers) Snapshot(ctx context.Context, from coord.Node, shard concordat.ShardID, dir string) error {
+func (p *HTTPPeers) Snapshot(ctx context.Context, from coord.Node, shard concordat.ShardID, dir string) (uint64, error) {
 	resp, err := p.call(ctx, http.MethodGet, from, shard, "snapshot", nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
 	return receive(resp.Body, dir)
 }
 
-// receive writes what serveSnapshot sends into dir, durably.
-func receive(body io.Reader, dir string) error {
+// receive writes what serveSnapshot sends into dir, durably, and returns what the manifest says is the newest
+// revision.
+func receive(body io.Reader, dir string) (newest uint64, err error) {
 	r := bufio.NewReader(body)
 	var n int64
 	if _, err := fmt.Fscanf(r, "%d\n", &n); err != nil || n < 0 || n > mostManifest {
-		return fmt.Errorf("snapshot: manifest of %d bytes: %w: %w", n, concordat.ErrInvalid, err)
+		return 0, fmt.Errorf("snapshot: manifest of %d bytes: %w: %w", n, concordat.ErrInvalid, err)
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(r, b); err != nil {
-		return fmt.Errorf("snapshot: %w", err)
+		return 0, fmt.Errorf("snapshot: %w", err)
 	}
 	var m manifest
 	if err := json.Unmarshal(b, &m); err != nil || len(m.Files) > manifestFiles {
-		return fmt.Errorf("snapshot: manifest of %d files: %w: %w", len(m.Files), concordat.ErrInvalid, err)
+		return 0, fmt.Errorf("snapshot: manifest of %d files: %w: %w", len(m.Files), concordat.ErrInvalid, err)
 	}
 	dirs := map[string]bool{dir: true}
 	for _, f := range m.Files {
 		if f.Size < 0 || !fs.ValidPath(f.Name) || strings.Contains(f.Name, "\\") {
-			return fmt.Errorf("snapshot: file %q of %d bytes: %w", f.Name, f.Size, concordat.ErrInvalid)
+			return 0, fmt.Errorf("snapshot: file %q of %d bytes: %w", f.Name, f.Size, concordat.ErrInvalid)
 		}
 		d := filepath.Join(dir, filepath.FromSlash(path.Dir(f.Name)))
 		if err := os.MkdirAll(d, 0o700); err != nil {
-			return err
+			return 0, err
 		}
 		dirs[d] = true
 		if err := receiveFile(r, filepath.Join(dir, filepath.FromSlash(f.Name)), f); err != nil {
-			return fmt.Errorf("snapshot: %s: %w", f.Name, err)
+			return 0, fmt.Errorf("snapshot: %s: %w", f.Name, err)
 		}
 	}
 	for d := range dirs {
 		if err := syncDir(d); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return m.Newest, nil
 }
 
 func receiveFile(r io.Reader, to string, f manifestFile) error {

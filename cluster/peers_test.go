@@ -50,7 +50,7 @@ func TestReceive(t *testing.T) {
 		"negative": {func(m *manifest) { m.Files[0].Size = -1 }, "onetwo", false},
 	} {
 		dir := filepath.Join(t.TempDir(), "new")
-		err := receive(bytes.NewReader(sent(t, c.change, c.content)), dir)
+		_, err := receive(bytes.NewReader(sent(t, c.change, c.content)), dir)
 		if (err == nil) != c.good {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -65,7 +65,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add([]byte("99999999999\n{}"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir := t.TempDir()
-		_ = receive(bytes.NewReader(b), filepath.Join(dir, "new"))
+		_, _ = receive(bytes.NewReader(b), filepath.Join(dir, "new"))
 		if es, _ := os.ReadDir(dir); len(es) > 1 || len(es) == 1 && es[0].Name() != "new" {
 			t.Errorf("wrote outside its folder: %v", es)
 		}

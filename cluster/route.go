@@ -69,8 +69,39 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeout(ctx, d)
 }
 
-// writeShard sends the changes to the shard's master, again whenever another is master, until they are acknowledged.
+// redrawTime is how long after its beginning an operation may draw another revision: one that hung for longer, with
+// its process or its machine, may have been given up by its caller, who went elsewhere.
+const redrawTime = 2 * time.Second
+
+// writeShard brings the changes to the shard's master until they are acknowledged. Where others have written a document
+// under a higher revision, since this node's clock is behind or at the same time, the change is made again under
+// one above.
 func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
+	begun := time.Now()
+	for {
+		rev := n.clock.draw(len(changes))
+		repeated, err := n.writeOnce(ctx, id, rev, changes)
+		var late *lateError
+		if !errors.As(err, &late) {
+			return err
+		}
+		n.clock.see(late.newest)
+		// The wall clock tells of a machine that stood still.
+		took := max(time.Since(begun), time.Now().Round(0).Sub(begun.Round(0)))
+		if repeated || took > redrawTime {
+			return err // it may have been made once and overwritten
+		}
+		rest := make([]index.Change, len(late.changes))
+		for i, c := range late.changes {
+			rest[i] = changes[c]
+		}
+		changes = rest
+	}
+}
+
+// writeOnce sends the changes to the shard's master, again whenever another is master, until there is an answer.
+// repeated: an earlier message may have had its way too.
+func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, rev uint64, changes []index.Change) (repeated bool, err error) {
 	number := n.write.begin()
 	defer n.write.end(number)
 	var last error
@@ -78,32 +109,36 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 		v, news := n.fan.now()
 		s, ok := v.Shards[id]
 		if ok && v.Leads(s.State) {
-			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch}
+			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch, Rev: rev}
 			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, op, changes)
 			if err == nil {
-				n.noteWritten(id, seq)
-				return nil
+				n.noteWritten(ctx, id, seq)
+				return repeated, nil
 			}
 			if last = err; ctx.Err() == nil && !repeatable(err) {
-				return err
+				return repeated, err
 			}
+			repeated = true
 		}
 		select {
 		case <-news:
 		case <-time.After(tryAgain):
 		case <-n.ctx.Done():
-			return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+			return repeated, fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
 		case <-ctx.Done():
 			if last == nil {
 				last = errors.New("no master")
 			}
-			return fmt.Errorf("%w: it may have been written or not: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
+			return repeated, fmt.Errorf("%w: it may have been written or not: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
 		}
 	}
 }
 
 // repeatable reports whether another try may succeed.
 func repeatable(err error) bool {
+	if late := (*lateError)(nil); errors.As(err, &late) {
+		return false
+	}
 	if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrScheme) || errors.Is(err, concordat.ErrDiskFull) || errors.Is(err, concordat.ErrRefused) {
 		return false
 	}
@@ -146,7 +181,10 @@ func (n *Node) cancelOnEpoch(gone <-chan struct{}, id concordat.ShardID, epoch u
 	}
 }
 
-func (n *Node) noteWritten(id concordat.ShardID, seq uint64) {
+func (n *Node) noteWritten(ctx context.Context, id concordat.ShardID, seq uint64) {
+	if p := positionOf(ctx); p != nil {
+		p.note(id, seq)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.written[id] = max(n.written[id], seq)
@@ -158,7 +196,11 @@ type wireWrite struct {
 	Changes []byte // see packChanges
 }
 
-type wireWritten struct{ Seq uint64 }
+type wireWritten struct {
+	Seq    uint64
+	Late   []int  // changes that came too late
+	Newest uint64 // revision
+}
 
 // write sends the changes to a node that should be master.
 func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.ShardID, op operation, changes []index.Change) (uint64, error) {
@@ -167,8 +209,18 @@ func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.Shard
 		return 0, err
 	}
 	var out wireWritten
-	err = p.exchange(ctx, to, id, "write", wireWrite{op, packed}, &out)
-	return out.Seq, err
+	if err = p.exchange(ctx, to, id, "write", wireWrite{op, packed}, &out); err != nil {
+		return 0, err
+	}
+	for _, i := range out.Late {
+		if i < 0 || i >= len(changes) {
+			return 0, fmt.Errorf("node %s: change %d of %d: %w", to.ID, i, len(changes), concordat.ErrInvalid)
+		}
+	}
+	if len(out.Late) > 0 {
+		return out.Seq, &lateError{out.Late, out.Newest}
+	}
+	return out.Seq, nil
 }
 
 func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
@@ -184,8 +236,11 @@ func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
 		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
 	}
 	seq, err := c.operate(r.Context(), in.Op, changes)
-	if err != nil {
+	out := wireWritten{Seq: seq}
+	if late := (*lateError)(nil); errors.As(err, &late) {
+		out.Late, out.Newest = late.changes, late.newest
+	} else if err != nil {
 		return err
 	}
-	return gob.NewEncoder(w).Encode(wireWritten{seq})
+	return gob.NewEncoder(w).Encode(out)
 }

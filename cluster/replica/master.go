@@ -91,7 +91,7 @@ func (r *Replica) onWrite(e Write) {
 	case len(r.waiting) >= r.cfg.MaxWaiting:
 		refuse(Busy)
 	default:
-		switch r.revs.judge(e.Record.ID, e.Record.Rev) {
+		switch r.revs.judge(&e.Record) {
 		case late:
 			refuse(Superseded)
 			return

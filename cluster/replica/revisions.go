@@ -1,6 +1,10 @@
 package replica
 
-import "concordat/cluster/wal"
+import (
+	"hash/crc32"
+
+	"concordat/cluster/wal"
+)
 
 // Revisions is what a copy knows of the revisions of documents: which writes come too late. Only a master
 // asks, before it appends; the log then holds what counts, in its order, and no copy has to decide again. The
@@ -19,9 +23,12 @@ type Revisions struct {
 	without bool              // tests take the rule away
 }
 
-type revised struct{ seq, doc, rev uint64 }
+type revised struct {
+	seq, doc, rev uint64
+	sum           uint32 // of what was written
+}
 
-// mostRevisions is how many records Revisions remembers: 24 bytes each in ring, about 40 in last.
+// mostRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
 const mostRevisions = 1 << 14
 
 // NewRevisions returns what is known of a log of which records up to the revision horizon were removed.
@@ -44,7 +51,7 @@ func (v *Revisions) Add(rec *wal.Record) {
 	}
 	v.newest = max(v.newest, rec.Rev)
 	doc := documentHash(rec.ID)
-	v.ring = append(v.ring, revised{rec.Seq, doc, rec.Rev})
+	v.ring = append(v.ring, revised{rec.Seq, doc, rec.Rev, contentSum(rec)})
 	v.last[doc] = max(v.last[doc], rec.Rev)
 }
 
@@ -111,26 +118,33 @@ const (
 	late                 // the log has, or had perhaps, a newer one of the document
 )
 
-// judge says what becomes of a write of the document with the revision; 0 asks for no judgement.
-func (v *Revisions) judge(id string, rev uint64) verdict {
+// judge says what becomes of a write; one without a revision is not judged. Two writes with one revision are the same if they
+// write the same: senders draw revisions by chance.
+func (v *Revisions) judge(rec *wal.Record) verdict {
+	rev := rec.Rev
 	if rev == 0 || v.without {
 		return fresh
 	}
-	doc := documentHash(id)
+	doc := documentHash(rec.ID)
 	last, known := v.last[doc]
 	switch {
-	case known && last == rev:
-		return made
 	case rev > last && rev > v.horizon:
 		return fresh
-	case known && last > rev:
+	case known:
+		sum := contentSum(rec)
 		for _, r := range v.ring[v.from:] {
-			if r.doc == doc && r.rev == rev {
+			if r.doc == doc && r.rev == rev && r.sum == sum {
 				return made
 			}
 		}
 	}
 	return late
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func contentSum(rec *wal.Record) uint32 {
+	return crc32.Update(uint32(rec.Kind), castagnoli, rec.Payload)
 }
 
 // documentHash is FNV-1a (Fowler, Noll and Vo). Two documents of one hash cost a repetition, no more.
