@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,13 +25,14 @@ import (
 
 // testSite is a site of several nodes in one process, over real connections.
 type testSite struct {
-	t      testing.TB
-	hub    local.Hub
-	dir    string
-	layout cluster.Layout
-	nodes  map[coord.NodeID]*running
-	keep   int64 // bytes of log that stay
-	clocks map[coord.NodeID]func() time.Time
+	t       testing.TB
+	hub     local.Hub
+	dir     string
+	layout  cluster.Layout
+	nodes   map[coord.NodeID]*running
+	keep    int64 // bytes of log that stay
+	segment int64 // bytes of a file of the log; default 64 KiB
+	clocks  map[coord.NodeID]func() time.Time
 }
 
 type running struct {
@@ -92,7 +94,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
 		Node: coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
-		Copy: cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: 64 << 10, Now: s.clocks[name]}, Fatal: func(err error) { r.fatal <- err },
+		Copy: cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: cmp.Or(s.segment, 64<<10), Now: s.clocks[name]}, Fatal: func(err error) { r.fatal <- err },
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
