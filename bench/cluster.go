@@ -138,6 +138,9 @@ func aloneCost(ctx context.Context, dir string, o ClusterOptions, prints []conco
 			return 0, err
 		}
 	}
+	if err := sleep(ctx, settleTime); err != nil {
+		return 0, err
+	}
 	return micro(cpu()-start) / float64(len(prints)), nil
 }
 
@@ -347,6 +350,18 @@ func (s *nodes) grow(ctx context.Context, prints []concordat.Fingerprint, from, 
 	return err
 }
 
+// settleTime is for what goes on behind: merges, and the removal of files that they replaced.
+const settleTime = 5 * time.Second
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // drain waits until all copies have everything, then until it is on their disks.
 func (s *nodes) drain(ctx context.Context, r *ClusterResult) error {
 	start := time.Now()
@@ -361,6 +376,9 @@ func (s *nodes) drain(ctx context.Context, r *ClusterResult) error {
 	r.Drain = micro(time.Since(start)) / 1000
 	for _, c := range all {
 		err = errors.Join(err, c.Index().Persist(ctx))
+	}
+	if err == nil {
+		err = sleep(ctx, settleTime)
 	}
 	return err
 }

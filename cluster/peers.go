@@ -26,12 +26,6 @@ const (
 	mostReply = wal.MaxPayload + 1<<20
 )
 
-// answer is a Reply without its records, which follow it.
-type answer struct {
-	Reply replica.Reply
-	Bytes int // of the records, as wal.AppendRecords has them
-}
-
 // NodeHandler answers HTTPPeers' calls with the copies that lookup knows.
 func NodeHandler(lookup func(concordat.ShardID) (*Copy, bool)) http.Handler {
 	m := http.NewServeMux()
@@ -47,29 +41,26 @@ func NodeHandler(lookup func(concordat.ShardID) (*Copy, bool)) http.Handler {
 			}
 		}
 	}
-	m.HandleFunc("POST "+peerPrefix+"{shard}/fetch", with(serveFetch))
+	m.HandleFunc("POST "+peerPrefix+"{shard}/"+callFetch, with(serveFetch))
 	m.HandleFunc("GET "+peerPrefix+"{shard}/"+callSnapshot, with(serveSnapshot))
-	m.HandleFunc("POST "+peerPrefix+"{shard}/write", with(serveWrite))
+	m.HandleFunc("POST "+peerPrefix+"{shard}/"+callWrite, with(serveWrite))
 	return m
 }
 
 func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
-	var f replica.Fetch
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&f); err != nil {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostFetch))
+	if err != nil {
 		return fmt.Errorf("fetch: %w: %w", concordat.ErrInvalid, err)
+	}
+	f, ok := parseFetch(b)
+	if !ok {
+		return fmt.Errorf("fetch: %w", concordat.ErrInvalid)
 	}
 	reply, err := c.Fetch(r.Context(), f)
 	if err != nil {
 		return err
 	}
-	records := wal.AppendRecords(nil, reply.Records)
-	reply.Records = nil
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(answer{reply, len(records)}); err != nil {
-		return err
-	}
-	_, _ = w.Write(b.Bytes()) // a caller that went away asks again
-	_, _ = w.Write(records)
+	_, _ = w.Write(appendReply(nil, &reply)) // a caller that went away asks again
 	return nil
 }
 
@@ -139,11 +130,7 @@ func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat
 
 // Fetch implements Peers.
 func (p *HTTPPeers) Fetch(ctx context.Context, to coord.Node, shard concordat.ShardID, f replica.Fetch) (replica.Reply, error) {
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(f); err != nil {
-		return replica.Reply{}, err
-	}
-	resp, err := p.call(ctx, http.MethodPost, to, shard, "fetch", &b)
+	resp, err := p.call(ctx, http.MethodPost, to, shard, callFetch, bytes.NewReader(appendFetch(nil, &f)))
 	if err != nil {
 		return replica.Reply{}, err
 	}
@@ -152,16 +139,11 @@ func (p *HTTPPeers) Fetch(ctx context.Context, to coord.Node, shard concordat.Sh
 	if err != nil {
 		return replica.Reply{}, err
 	}
-	in := bytes.NewReader(whole)
-	var a answer
-	if err := gob.NewDecoder(in).Decode(&a); err != nil {
-		return replica.Reply{}, fmt.Errorf("answer of node %s: %w: %w", to.ID, concordat.ErrInvalid, err)
+	reply, err := parseReply(whole)
+	if err != nil {
+		return replica.Reply{}, fmt.Errorf("answer of node %s: %w", to.ID, err)
 	}
-	if a.Bytes != in.Len() {
-		return replica.Reply{}, fmt.Errorf("answer of node %s has %d bytes of records, not %d: %w", to.ID, in.Len(), a.Bytes, concordat.ErrInvalid)
-	}
-	a.Reply.Records, err = wal.ParseRecords(whole[len(whole)-a.Bytes:])
-	return a.Reply, err
+	return reply, nil
 }
 
 // Snapshot implements Peers.

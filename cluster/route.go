@@ -1,10 +1,11 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -190,43 +191,40 @@ func (n *Node) noteWritten(ctx context.Context, id concordat.ShardID, seq uint64
 	n.written[id] = max(n.written[id], seq)
 }
 
-// wireWrite is a write on its way to a master.
-type wireWrite struct {
-	Op      operation
-	Changes []byte // see packChanges
-}
-
-type wireWritten struct {
-	Seq    uint64
-	Late   []int  // changes that came too late
-	Newest uint64 // revision
-}
-
 // write sends the changes to a node that should be master.
 func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.ShardID, op operation, changes []index.Change) (uint64, error) {
 	packed, err := packChanges(changes)
 	if err != nil {
 		return 0, err
 	}
-	var out wireWritten
-	if err = p.exchange(ctx, to, id, "write", wireWrite{op, packed}, &out); err != nil {
+	resp, err := p.call(ctx, http.MethodPost, to, id, callWrite, bytes.NewReader(appendWrite(nil, &wireWrite{op, packed})))
+	if err != nil {
 		return 0, err
 	}
-	for _, i := range out.Late {
-		if i < 0 || i >= len(changes) {
-			return 0, fmt.Errorf("node %s: change %d of %d: %w", to.ID, i, len(changes), concordat.ErrInvalid)
-		}
-	}
-	if len(out.Late) > 0 {
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(64+10*len(changes))))
+	out, ok := parseWritten(b, len(changes))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return 0, fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
+	case err != nil:
+		return 0, fmt.Errorf("node %s: %w: %w", to.ID, concordat.ErrUnavailable, err)
+	case !ok:
+		return 0, fmt.Errorf("node %s: broken answer: %w", to.ID, concordat.ErrUnavailable)
+	case len(out.Late) > 0:
 		return out.Seq, &lateError{out.Late, out.Newest}
 	}
 	return out.Seq, nil
 }
 
 func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
-	var in wireWrite
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&in); err != nil {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	if err != nil {
 		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
+	}
+	in, ok := parseWrite(b)
+	if !ok {
+		return fmt.Errorf("write: %w", concordat.ErrInvalid)
 	}
 	if in.Op.Epoch == anyEpoch {
 		return fmt.Errorf("write without an epoch: %w", concordat.ErrInvalid)
@@ -242,5 +240,6 @@ func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	} else if err != nil {
 		return err
 	}
-	return gob.NewEncoder(w).Encode(out)
+	_, _ = w.Write(appendWritten(nil, &out)) // a caller that went away asks again
+	return nil
 }
