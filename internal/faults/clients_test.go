@@ -105,6 +105,7 @@ func (c *clients) write(number int, r *rand.Rand) {
 					break
 				}
 			}
+			c.pause(10 * think) // it is down, perhaps
 		}
 		c.p.h.add(e)
 		c.note(doc)

@@ -43,8 +43,8 @@ type run struct {
 
 // result is a run with what came of it, one line of the file of results.
 type result struct {
-	run
-	*verdict
+	Run     run
+	Verdict *verdict
 	Took    time.Duration
 	Figures figures
 }
@@ -83,7 +83,7 @@ func long(t *testing.T, todo int, dir string) {
 	}
 	done, seed := 0, uint64(1)
 	for _, r := range results(t, dir) {
-		done, seed = done+r.Rounds, max(seed, r.Seed+1)
+		done, seed = done+r.Run.Rounds, max(seed, r.Run.Seed+1)
 	}
 	t.Logf("%d rounds done before, next seed %d", done, seed)
 	kinds, timeout := faultKinds, 4*time.Second
@@ -187,14 +187,13 @@ func inside(t *testing.T, words string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
+		t.Cleanup(func() {
+			if err := errors.Join(h.flush(), f.Close()); err != nil {
+				t.Error(err)
+			}
+		})
 		h = newHistory(f)
 	}
-	t.Cleanup(func() {
-		if err := h.flush(); err != nil {
-			t.Error(err)
-		}
-	})
 	b, _ := json.Marshal(r) // as it came
 	h.add(entry{Kind: "run", Words: string(b)})
 	start := time.Now()
@@ -216,7 +215,7 @@ func inside(t *testing.T, words string) {
 	if r.History == "" {
 		return
 	}
-	b, err := json.Marshal(result{run: r, verdict: v, Took: time.Since(start), Figures: measure(all)})
+	b, err := json.Marshal(result{Run: r, Verdict: v, Took: time.Since(start), Figures: measure(all)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +257,8 @@ func report(t *testing.T, all []entry) *verdict {
 	v := check(all)
 	t.Logf("%d writes acknowledged, %d unknown; %d reads, %d complete; %d documents looked up in copies: %d lost, %d resurrected, %d missed by complete answers, %d copies differ, %d other faults",
 		v.Acknowledged, v.Unknown, v.Reads, v.CompleteReads, v.Checked, v.Lost, v.Resurrected, v.Missed, v.Differ, v.Other)
-	t.Logf("%+v", measure(all))
+	f := measure(all)
+	t.Log(f.String())
 	for _, w := range v.Words {
 		t.Error(w)
 	}
@@ -274,10 +274,11 @@ func total(t *testing.T, all []result) {
 	var f figures
 	rounds := 0
 	for _, r := range all {
-		rounds += r.Rounds
-		sum.Acknowledged, sum.Unknown, sum.Reads, sum.CompleteReads = sum.Acknowledged+r.Acknowledged, sum.Unknown+r.Unknown, sum.Reads+r.Reads, sum.CompleteReads+r.CompleteReads
-		sum.Checked, sum.Lost, sum.Resurrected, sum.Missed = sum.Checked+r.Checked, sum.Lost+r.Lost, sum.Resurrected+r.Resurrected, sum.Missed+r.Missed
-		sum.Differ, sum.Other = sum.Differ+r.Differ, sum.Other+r.Other
+		rounds += r.Run.Rounds
+		v := r.Verdict
+		sum.Acknowledged, sum.Unknown, sum.Reads, sum.CompleteReads = sum.Acknowledged+v.Acknowledged, sum.Unknown+v.Unknown, sum.Reads+v.Reads, sum.CompleteReads+v.CompleteReads
+		sum.Checked, sum.Lost, sum.Resurrected, sum.Missed = sum.Checked+v.Checked, sum.Lost+v.Lost, sum.Resurrected+v.Resurrected, sum.Missed+v.Missed
+		sum.Differ, sum.Other = sum.Differ+v.Differ, sum.Other+v.Other
 		f.add(r.Figures)
 	}
 	t.Logf("TOTAL %d runs, %d rounds: %+v", len(all), rounds, sum)
