@@ -137,7 +137,7 @@ func outside(t *testing.T, r run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestFaults$", "-test.v", "-test.timeout", "1h")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "1h")
 	cmd.Env = append(os.Environ(), insideEnv+"="+string(words), "TMPDIR="+t.TempDir())
 	cmd.SysProcAttr = isolated()
 	stay, err := cmd.StdinPipe() // the child ends when this one does
@@ -170,14 +170,22 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 }
 
-// inside is the run itself.
-func inside(t *testing.T, words string) {
+// begin prepares the process in namespaces of its own.
+func begin(t *testing.T) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(3) // nobody waits any more
 	}()
+	if err := private(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inside is the run itself.
+func inside(t *testing.T, words string) {
+	begin(t)
 	var r run
-	if err := errors.Join(json.Unmarshal([]byte(words), &r), private()); err != nil {
+	if err := json.Unmarshal([]byte(words), &r); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("seed %d: %d nodes, %d shards, %d rounds, session timeout %v", r.Seed, r.Nodes, r.Shards, r.Rounds, r.Timeout)

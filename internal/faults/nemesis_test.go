@@ -34,12 +34,14 @@ var faultKinds = []string{
 	"isolate", "isolate-master", "cut-nodes", "cut-oneway", "cut-coordinator", "cut-coordinator-oneway",
 	"zk-leader", "zk-leader", "zk-hang", "zk-all",
 	"disk-full", "disk-full",
-	"flip-log", "flip-index", "wipe",
+	"flip-log", "flip-index", "wipe", "rollback",
 	"move",
 }
 
 // destroys reports whether the fault takes away what a copy has acknowledged: such a fault comes alone.
-func destroys(kind string) bool { return strings.HasPrefix(kind, "flip") || kind == "wipe" }
+func destroys(kind string) bool {
+	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback"
+}
 
 func (n *nemesis) between(low, high time.Duration) time.Duration { return low + rand64(n.r, high-low) }
 
@@ -143,6 +145,8 @@ func (n *nemesis) inject(kind string, node coord.NodeID, e *entry) string {
 			return ""
 		}
 		return n.flip(node, kind)
+	case "rollback":
+		return n.rollback(node)
 	case "move":
 		return n.move()
 	default:
@@ -249,6 +253,24 @@ func (n *nemesis) fill(node coord.NodeID) string {
 	n.p.must(f.Close())
 	n.heal(func() { n.p.must(os.Remove(ballast)) })
 	return fmt.Sprintf("%d bytes left", leave)
+}
+
+// rollback puts the node's folder back to what it was some seconds before, as a restored backup does.
+func (n *nemesis) rollback(node coord.NodeID) string {
+	p := n.p
+	folder, old := filepath.Join(p.home(node), "copies"), filepath.Join(p.dir, "old")
+	p.kill(node)
+	p.must(os.RemoveAll(old))
+	p.must(os.CopyFS(old, os.DirFS(folder)))
+	p.start(node)
+	p.settle()
+	time.Sleep(n.between(time.Second, 3*time.Second)) // load
+	p.settle()
+	p.kill(node)
+	p.must(os.RemoveAll(folder))
+	p.must(os.CopyFS(folder, os.DirFS(old)))
+	n.heal(func() { p.start(node) })
+	return ""
 }
 
 // flip changes one bit in a file of the node's copies, which is not running.

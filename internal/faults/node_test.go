@@ -39,6 +39,9 @@ type nodeSpec struct {
 	Address   string
 	Control   string // where it does as it is asked, by HTTP
 	Zookeeper []string
+	Site      concordat.SiteID
+	Scheme    concordat.Scheme
+	Root      string // of znodes; empty: by the site
 	Timeout   time.Duration
 }
 
@@ -95,7 +98,7 @@ func serveNode(spec nodeSpec) error {
 		return err
 	}
 	session, err := zk.Open(ctx, zk.Options{
-		Servers: spec.Zookeeper, Site: site, Scheme: string(scheme), Node: spec.Name, Timeout: spec.Timeout,
+		Servers: spec.Zookeeper, Root: spec.Root, Site: spec.Site, Scheme: string(spec.Scheme), Node: spec.Name, Timeout: spec.Timeout,
 		Identity: filepath.Join(spec.Dir, "cluster", "zookeeper.json"), Log: log,
 	})
 	if err != nil {
@@ -104,7 +107,7 @@ func serveNode(spec nodeSpec) error {
 	fatal := make(chan error, 3)
 	n, err := cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir: filepath.Join(spec.Dir, "copies"), Session: session,
-		Node: coord.Node{ID: spec.Name, Address: spec.Address}, Index: index.Options{Site: site, Scheme: scheme, Logger: log},
+		Node: coord.Node{ID: spec.Name, Address: spec.Address}, Index: index.Options{Site: spec.Site, Scheme: spec.Scheme, Logger: log},
 		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute}},
 		Copy:   cluster.CopyOptions{KeepLog: 1 << 20, SegmentBytes: 256 << 10, LowWater: lowWater},
 		Fatal:  func(err error) { fatal <- err },

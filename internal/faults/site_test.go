@@ -124,8 +124,24 @@ func (p *place) found() {
 	p.must(err)
 	p.t.Cleanup(func() { _ = p.watch.Close() }) // the test is over
 	p.must(cluster.Found(ctx, p.watch, p.layout))
+	p.follow()
+}
+
+// observe begins to watch anew, after the coordinator was another.
+func (p *place) observe() {
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	defer cancel()
+	var err error
+	p.watch, err = zk.Open(ctx, zk.Options{Servers: p.zk.Addresses(), Site: site, Scheme: string(scheme), Timeout: p.timeout})
+	p.must(err)
+	p.t.Cleanup(func() { _ = p.watch.Close() }) // the test is over
+	p.follow()
+}
+
+func (p *place) follow() {
+	watch := p.watch
 	go func() {
-		for v := range p.watch.View() {
+		for v := range watch.View() {
 			p.mu.Lock()
 			p.view = v
 			close(p.news)
@@ -163,30 +179,44 @@ func (p *place) letIn(n coord.NodeID) {
 	}
 }
 
-// start starts the node's process, and again whenever it ends by itself, as an init system would.
-func (p *place) start(n coord.NodeID) {
+func (p *place) spec(n coord.NodeID) nodeSpec {
+	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(), Timeout: p.timeout, Site: site, Scheme: scheme}
+}
+
+// launch starts a process on the machine of node n.
+func (p *place) launch(n coord.NodeID, spec []byte, logTo string) *process {
 	p.t.Helper()
-	spec, err := json.Marshal(nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(), Timeout: p.timeout})
-	p.must(err)
 	cmd := p.net.command(string(n), os.Args[0])
 	cmd.Env = append(os.Environ(), nodeEnv+"="+string(spec), "GOMAXPROCS=2")
-	log, err := os.OpenFile(p.home(n)+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(logTo, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	p.must(err)
 	cmd.Stdout, cmd.Stderr = log, log
 	p.must(cmd.Start())
 	pr := &process{cmd: cmd, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()  // its state says
+		_ = log.Close() // lines that are lost are nobody's loss
+		close(pr.ended)
+	}()
+	return pr
+}
+
+// start starts the node's process, and again whenever it ends by itself, as an init system would.
+func (p *place) start(n coord.NodeID) {
+	p.t.Helper()
+	spec, err := json.Marshal(p.spec(n))
+	p.must(err)
+	pr := p.launch(n, spec, p.home(n)+".log")
 	p.mu.Lock()
 	p.running[n] = pr
 	p.mu.Unlock()
 	go func() {
-		err := cmd.Wait()
-		_ = log.Close() // lines that are lost are nobody's loss
-		close(pr.ended)
+		<-pr.ended
 		p.mu.Lock()
 		killed := pr.killed
 		p.mu.Unlock()
 		if !killed && p.t.Context().Err() == nil {
-			p.h.add(entry{Kind: "note", At: p.h.now(), Node: n, Words: fmt.Sprintf("the process ended by itself: %v", err)})
+			p.h.add(entry{Kind: "note", At: p.h.now(), Node: n, Words: "the process ended by itself: " + pr.cmd.ProcessState.String()})
 			time.Sleep(time.Second)
 			p.mu.Lock()
 			again := p.running[n] == pr && !pr.killed
@@ -250,6 +280,22 @@ func (p *place) settled(v *coord.View) bool {
 	return true
 }
 
+// sound reports whether each node says itself that its copies have everything. The coordinator may not know yet that
+// a process died.
+func (p *place) sound(v *coord.View) bool {
+	for i := range p.layout.Shards {
+		id := cluster.ShardName(i)
+		for _, n := range v.Shards[id].ISR {
+			var st replica.Status
+			err := p.ask(n, "/status", url.Values{"shard": {string(id)}}, time.Second, &st)
+			if err != nil || !st.InSync || st.Meta.Damaged || st.Quarantined || st.Installing || st.Shard.Epoch != v.Shards[id].Epoch {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (p *place) isSettled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,11 +310,12 @@ func (p *place) settle() {
 		p.mu.Lock()
 		v, news := p.view, p.news
 		p.mu.Unlock()
-		if p.settled(&v) {
+		if p.settled(&v) && p.sound(&v) {
 			return
 		}
 		select {
 		case <-news:
+		case <-time.After(200 * time.Millisecond): // what nodes say of their copies is in no view
 		case <-timeout:
 			p.lament(&v)
 			p.t.Fatalf("the cluster did not recover within %v", patience)

@@ -272,6 +272,24 @@ func (e *Ensemble) Wipe(i int) {
 	}
 }
 
+// Keep moves all that server i, which is not running, has on disk into the folder to; Return puts it back in the place of
+// what it has then.
+func (e *Ensemble) Keep(i int, to string) {
+	e.t.Helper()
+	if err := errors.Join(os.MkdirAll(to, 0o700), os.Rename(filepath.Join(e.folder(i), "data"), filepath.Join(to, fmt.Sprint(i)))); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// Return is the inverse of Keep.
+func (e *Ensemble) Return(i int, from string) {
+	e.t.Helper()
+	e.Wipe(i)
+	if err := os.Rename(filepath.Join(from, fmt.Sprint(i)), filepath.Join(e.folder(i), "data")); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
 func (e *Ensemble) stop() {
 	var wg sync.WaitGroup
 	for i := range e.servers {
