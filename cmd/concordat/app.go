@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -101,6 +102,7 @@ type opened struct {
 	meters     *meters           // nil where nobody counts
 	lock       *os.File          // nil with storeOnly
 	flags      map[string]string // keys of the configuration that a flag has set, to the flag
+	keystore   atomic.Int64      // version of the shared keystore of which the folder has a copy
 }
 
 // what says which parts of a site a command needs.
@@ -143,6 +145,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	if err := o.checkStore(ctx); err != nil {
+		return err
+	}
+	if err := o.syncKeystore(ctx); err != nil {
 		return err
 	}
 	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}

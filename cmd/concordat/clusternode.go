@@ -159,20 +159,6 @@ func (o *opened) closeNode() error {
 	return err
 }
 
-// filesToJoin is what another machine needs to be one of this site: its configuration and its keys.
-func (o *opened) filesToJoin() (map[string][]byte, error) {
-	conf, err := os.ReadFile(filepath.Join(o.dir, configName))
-	if err != nil {
-		return nil, err
-	}
-	out := map[string][]byte{configName: conf}
-	key, err := readIndexKey(o.dir)
-	if err == nil && key != nil {
-		out[indexKeyName] = key
-	}
-	return out, err
-}
-
 // stats are the sizes of the index, of the copies of this machine in a cluster.
 func (o *opened) stats() index.Stats {
 	switch {
