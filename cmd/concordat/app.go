@@ -102,6 +102,7 @@ type opened struct {
 	meters     *meters           // nil where nobody counts
 	lock       *os.File          // nil with storeOnly
 	flags      map[string]string // keys of the configuration that a flag has set, to the flag
+	keeping    atomic.Bool       // this process deletes for all nodes of the site
 	keystore   atomic.Int64      // version of the shared keystore of which the folder has a copy
 }
 
@@ -181,7 +182,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		}
 		o.index = o.shard
 	}
-	options.Index = o.index
+	options.Index, options.Shared = o.index, o.clustered()
 	o.Site = site.New(options)
 	return nil
 }
