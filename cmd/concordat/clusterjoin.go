@@ -36,9 +36,9 @@ password of its database: carry it as you would carry those.`,
 				if err != nil {
 					return err
 				}
-				me, live := w.view.Live[own.Node]
-				if !live {
-					return usagef("start concordat serve here first: it lets the other machine in")
+				me, err := w.awaitSelf(cmd.Context(), o.dir, own.Node)
+				if err != nil {
+					return err
 				}
 				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
 				if errors.Is(err, concordat.ErrNotFound) {
@@ -61,6 +61,26 @@ password of its database: carry it as you would carry those.`,
 				return nil
 			})
 		}}
+}
+
+// selfTime is how long a node that serves may take to become live.
+const selfTime = 30 * time.Second
+
+// awaitSelf returns how the others find this node, which lets new ones in.
+func (w *watching) awaitSelf(ctx context.Context, dir string, own coord.NodeID) (coord.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, selfTime)
+	defer cancel()
+	for {
+		if me, live := w.view.Live[own]; live {
+			return me, nil
+		}
+		if _, err := serving(ctx, dir); err != nil {
+			return coord.Node{}, usagef("start concordat serve here first: it lets the other machine in")
+		}
+		if err := w.next(ctx); err != nil {
+			return coord.Node{}, fmt.Errorf("this node serves, but the coordinator does not know it yet: %w", err)
+		}
+	}
 }
 
 // fileStoreAdvice says what to do where the store is a file.

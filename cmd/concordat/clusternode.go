@@ -57,7 +57,8 @@ func (o *opened) coordinatorOf(ctx context.Context, node coord.NodeID, found boo
 }
 
 // zookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca,
-// certificate and key behind a question mark; tls=yes alone takes the authorities of the system.
+// certificate and key behind a question mark; tls=yes alone takes the authorities of the system. timeout is that of
+// sessions, such as 10s.
 func zookeeperAddress(address string) (o zk.Options, err error) {
 	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts make no URL
 	servers, root, _ := strings.Cut(place, "/")
@@ -67,6 +68,11 @@ func zookeeperAddress(address string) (o zk.Options, err error) {
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		return o, usagef("cluster.coordinator: %w", err)
+	}
+	if t := q.Get("timeout"); t != "" {
+		if o.Timeout, err = time.ParseDuration(t); err != nil {
+			return o, usagef("cluster.coordinator: timeout: %w", err)
+		}
 	}
 	if o.Account, err = zk.ReadAccount(q.Get("account")); err != nil {
 		return o, usage(err)
