@@ -28,7 +28,6 @@ import (
 	"concordat/cluster/zk"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
-	"concordat/site"
 	"concordat/store"
 )
 
@@ -420,7 +419,7 @@ func (s *joinedSite) takeOver() {
 		}
 		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
 	}
-	s.until("a node at a batch and at a check", func() bool {
+	s.until("a node at a batch and a check", func() bool {
 		got, err := s.db.Batch(ctx, batch)
 		if err == nil {
 			holder, err = s.db.DutyHolder(ctx, dutyBatches)
@@ -431,7 +430,7 @@ func (s *joinedSite) takeOver() {
 		if got.State != concordat.TaskQueued && got.State != concordat.TaskRunning {
 			s.t.Fatalf("the batch has ended before anything could happen to it: %+v", got)
 		}
-		return got.State == concordat.TaskRunning && got.Stage != site.BatchRead && len(running()) > 0
+		return got.State == concordat.TaskRunning && len(running()) > 0
 	})
 	victim := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) == holder })]
 	victim.kill()
