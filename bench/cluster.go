@@ -31,6 +31,8 @@ type ClusterOptions struct {
 	Questions             int   // at each size, half of them planted
 	Writers               int   // that put documents at the same time
 	Seed                  uint64
+	// Settle is how long after the last put of a size merges, and the removal of what they replaced, may take: it counts in CPU.
+	Settle time.Duration
 }
 
 // ClusterResult is a site of several nodes at one size. All nodes share this process and its processors.
@@ -138,7 +140,7 @@ func aloneCost(ctx context.Context, dir string, o ClusterOptions, prints []conco
 			return 0, err
 		}
 	}
-	if err := sleep(ctx, settleTime); err != nil {
+	if err := sleep(ctx, o.Settle); err != nil {
 		return 0, err
 	}
 	return micro(cpu()-start) / float64(len(prints)), nil
@@ -350,9 +352,6 @@ func (s *nodes) grow(ctx context.Context, prints []concordat.Fingerprint, from, 
 	return err
 }
 
-// settleTime is for what goes on behind: merges, and the removal of files that they replaced.
-const settleTime = 5 * time.Second
-
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -378,7 +377,7 @@ func (s *nodes) drain(ctx context.Context, r *ClusterResult) error {
 		err = errors.Join(err, c.Index().Persist(ctx))
 	}
 	if err == nil {
-		err = sleep(ctx, settleTime)
+		err = sleep(ctx, s.o.Settle)
 	}
 	return err
 }

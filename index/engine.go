@@ -159,8 +159,8 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 		if strings.HasSuffix(err.Error(), "timeout") { // bbolt's ErrTimeout
 			return nil, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
 		}
-		if errors.Is(err, errPanic) { // of what the trial opening, which only reads, does not look at
-			return nil, corrupt(filepath.Join(dir, "root.bolt"), err)
+		if errors.Is(err, errPanic) {
+			return nil, corrupt(dir, err)
 		}
 		return nil, err
 	}
@@ -201,7 +201,11 @@ func preflight(dir string) error {
 		}
 		return corrupt(root, err)
 	}
-	return errors.Join(guard(func() error { return newestLoads(s, dir) }), s.Close())
+	err = errors.Join(guard(func() error { return newestLoads(s, dir) }), guard(s.Close))
+	if errors.Is(err, errPanic) {
+		return corrupt(root, err)
+	}
+	return err
 }
 
 func newestLoads(s *scorch.Scorch, dir string) error {

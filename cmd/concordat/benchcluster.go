@@ -2,14 +2,18 @@ package main
 
 import (
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"concordat/bench"
 )
 
+// benchSettle is what merges get after the last put.
+const benchSettle = 5 * time.Second
+
 func (a *app) benchCluster() *cobra.Command {
-	o := bench.ClusterOptions{}
+	o := bench.ClusterOptions{Settle: benchSettle}
 	c := &cobra.Command{Use: "cluster", Short: "Let a site of several nodes grow: speed, latency, memory", Args: cobra.NoArgs,
 		Long: `Cluster opens nodes in this process, over loopback connections, puts random fingerprints as documents of 200 sentences
 through all nodes, and asks at each size. Processor time is that of all nodes together.`,
