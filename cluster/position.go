@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"concordat"
 )
@@ -90,4 +92,61 @@ func (p *Position) UnmarshalText(text []byte) error {
 		p.note(id, seq)
 	}
 	return nil
+}
+
+// PositionHeader carries a Position, as MarshalText writes it: in an answer, what the request wrote; in a request, what its
+// answer has to know of. A browser's cookie does the same for a minute.
+const PositionHeader = "Concordat-Position"
+
+const (
+	positionCookie = "concordat_position"
+	positionTime   = time.Minute // after which followers have long caught up
+)
+
+// KeepPosition lets a caller of h read what it wrote, at whichever node its next request comes.
+func KeepPosition(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var p Position
+		// What is no position asks for nothing: it is the caller's own.
+		_ = p.UnmarshalText([]byte(r.Header.Get(PositionHeader)))
+		if c, err := r.Cookie(positionCookie); err == nil {
+			_ = p.UnmarshalText([]byte(c.Value)) // as above
+		}
+		before, _ := p.MarshalText() // of shards with numbers only
+		to := &positioned{ResponseWriter: w, position: &p, before: string(before)}
+		h.ServeHTTP(to, r.WithContext(WithPosition(r.Context(), &p)))
+		to.begin()
+	})
+}
+
+// positioned adds to the answer what the request wrote.
+type positioned struct {
+	http.ResponseWriter
+	position *Position
+	before   string
+	begun    bool
+}
+
+// Unwrap is for http.ResponseController.
+func (w *positioned) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *positioned) WriteHeader(code int) {
+	w.begin()
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *positioned) Write(b []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *positioned) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	if text, err := w.position.MarshalText(); err == nil && string(text) != w.before {
+		w.Header().Set(PositionHeader, string(text))
+		http.SetCookie(w, &http.Cookie{Name: positionCookie, Value: string(text), Path: "/", MaxAge: int(positionTime.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -129,6 +132,50 @@ func TestPosition(t *testing.T) {
 	text, err := none.MarshalText()
 	if err != nil || len(text) > 4 {
 		t.Errorf("position %q, %v", text, err)
+	}
+}
+
+// TestKeepPosition: a browser, and a program, that wrote through one node see that through another.
+func TestKeepPosition(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 2, 2, "a", "b")
+	s.settle(60)
+	serve := func(n coord.NodeID) http.Handler {
+		return cluster.KeepPosition(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				s.must(s.nodes[n].Put(r.Context(), profileOf("d", r.URL.Query().Get("text"))))
+				return // without a word
+			}
+			d, err := s.nodes[n].Document(r.Context(), refOf("d"))
+			s.must(err)
+			_, _ = io.WriteString(w, d.Text)
+		}))
+	}
+	for i := range 20 {
+		want := fmt.Sprint("text", i)
+		put := httptest.NewRecorder()
+		serve("a").ServeHTTP(put, httptest.NewRequest(http.MethodPut, "/?text="+want, nil))
+		for _, how := range []string{"header", "cookie"} {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			if how == "header" {
+				r.Header.Set(cluster.PositionHeader, put.Header().Get(cluster.PositionHeader))
+			} else {
+				for _, c := range put.Result().Cookies() {
+					r.AddCookie(c)
+				}
+			}
+			get := httptest.NewRecorder()
+			serve("b").ServeHTTP(get, r)
+			if got := get.Body.String(); got != want {
+				t.Errorf("by %s: %q, want %q", how, got, want)
+			}
+			if get.Header().Get(cluster.PositionHeader) != "" {
+				t.Error("an answer to a question has a position")
+			}
+		}
+		if put.Header().Get(cluster.PositionHeader) == "" {
+			t.Fatal("no position")
+		}
 	}
 }
 
