@@ -44,7 +44,7 @@ func (c *Copy) sendFetch(a replica.SendFetch) {
 				c.step(replica.Lost{ID: a.Fetch.ID})
 				return
 			case n == refusals:
-				c.step(replica.Unreachable{Node: a.To})
+				c.step(replica.Unreachable{Node: a.To, ID: a.Fetch.ID})
 				return
 			}
 			select {
