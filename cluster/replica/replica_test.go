@@ -17,7 +17,7 @@ func histories(t *testing.T, n uint64) uint64 {
 		return n * k
 	}
 	if testing.Short() {
-		return n / 4
+		return n / 40 // code without goroutines
 	}
 	return n
 }
@@ -68,6 +68,9 @@ func TestSimulation(t *testing.T) {
 // find lost or diverging data. (It also shows that the checker can.) Rare ones begin at a seed near the
 // first that breaks; CONCORDAT_RULES=n counts over the first n seeds instead.
 func TestRulesAreNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of histories of code without goroutines")
+	}
 	for _, v := range []struct {
 		name        string
 		first, most uint64
