@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -174,6 +175,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	case w < withIndex || o.remote != nil:
 	case o.clustered() && w == toServe:
 		if err := o.openNode(ctx); err != nil {
+			return err
+		}
+		if err := o.fillCluster(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 			return err
 		}
 	case o.clustered():
