@@ -60,7 +60,7 @@ func (o *opened) fillCluster(ctx context.Context, log *slog.Logger) error {
 	n, told := 0, time.Now()
 	for docs, err := range batches(from.Documents(ctx), fillBatch) {
 		if err == nil {
-			err = o.fillDocuments(ctx, docs)
+			err = patiently(ctx, func() error { return o.fillDocuments(ctx, docs) })
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("move documents into the shards: %d of %d: %w", n, all, err), from.Close())
@@ -73,7 +73,11 @@ func (o *opened) fillCluster(ctx context.Context, log *slog.Logger) error {
 	if err := from.Close(); err != nil {
 		return err
 	}
-	held, err := o.node.Documents(ctx)
+	var held int
+	err = patiently(ctx, func() (err error) {
+		held, err = o.node.Documents(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -85,6 +89,24 @@ func (o *opened) fillCluster(ctx context.Context, log *slog.Logger) error {
 	}
 	log.Info("documents of one machine are in the shards", "documents", n)
 	return nil
+}
+
+// fillTime is how long a shard may be without a master, such as while the node starts.
+const fillTime = 2 * time.Minute
+
+// patiently calls f until it does not fail with concordat.ErrUnavailable, for fillTime at most.
+func patiently(ctx context.Context, f func() error) error {
+	for end := time.Now().Add(fillTime); ; {
+		err := f()
+		if !errors.Is(err, concordat.ErrUnavailable) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 func (o *opened) fillDocuments(ctx context.Context, docs []*concordat.Document) error {
