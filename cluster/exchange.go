@@ -44,7 +44,7 @@ func (c *Copy) sendFetch(a replica.SendFetch) {
 				c.step(replica.Lost{ID: a.Fetch.ID})
 				return
 			case n == refusals:
-				c.step(replica.Unreachable{Node: a.To})
+				c.step(replica.Unreachable{Node: a.To, ID: a.Fetch.ID})
 				return
 			}
 			select {
@@ -59,8 +59,10 @@ func (c *Copy) sendFetch(a replica.SendFetch) {
 // Fetch answers another copy. It waits until there is something to say, or for the configured time.
 func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error) {
 	key, answer := fetchKey{f.From, f.ID}, make(chan replica.Reply, 1)
+	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
-	c.fetches[key] = answer // an older life's fetch of the same number is not waited for any more
+	c.stepLocked(replica.Contact{Me: me}) // the answer may lend a lease
+	c.fetches[key] = answer               // an older life's fetch of the same number is not waited for any more
 	c.stepLocked(f)
 	c.mu.Unlock()
 	defer func() {

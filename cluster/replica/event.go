@@ -55,9 +55,12 @@ type (
 	Trimming struct{ Seq uint64 }
 	// Trimmed: the log lost its records up to Base, which had the Epoch.
 	Trimmed struct{ Base, Epoch uint64 }
-	// Unreachable: three connections to the node were refused within 150 ms: its process is gone,
-	// whatever its session says.
-	Unreachable struct{ Node coord.NodeID }
+	// Unreachable: three connections to the node were refused within 150 ms, for the fetch of the ID: its
+	// process is gone, whatever its session says.
+	Unreachable struct {
+		Node coord.NodeID
+		ID   uint64
+	}
 	// Lost: no answer to the fetch of the ID will come.
 	Lost struct{ ID uint64 }
 	// Broken: the copy's index or log turned out to be damaged.

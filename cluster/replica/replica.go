@@ -92,13 +92,15 @@ type Replica struct {
 	live  map[coord.NodeID]coord.Incarnation
 	ready bool // Ready was given for me
 
-	role     Role
-	stood    uint64 // the epoch for which this Replica stood; it leads no other (R4)
-	cas      change
-	offline  bool
-	full     bool
-	lastTick time.Duration
-	begun    bool // there was an event
+	role    Role
+	stood   uint64 // the epoch for which this Replica stood; it leads no other (R4)
+	cas     change
+	offline bool
+	// contacted is when offline was last set: a process that stood still may be offline and not know yet.
+	contacted time.Duration
+	full      bool
+	lastTick  time.Duration
+	begun     bool // there was an event
 
 	leading   // of a Master
 	following // of a Follower
@@ -184,7 +186,7 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 	case View:
 		r.onView(e)
 	case Contact:
-		r.offline = e.Me == "" || e.Me != r.me
+		r.offline, r.contacted = e.Me == "" || e.Me != r.me, r.now
 	case Disk:
 		r.full = e.Full
 	case Write:

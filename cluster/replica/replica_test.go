@@ -81,7 +81,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R2", 200, 2000, simOptions{minISR: 1, without: r2, additions: true}},
 		{"R3", 0, 1000, simOptions{minISR: 1, without: r3}},
 		{"R4", 0, 2000, simOptions{minISR: 1, without: r4}},
-		{"R5", 1200, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
+		{"R5", 2100, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
 		{"R14", 0, 1000, simOptions{minISR: 1, without: r14}},
 	} {

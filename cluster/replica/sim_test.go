@@ -334,7 +334,12 @@ func (n *simNode) act(a Action) {
 	case Apply:
 		n.commits(a.Seq)
 	case SendFetch:
-		n.send(w.node(a.To), a.Fetch)
+		to := w.node(a.To)
+		if to.down && !w.severed(n.id, to.id) && w.chance(0.3) {
+			n.later(150*ms, func() { n.step(Unreachable{Node: a.To, ID: a.Fetch.ID}) }) // connections are refused
+			return
+		}
+		n.send(to, a.Fetch)
 	case SendReply:
 		n.reply(a)
 	case CAS:

@@ -185,7 +185,9 @@ func (w *world) client() {
 		return
 	}
 	doc := fmt.Sprint("d", w.r.IntN(40))
-	w.ask(w.nodes[w.r.IntN(len(w.nodes))], fmt.Sprint("d", w.r.IntN(40)))
+	if w.chance(0.3) {
+		w.ask(w.nodes[w.r.IntN(len(w.nodes))], fmt.Sprint("d", w.r.IntN(40)))
+	}
 	w.nextOp++
 	o := &op{id: w.nextOp, rev: w.nextOp, kind: wal.Put, doc: doc}
 	if w.chance(0.25) {
@@ -289,7 +291,7 @@ func (w *world) nemesis() {
 	}
 	if w.o.spurious && w.chance(0.4) && !n.down && n.paused <= w.now {
 		n.r.shortcut = 0
-		n.step(Unreachable{Node: w.shard.ISR[0]})
+		n.step(Unreachable{Node: w.shard.ISR[0], ID: n.r.fetch.id})
 		return
 	}
 	switch w.r.IntN(11) {
