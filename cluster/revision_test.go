@@ -2,16 +2,11 @@ package cluster_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/replica"
@@ -103,78 +98,19 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestPosition: who wrote through one node reads that through any other, from a copy that is behind too.
-func TestPosition(t *testing.T) {
+// TestReadElsewhere: who wrote through one node reads that through any other, at once.
+func TestReadElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 4, 3, "a", "b", "c")
 	s.settle(60)
 	for i := range 60 {
 		doc := fmt.Sprint("d", i)
-		var p cluster.Position
-		s.must(s.nodes["a"].Put(cluster.WithPosition(t.Context(), &p), profileOf(doc, doc)))
-		text, err := p.MarshalText()
-		s.must(err)
-		var q cluster.Position
-		s.must(q.UnmarshalText(text))
+		s.must(s.nodes["a"].Put(t.Context(), profileOf(doc, doc)))
 		for _, n := range []coord.NodeID{"b", "c"} {
-			d, err := s.nodes[n].Document(cluster.WithPosition(t.Context(), &q), refOf(doc))
+			d, err := s.nodes[n].Document(t.Context(), refOf(doc))
 			if err != nil || d.Text != doc {
 				t.Fatalf("document %s at node %s: %v, %v", doc, n, d, err)
 			}
-		}
-	}
-	var none cluster.Position
-	for _, bad := range []string{"*", "AA", "AP////////////8", "AAAAAAAAAAAAAAAAAAAAAAAAAAA"} {
-		if err := none.UnmarshalText([]byte(bad)); bad != "AAAAAAAAAAAAAAAAAAAAAAAAAAA" && !errors.Is(err, concordat.ErrInvalid) {
-			t.Errorf("position %q: %v", bad, err)
-		}
-	}
-	text, err := none.MarshalText()
-	if err != nil || len(text) > 4 {
-		t.Errorf("position %q, %v", text, err)
-	}
-}
-
-// TestKeepPosition: a browser, and a program, that wrote through one node see that through another.
-func TestKeepPosition(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, 2, 2, "a", "b")
-	s.settle(60)
-	serve := func(n coord.NodeID) http.Handler {
-		return cluster.KeepPosition(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPut {
-				s.must(s.nodes[n].Put(r.Context(), profileOf("d", r.URL.Query().Get("text"))))
-				return // without a word
-			}
-			d, err := s.nodes[n].Document(r.Context(), refOf("d"))
-			s.must(err)
-			_, _ = io.WriteString(w, d.Text)
-		}))
-	}
-	for i := range 20 {
-		want := fmt.Sprint("text", i)
-		put := httptest.NewRecorder()
-		serve("a").ServeHTTP(put, httptest.NewRequest(http.MethodPut, "/?text="+want, nil))
-		for _, how := range []string{"header", "cookie"} {
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			if how == "header" {
-				r.Header.Set(cluster.PositionHeader, put.Header().Get(cluster.PositionHeader))
-			} else {
-				for _, c := range put.Result().Cookies() {
-					r.AddCookie(c)
-				}
-			}
-			get := httptest.NewRecorder()
-			serve("b").ServeHTTP(get, r)
-			if got := get.Body.String(); got != want {
-				t.Errorf("by %s: %q, want %q", how, got, want)
-			}
-			if get.Header().Get(cluster.PositionHeader) != "" {
-				t.Error("an answer to a question has a position")
-			}
-		}
-		if put.Header().Get(cluster.PositionHeader) == "" {
-			t.Fatal("no position")
 		}
 	}
 }

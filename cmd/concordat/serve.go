@@ -214,9 +214,6 @@ func (s *server) control() http.Handler {
 // public answers people, and whoever watches over the process.
 func (s *server) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
-	if s.o.node != nil {
-		pages = cluster.KeepPosition(pages)
-	}
 	m.Handle("/", s.o.meters.counted(pages, s.log))
 	m.HandleFunc("GET /healthz", s.healthz)
 	m.HandleFunc("GET /readyz", s.readyz)
