@@ -56,16 +56,17 @@ func Stem(word []byte) []byte {
 	if len(word) < 3 || len(word) > stemMost {
 		return word
 	}
-	runes := make([]rune, len(word))
+	var letters [stemMost]rune
 	for i, c := range word {
 		if c < 'a' || c > 'z' {
 			return word
 		}
-		runes[i] = rune(c)
+		letters[i] = rune(c)
 	}
-	out := make([]byte, 0, stemMost)
-	for _, r := range porterstemmer.StemWithoutLowerCasing(runes) {
-		out = append(out, byte(r))
+	stem := porterstemmer.StemWithoutLowerCasing(letters[:len(word)])
+	out := make([]byte, len(stem))
+	for i, r := range stem {
+		out[i] = byte(r)
 	}
 	return out
 }
