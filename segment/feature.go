@@ -64,7 +64,6 @@ func contentFeatures(words []Word, lang uint32, dst []uint64) []uint64 {
 // kindOf returns the kind of features and, for Content, the bit of the language.
 func (t *Text) kindOf(words []Word) (Kind, uint32) {
 	var chars, han, syllabic, unspaced, spaced int
-	var votes tally
 	for i := range words {
 		w := &words[i]
 		n := int(w.Chars)
@@ -79,7 +78,6 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 		default:
 			spaced++
 		}
-		votes.add(w.Stop)
 	}
 	switch {
 	case syllabic*10 >= chars:
@@ -89,6 +87,8 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 	case unspaced*2 >= chars:
 		return Grams, 0
 	}
+	var votes tally
+	votes.stops(words)
 	language, most := votes.most()
 	if most*10 < spaced || most == 0 {
 		return Grams, 0

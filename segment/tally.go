@@ -6,30 +6,35 @@ import "math/bits"
 // Adding a mask ripples its carries through the planes, however many bits it has.
 type tally struct {
 	plane [31]uint32
-	used  int // planes that may not be zero, but for the lowest ones
+	used  int // planes that may not be zero
 }
 
-// straight is how many planes every mask goes through: most carries end there, and no branch depends on the mask.
+// straight is how many planes every mask goes through, in registers: most carries end there, so that no branch
+// depends on the mask.
 const straight = 4
 
-// add counts the bits of m. At most 2^31 - 1 masks can be added.
-func (t *tally) add(m uint32) {
-	for p := range straight {
-		t.plane[p], m = t.plane[p]^m, t.plane[p]&m
+// stops counts the bits of Word.Stop. At most 2^31 - 1 words can be added.
+func (t *tally) stops(words []Word) {
+	a, b, c, d := t.plane[0], t.plane[1], t.plane[2], t.plane[3]
+	for i := range words {
+		m := words[i].Stop
+		a, m = a^m, a&m
+		b, m = b^m, b&m
+		c, m = c^m, c&m
+		d, m = d^m, d&m
+		for p := straight; m != 0; p++ {
+			t.plane[p], m = t.plane[p]^m, t.plane[p]&m
+			t.used = max(t.used, p+1)
+		}
 	}
-	if m == 0 {
-		return
-	}
-	for p := straight; m != 0; p++ {
-		t.plane[p], m = t.plane[p]^m, t.plane[p]&m
-		t.used = max(t.used, p+1)
-	}
+	t.plane[0], t.plane[1], t.plane[2], t.plane[3] = a, b, c, d
+	t.used = max(t.used, straight)
 }
 
 // most returns the bit that is counted most, the lowest of several, and its count; 0 and 0 if none is.
 func (t *tally) most() (bit uint32, count int) {
 	best := ^uint32(0)
-	for p := max(t.used, straight) - 1; p >= 0; p-- {
+	for p := t.used - 1; p >= 0; p-- {
 		if b := best & t.plane[p]; b != 0 {
 			best = b
 			count |= 1 << p
