@@ -31,15 +31,7 @@ func Memory() MemoryResult {
 	}
 	var each float64
 	best(&each, float64(len(a)*8), func() {
-		var s [4]uint64
-		for i := 0; i < len(a); i += 4 {
-			b := a[i : i+4 : i+4]
-			s[0] += b[0]
-			s[1] += b[1]
-			s[2] += b[2]
-			s[3] += b[3]
-		}
-		sum += s[0] + s[1] + s[2] + s[3]
+		sum += add(a)
 	})
 	r.Stream = 1 / each
 	best(&r.Lines, lines, func() {
@@ -58,4 +50,17 @@ func Memory() MemoryResult {
 		r.Stream = 0
 	}
 	return r
+}
+
+// add reads a in order and returns the sum.
+func add(a []uint64) uint64 {
+	var s [4]uint64
+	for len(a) >= 4 {
+		s[0] += a[0]
+		s[1] += a[1]
+		s[2] += a[2]
+		s[3] += a[3]
+		a = a[4:]
+	}
+	return s[0] + s[1] + s[2] + s[3]
 }

@@ -60,21 +60,28 @@ var memories = sync.Pool{New: func() any { return new(memory) }}
 func (m *memory) word(first, second uint64, n int, stop *stopTable) (uint64, uint32) {
 	at := (first ^ second*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (64 - memoryBits)
 	r := &m[at]
-	if r.first != first || r.second != second {
-		var letters [16]byte
-		binary.LittleEndian.PutUint64(letters[:], first)
-		binary.LittleEndian.PutUint64(letters[8:], second)
-		hash := xxhash.Sum64(letters[:n])
-		*r = remembered{first, second, hash, stop.mask(hash)}
+	if r.first == first && r.second == second {
+		return r.hash, r.stop
 	}
+	other := &m[at^1] // in the same line of the cache
+	if other.first == first && other.second == second {
+		return other.hash, other.stop
+	}
+	var letters [16]byte
+	binary.LittleEndian.PutUint64(letters[:], first)
+	binary.LittleEndian.PutUint64(letters[8:], second)
+	hash := xxhash.Sum64(letters[:n])
+	*other = *r
+	*r = remembered{first, second, hash, stop.mask(hash)}
 	return r.hash, r.stop
 }
 
 // asciiWords reads short words from byte i on, each of which ends before an ASCII sign, and the single spaces between them.
-// It returns where it stopped, which is i if the word there is none of these. No word is open.
-func (s *splitter) asciiWords(i, to int) int {
+// It returns where it stopped, which is i if the word there is none of these. No word is open. A line ends before a
+// line feed or with the text, so nothing is read beyond it.
+func (s *splitter) asciiWords(i int) int {
 	text, norm, words := s.t.Source, s.t.Norm, s.t.Words
-	for i+shortMost < to {
+	for i+shortMost < len(text) {
 		first, n := asciiLetters(load(text, i))
 		second := uint64(0)
 		if n == 8 {

@@ -13,6 +13,8 @@ import (
 )
 
 const (
+	// Bytes of text for each word, about as few as there are.
+	wordBytes = 5
 	// A word longer than this many folded bytes is cut: it is no word of any language, and bounds
 	// keep one line of base64 from becoming one giant feature.
 	maxWordBytes = 240
@@ -67,6 +69,10 @@ func (t *Text) split(text string, chinese bool) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
 	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
+	if cap(t.Norm) < len(text) { // else they would grow many times
+		t.Norm = make([]byte, 0, len(text)+len(text)/16+64)
+		t.Words = make([]Word, 0, len(text)/wordBytes+16)
+	}
 	s := splitter{t: t, runes: runes(), stop: stopLists(), start: -1}
 	if s.runes.quick {
 		s.memory = memories.Get().(*memory)
@@ -197,7 +203,7 @@ func (s *splitter) line(from, to int) {
 		if c := text[i]; c < utf8.RuneSelf {
 			if s.runes.ascii[c] != 0 {
 				if !s.open && s.memory != nil {
-					if next := s.asciiWords(i, to); next > i {
+					if next := s.asciiWords(i); next > i {
 						i = next
 						continue
 					}
