@@ -216,10 +216,10 @@ func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 		parts[*at] = part{f, uint32(id)}
 		*at++
 	}
-	b.groups = make([]group, groups)
-	b.recs = make([]byte, recBytes*len(entries))
+	b.groups = huge[group](groups)
+	b.recs = huge[byte](recBytes * len(entries))
 	if i > 0 {
-		b.ids = make([]uint32, len(entries))
+		b.ids = huge[uint32](len(entries))
 	}
 	for p := range uint32(1 << partBits) {
 		b.place(i, p, parts[starts[p]:starts[p+1]], starts[p])
