@@ -40,8 +40,11 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peak returns the largest resident size of the process so far, in megabytes.
+// peak returns the largest resident size of the process so far, or since resetPeak, in megabytes.
 func peak() float64 {
+	if mb := status("VmHWM:"); mb > 0 {
+		return mb
+	}
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

@@ -1,6 +1,11 @@
 package bench
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+)
 
 // MemoryResult is what the memory of the machine gives one core at this moment: the limit of look-ups, which wait for
 // it more than they compute.
@@ -64,3 +69,27 @@ func add(a []uint64) uint64 {
 	}
 	return s[0] + s[1] + s[2] + s[3]
 }
+
+// resident returns the resident size of the process in megabytes, 0 where that is not known.
+func resident() float64 { return status("VmRSS:") }
+
+// status returns a value of /proc/self/status in megabytes, 0 where there is none.
+func status(name string) float64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == name {
+			kb, err := strconv.ParseFloat(f[1], 64)
+			if err != nil {
+				return 0
+			}
+			return kb / 1024
+		}
+	}
+	return 0
+}
+
+// resetPeak lets peak begin anew, where the system can (Linux, proc(5), clear_refs).
+func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
