@@ -49,6 +49,9 @@ type Copy struct {
 
 	operations operations // of other nodes and this one, while the copy is master
 
+	gate  sync.RWMutex           // held for reading by every write, for writing while a moment is taken
+	still map[string]*stillIndex // by moment; under mu
+
 	toSync  chan struct{} // capacity 1: there is something to sync
 	toApply chan struct{} // capacity 1: target rose
 }
@@ -429,5 +432,5 @@ func (c *Copy) Close() error {
 	c.cancel()
 	c.mu.Unlock()
 	c.wg.Wait()
-	return errors.Join(c.wal.Close(), c.index.Close())
+	return errors.Join(c.thaw(""), c.wal.Close(), c.index.Close())
 }

@@ -148,7 +148,7 @@ func (c *Copy) install(a replica.Install) {
 func (c *Copy) replace() (index.Applied, error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
-	if err := writeMarker(c.dir); err != nil {
+	if err := errors.Join(c.thaw(""), writeMarker(c.dir)); err != nil {
 		return index.Applied{}, err
 	}
 	c.mu.Lock()

@@ -178,7 +178,11 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	if err := spend(dir, in.Node, in.Secret, now); err != nil {
 		return out, err
 	}
-	if err := n.AddMember(r.Context(), in.Node, in.Zone); err != nil {
+	key, err := requestKey(in.Request)
+	if err != nil {
+		return out, err
+	}
+	if err := n.AddMember(r.Context(), in.Node, in.Zone, key); err != nil {
 		return out, err
 	}
 	if out.Certificate, out.Authority, err = sign(dir, n.layout.Cluster, in.Node, in.Request, now); err != nil {
@@ -189,11 +193,11 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	return out, err
 }
 
-// AddMember lets a node take part; one that is a member already stays it.
-func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone string) error {
+// AddMember lets a node take part whose public key has the name, as Member.Key; one that is a member already stays it.
+func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string) error {
 	return ChangeLayout(ctx, n, func(l *Layout) error {
 		m := l.Members[id]
-		m.Zone, m.Drained = zone, false
+		m.Zone, m.Drained, m.Key = zone, false, key
 		l.Members[id] = m
 		return nil
 	})

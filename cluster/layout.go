@@ -32,6 +32,10 @@ type Member struct {
 	// Boot names the last start of the node. Its folder says the same, unless the folder is an older
 	// copy of itself or another node has taken the name.
 	Boot string `json:"boot,omitempty"`
+	// Key is the SHA-256 of the public key that speaks for the node, hexadecimal; empty: it has not been seen yet.
+	Key string `json:"key,omitempty"`
+	// Authority: the node holds the key of the cluster's authority.
+	Authority bool `json:"authority,omitempty"`
 }
 
 const (

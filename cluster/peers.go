@@ -98,13 +98,18 @@ type manifestFile struct {
 // serveSnapshot sends a copy of the index: the length of the manifest as a decimal number and a newline,
 // the manifest, then the files in its order.
 func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
+	return c.send(w, func(dir string) error { return c.CopyTo(r.Context(), dir) })
+}
+
+// send sends the index that copyTo writes into the absent folder dir.
+func (c *Copy) send(w http.ResponseWriter, copyTo func(dir string) error) error {
 	parent, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(parent) }() // the next snapshot makes its own
 	dir := filepath.Join(parent, "copy")
-	if err := c.CopyTo(r.Context(), dir); err != nil {
+	if err := copyTo(dir); err != nil {
 		return err
 	}
 	m, err := inventory(dir)
