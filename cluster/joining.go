@@ -261,3 +261,14 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 	}
 	return out.Files, err
 }
+
+// DropTokens makes the tokens for a node, made in this folder, good for nothing.
+func DropTokens(dir string, node coord.NodeID, now time.Time) error {
+	tokensMu.Lock()
+	defer tokensMu.Unlock()
+	ts, err := readTokens(dir)
+	if err != nil || len(ts) == 0 {
+		return err
+	}
+	return writeTokens(dir, slices.DeleteFunc(ts, func(t storedToken) bool { return t.Node == node }), now)
+}

@@ -17,6 +17,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/replica"
+	"concordat/cluster/wal"
 	"concordat/index"
 )
 
@@ -398,6 +399,39 @@ func (n *Node) fetchStill(ctx context.Context, from coord.Node, id concordat.Sha
 		return m, err
 	}
 	return ReadMoment(dir, id)
+}
+
+// Adopt readies the copies of shards that a backup put into the folder of a node's copies, so that a node
+// that founds a cluster on them takes them for the truth: each gets a log that begins where its index
+// stands. It returns what they have, in order, or nothing if there are none. It may be called again, as long as
+// the node was not started.
+func Adopt(dir string) ([]ShardMoment, error) {
+	var out []ShardMoment
+	for i := range MaxShards {
+		id := ShardName(i)
+		at := filepath.Join(dir, string(id))
+		if !exists(at) {
+			break
+		}
+		m, err := ReadMoment(at, id)
+		if err != nil {
+			return nil, err
+		}
+		log, err := wal.Open(filepath.Join(at, logName), wal.Options{Shard: id})
+		if err != nil {
+			return nil, err
+		}
+		if x := log.Extent(); x.End == 0 && m.Seq > 0 {
+			err = log.Reset(m.Seq, m.Epoch)
+		} else if x.End != m.Seq {
+			err = fmt.Errorf("%s: its log has come to %d, its index to %d: no backup was put there: %w", at, x.End, m.Seq, concordat.ErrInvalid)
+		}
+		if err = errors.Join(err, log.Close()); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
 }
 
 // ReadMoment opens the copy of a shard in dir, which shows that it can be, and returns what it has.

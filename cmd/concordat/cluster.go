@@ -36,7 +36,7 @@ nothing that it acknowledged as long as one copy of it is left. The machines agr
   concordat cluster balance`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
-		a.clusterDrain(), a.clusterForce(), a.clusterCoordinator(), a.zookeeperCommand())
+		a.clusterDrain(), a.clusterForce(), a.clusterRemove(), a.clusterRenew(), a.clusterRestart(), a.clusterUpgrade(), a.clusterCoordinator(), a.zookeeperCommand())
 	return c
 }
 
@@ -58,6 +58,16 @@ func (a *app) clusterInit() *cobra.Command {
 					return usagef("--listen and --coordinator are needed")
 				}
 				o.config.Cluster.Coordinator, o.config.Cluster.Node = url, node
+				held, err := cluster.Adopt(filepath.Join(o.dir, indexName, nodeDirName))
+				if err != nil {
+					return err
+				}
+				if len(held) > 0 && cmd.Flags().Changed("shards") && shards != len(held) {
+					return usagef("--shards %d: the index that was restored has %d, which cannot be changed", shards, len(held))
+				}
+				if len(held) > 0 {
+					shards = len(held)
+				}
 				l := cluster.Layout{Cluster: strings.ToLower(rand.Text()), Site: o.ID(), Scheme: o.Scheme(), Shards: shards, Copies: copies,
 					Members: map[coord.NodeID]cluster.Member{coord.NodeID(node): {Zone: zone}}}
 				if err := cluster.CheckNode(coord.NodeID(node)); err != nil {
@@ -67,7 +77,7 @@ func (a *app) clusterInit() *cobra.Command {
 					a.say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
 					return nil
 				}
-				return a.foundCluster(ctx, o, l, clusterKeys(url, node, zone, listen, address))
+				return a.foundCluster(ctx, o, l, held, clusterKeys(url, node, zone, listen, address))
 			})
 		}}
 	f := c.Flags()
@@ -94,14 +104,18 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 	return b
 }
 
-func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, keys []byte) error {
+func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, held []cluster.ShardMoment, keys []byte) error {
 	dir, node := filepath.Join(o.dir, clusterName), coord.NodeID(o.config.Cluster.Node)
 	session, err := o.coordinatorOf(ctx, "", true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = session.Close() }() // it only founded
-	if err := cluster.Found(ctx, session, l); err != nil {
+	epochs := map[concordat.ShardID]uint64{}
+	for _, m := range held {
+		epochs[m.Shard] = m.Epoch
+	}
+	if err := cluster.FoundRestored(ctx, session, l, epochs); err != nil {
 		return err
 	}
 	if err := cluster.NewAuthority(dir, l.Cluster, time.Now()); err != nil {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"concordat"
@@ -115,7 +116,11 @@ func (o *opened) openNode(ctx context.Context) error {
 	if address == "" {
 		address = l.Addr().String()
 	}
-	o.gone = make(chan error, 1)
+	o.gone, o.trusted = make(chan error, 2), t // the node's own reason, and an order to restart
+	var restart func()
+	if o.supervised || supervised() {
+		restart = sync.OnceFunc(func() { o.gone <- errRestart })
+	}
 	o.node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir:     filepath.Join(o.dir, indexName, nodeDirName),
 		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: buildVersion()},
@@ -123,19 +128,24 @@ func (o *opened) openNode(ctx context.Context) error {
 		Index:   index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Logger: log},
 		Client:  &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: idleTime}},
 		Fatal:   func(err error) { o.gone <- err },
+		Key:     t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.dir, clusterName)), Restart: restart,
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("join the cluster: %w", err), l.Close())
 	}
 	m := http.NewServeMux()
 	m.Handle("/cluster/join/", o.node.LetIn(filepath.Join(o.dir, clusterName), o.filesToJoin))
+	m.Handle("/cluster/renew/", o.node.Renewals(filepath.Join(o.dir, clusterName), t))
 	m.Handle("/", t.OnlyNodes(o.node.Member, o.node.Handler()))
 	o.nodeServer = &http.Server{Handler: m, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	o.nodeDone = make(chan struct{})
 	go func() {
 		defer close(o.nodeDone)
 		if err := o.nodeServer.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
-			o.gone <- err
+			select {
+			case o.gone <- err:
+			default: // there is a reason already
+			}
 		}
 	}()
 	o.index = o.node
