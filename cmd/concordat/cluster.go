@@ -155,9 +155,9 @@ func (a *app) clusterToken() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				me, live := w.view.Live[own.Node]
-				if !live {
-					return usagef("start concordat serve here first: it lets the other machine in")
+				me, err := w.await(cmd.Context(), own.Node)
+				if err != nil {
+					return err
 				}
 				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
 				if err != nil {
@@ -283,6 +283,25 @@ func (w *watching) next(ctx context.Context) error {
 	}
 }
 
+// awaitTime is how long a command waits for a node that may have been started a moment ago.
+const awaitTime = 10 * time.Second
+
+// await returns the node when it is live.
+func (w *watching) await(ctx context.Context, id coord.NodeID) (coord.Node, error) {
+	soon, cancel := context.WithTimeout(ctx, awaitTime)
+	defer cancel()
+	for {
+		if n, live := w.view.Live[id]; live {
+			return n, nil
+		}
+		if err := w.next(soon); err != nil && ctx.Err() == nil {
+			return coord.Node{}, usagef("start concordat serve here first: it lets the other machine in")
+		} else if err != nil {
+			return coord.Node{}, err
+		}
+	}
+}
+
 func (a *app) clusterStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -299,6 +318,7 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
+	Version string       `json:"version,omitempty"`
 	Masters int          `json:"masters"`
 	Copies  int          `json:"copies"`
 }
@@ -335,7 +355,7 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 	nodes := map[coord.NodeID]*nodeLine{}
 	for id, m := range l.Members {
 		n := w.view.Live[id]
-		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes}
+		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes, Version: n.Version}
 	}
 	var shards []shardLine
 	for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
@@ -351,15 +371,25 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 			nodes[s.Master].Masters++
 		}
 	}
+	down := 0
+	for _, s := range shards {
+		if s.State == "down" {
+			down++
+		}
+	}
+	var without error
+	if down > 0 {
+		without = &exitError{exitFailed, fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed", down, len(shards))}
+	}
 	if a.json {
-		return a.line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards})
+		return errors.Join(without, a.line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards}))
 	}
 	a.say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[id]
 		state := "away"
 		if n.Live {
-			state = fmt.Sprintf("at %s, %d MiB free", n.Address, n.Free>>20)
+			state = fmt.Sprintf("at %s, %d MiB free, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
 		}
 		if n.Drained {
 			state += ", drained"
@@ -369,7 +399,7 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 	for _, s := range shards {
 		a.say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch, nodeNames(s.InSync), nodeNames(s.Wanted))
 	}
-	return nil
+	return without
 }
 
 func nodeNames(ns []coord.NodeID) string {

@@ -185,12 +185,25 @@ func (r *restoring) store(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var filled *store.DB
 	if err = readyRestored(ctx, db, r.b, r.asNew); err == nil {
-		err = r.fill(ctx, db)
+		filled, err = r.fill(ctx, db)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
+	if filled == nil {
+		return r.settle(path)
+	}
+	err = r.settle(path)
+	if err == nil { // the site may live on from here: nobody may take the database for half a restore
+		err = filled.SetSetting(ctx, restoredSetting, "")
+	}
+	return errors.Join(err, filled.Close())
+}
+
+// settle puts store and configuration in their places.
+func (r *restoring) settle(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		if err := os.Rename(path, filepath.Join(r.dir, storeName)); err != nil {
 			return err
@@ -208,17 +221,23 @@ func (r *restoring) store(ctx context.Context) error {
 // restoredSetting names, in a database, the state that was restored into it.
 const restoredSetting = "restored state"
 
-// fill copies the store into the database of the configuration, if it names one, and removes the file.
-func (r *restoring) fill(ctx context.Context, from *store.DB) (err error) {
+// fill copies the store into the database of the configuration, if it names one, which it returns, and
+// removes the file.
+func (r *restoring) fill(ctx context.Context, from *store.DB) (to *store.DB, err error) {
 	c, err := loadConfig(filepath.Join(r.beside(), configName))
 	if err != nil || c.Store.URL == "" {
-		return err
+		return nil, err
 	}
-	to, err := openStore(ctx, r.dir, c)
-	if err != nil {
-		return err
+	if to, err = openStore(ctx, r.dir, c); err != nil {
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := r.fillFrom(ctx, from, to, c); err != nil {
+		return nil, errors.Join(err, to.Close())
+	}
+	return to, nil
+}
+
+func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.Config) error {
 	state := r.b.Manifest.State
 	if held, err := to.Setting(ctx, restoredSetting); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err

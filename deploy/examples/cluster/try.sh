@@ -63,8 +63,8 @@ start_database() {
 		[ "$(id -u)" != 0 ] || chown postgres "$dir/pg"
 		as_database "$bin/initdb" -D "$dir/pg/data" -U concordat -A trust -E UTF8 --no-instructions >"$dir/pg.log"
 	fi
-	as_database "$bin/pg_ctl" -D "$dir/pg/data" -s -w -l "$dir/pg/log" \
-		-o "-p $((port + 5)) -c listen_addresses=127.0.0.1 -c unix_socket_directories=$dir/pg" start || true
+	as_database "$bin/pg_ctl" -D "$dir/pg/data" status >/dev/null 2>&1 || as_database "$bin/pg_ctl" -D "$dir/pg/data" -s -w -l "$dir/pg/log" \
+		-o "-p $((port + 5)) -c listen_addresses=127.0.0.1 -c unix_socket_directories=$dir/pg" start
 	wait_for 60 PostgreSQL "$bin/psql" -h 127.0.0.1 -p "$((port + 5))" -U concordat -d postgres -c 'SELECT 1'
 	"$bin/psql" -h 127.0.0.1 -p "$((port + 5))" -U concordat -d postgres -tAc "SELECT 1 FROM pg_database WHERE datname = 'site'" | grep -q 1 ||
 		"$bin/createdb" -h 127.0.0.1 -p "$((port + 5))" -U concordat site
@@ -90,7 +90,7 @@ start() {
 		"$concordat" --data "$dir/a" library create theses
 	fi
 	if ! grep -q '^cluster:' "$dir/a/concordat.yaml"; then
-		printf 'serve:\n  listen: 127.0.0.1:%s\n  metrics: 127.0.0.1:%s\n' "$((port + 31))" "$((port + 41))" >>"$dir/a/concordat.yaml"
+		grep -q '^serve:' "$dir/a/concordat.yaml" || printf 'serve:\n  listen: 127.0.0.1:%s\n  metrics: 127.0.0.1:%s\n' "$((port + 31))" "$((port + 41))" >>"$dir/a/concordat.yaml"
 		wait_for 60 ZooKeeper "$concordat" --data "$dir/a" cluster init --node a --zone east --listen "127.0.0.1:$((port + 51))" \
 			--coordinator "zk://$servers" --shards 4
 	fi
@@ -114,8 +114,8 @@ stop() {
 		case $n in */) file=$dir/${n}pid ;; esac
 		running "$file" || continue
 		pid=$(cat "$file")
-		kill -INT -- "-$pid" 2>/dev/null || kill -TERM "$pid"
-		while kill -0 "$pid" 2>/dev/null; do sleep 0.2; done
+		kill -TERM -- "-$pid" 2>/dev/null || kill -TERM "$pid"
+		while kill -0 -- "-$pid" 2>/dev/null; do sleep 0.2; done
 	done
 	bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
 	[ ! -f "$dir/pg/data/postmaster.pid" ] || as_database "$bin/pg_ctl" -D "$dir/pg/data" -s -m fast stop
