@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -74,6 +75,8 @@ type Node struct {
 	said    coord.Incarnation            // announced
 	held    *hold                        // a moment that is being taken
 	fatal   error
+
+	sessions atomic.Int64 // with the coordinator, since the start
 
 	poke chan struct{} // capacity 1: something has to be looked at
 }
@@ -266,6 +269,9 @@ func (n *Node) runViews() {
 		case v, ok := <-n.o.Session.View():
 			if !ok {
 				return
+			}
+			if was, _ := n.fan.now(); was.Me != v.Me && v.Me != "" {
+				n.sessions.Add(1)
 			}
 			n.fan.pass(v)
 			wake(n.poke)
@@ -511,6 +517,12 @@ func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
 	}
 	return h.copy, true
 }
+
+// Online reports whether the coordinator confirmed the node's session within its timeout.
+func (n *Node) Online() bool { return n.fan.Online() }
+
+// Sessions returns how many sessions with the coordinator the node had; each but the last was lost.
+func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
 
 // Layout returns the layout as it is now.
 func (n *Node) Layout() (*Layout, error) {
