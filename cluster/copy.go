@@ -80,6 +80,9 @@ type CopyOptions struct {
 	// Lost says that the copy may lack what it once acknowledged, since its folder was lost or is an
 	// older one: it must not lead before it has caught up.
 	Lost bool
+	// Reprofile makes the profile of a document anew whose record in the log is of another scheme than the
+	// index, as after Reindex. Nil: such a record ends the copy.
+	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
 	// its office to another copy; default 2 s.
 	SlowSync time.Duration

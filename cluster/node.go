@@ -143,6 +143,9 @@ func (n *Node) join(ctx context.Context) error {
 			return err
 		}
 		n.layout = *l
+		if err := n.ofScheme(); err != nil {
+			return err
+		}
 		known, err := readNodeFile(n.o.Dir)
 		if err != nil {
 			return err

@@ -48,7 +48,10 @@ func (o *opened) coordinatorOf(ctx context.Context, node coord.NodeID, found boo
 		if err != nil {
 			return nil, err
 		}
-		options.Site, options.Scheme, options.Node, options.Found = o.config.Site.ID, string(o.profiler.Scheme()), node, found
+		options.Site, options.Node, options.Found = o.config.Site.ID, node, found
+		if node != "" || found { // who only looks may be about to change the scheme
+			options.Scheme = string(o.profiler.Scheme())
+		}
 		if node != "" {
 			options.Identity = filepath.Join(o.dir, clusterName, "zookeeper.json")
 		}
@@ -105,6 +108,9 @@ func (o *opened) openNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := o.mayJoin(ctx, t); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	session, err := o.coordinator(ctx, t.Node)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -129,6 +135,7 @@ func (o *opened) openNode(ctx context.Context) error {
 		Client:  &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: idleTime}},
 		Fatal:   func(err error) { o.gone <- err },
 		Key:     t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.dir, clusterName)), Restart: restart,
+		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) { return o.profiler.ForIndex(d) }},
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("join the cluster: %w", err), l.Close())
@@ -157,6 +164,29 @@ func buildVersion() string {
 		return b.Main.Version
 	}
 	return ""
+}
+
+// mayJoin looks whether this machine is a member before it enters its name anywhere: one that was removed
+// must not keep the name from another.
+func (o *opened) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
+	look, err := o.coordinator(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, look.Close()) }()
+	w := &watching{Session: look}
+	if err := w.next(ctx); err != nil {
+		return err
+	}
+	l, err := cluster.ParseLayout(w.view.Config)
+	if err != nil {
+		return err
+	}
+	m, ok := l.Members[t.Node]
+	if !ok || m.Key != "" && m.Key != t.Key() {
+		return fmt.Errorf("node %s is no member of the cluster: it was removed, or never joined: %w", t.Node, concordat.ErrRefused)
+	}
+	return nil
 }
 
 // closeNode hands the offices over and leaves.
