@@ -521,9 +521,6 @@ func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
 	return h.copy, true
 }
 
-// Online reports whether the coordinator confirmed the node's session within its timeout.
-func (n *Node) Online() bool { return n.fan.Online() }
-
 // Sessions returns how many sessions with the coordinator the node had; each but the last was lost.
 func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
 
