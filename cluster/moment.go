@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -200,16 +201,24 @@ func (c *Copy) thaw(moment string) error {
 
 // copyStill writes the index of the moment into the absent folder dir, once.
 func (c *Copy) copyStill(ctx context.Context, moment, dir string) error {
-	c.mu.Lock()
-	s := c.still[moment]
-	c.mu.Unlock()
-	if s == nil {
-		return fmt.Errorf("the index as of this moment was given up, since the copy took too long or was made anew meanwhile; begin again: %w", concordat.ErrUnavailable)
+	s, err := c.stillOf(moment)
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
-	err := s.frozen.CopyTo(ctx, dir)
+	err = s.frozen.CopyTo(ctx, dir)
 	s.mu.Unlock()
 	return errors.Join(err, c.thaw(moment))
+}
+
+func (c *Copy) stillOf(moment string) (*stillIndex, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.still[moment]
+	if s == nil {
+		return nil, fmt.Errorf("the index as of this moment was given up, since the copy took too long or was made anew meanwhile; begin again: %w", concordat.ErrUnavailable)
+	}
+	return s, nil
 }
 
 func (n *Node) serveHold(w http.ResponseWriter, r *http.Request) {
@@ -258,11 +267,35 @@ func (n *Node) serveStill(w http.ResponseWriter, r *http.Request) {
 	c, ok := n.Copy(id)
 	err := fmt.Errorf("shard %s: %w", id, concordat.ErrNotFound)
 	if ok {
-		err = c.send(w, func(dir string) error { return c.copyStill(r.Context(), r.PathValue("moment"), dir) })
+		err = c.sendStill(r.Context(), w, r.PathValue("moment"))
 	}
 	if err != nil {
 		fail(w, err)
 	}
+}
+
+// sendStill sends the index of the moment as a snapshot, once.
+func (c *Copy) sendStill(ctx context.Context, w http.ResponseWriter, moment string) error {
+	s, err := c.stillOf(moment)
+	if err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }() // the next opening tries again
+	s.mu.Lock()
+	err = send(ctx, w, c.newestRevision(), func(ctx context.Context, file func(string) io.WriteCloser) error {
+		return s.frozen.Send(ctx, scratch, file)
+	})
+	s.mu.Unlock()
+	if err = errors.Join(err, c.thaw(moment)); err != nil {
+		c.log.Warn("backup for another node", "shard", c.o.Index.Shard, "error", err)
+		_ = os.RemoveAll(scratch)   // as above
+		panic(http.ErrAbortHandler) // a part of it is sent; the receiver must see that it is not all
+	}
+	return nil
 }
 
 // ShardMoment says what a copy of a shard has.
@@ -392,7 +425,8 @@ func (n *Node) fetchStill(ctx context.Context, from coord.Node, id concordat.Sha
 	} else {
 		var resp *http.Response
 		if resp, err = n.peers.call(ctx, http.MethodGet, from, id, "still/"+moment, nil); err == nil {
-			err = errors.Join(receive(resp.Body, dir), resp.Body.Close())
+			_, err = receive(resp.Body, dir)
+			err = errors.Join(err, resp.Body.Close())
 		}
 	}
 	if err != nil {

@@ -64,6 +64,7 @@ type Node struct {
 	peers  *HTTPPeers
 	ask    asking
 	write  numbers
+	clock  clock
 
 	ctx    context.Context // of everything that runs on its own; ends with Close
 	cancel context.CancelFunc
@@ -108,6 +109,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
+	n.clock.now = o.Copy.Now
 	n.peers = &HTTPPeers{Client: o.Client, Scheme: o.Scheme}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.join(ctx); err != nil {
