@@ -172,6 +172,11 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 	if err != nil {
 		return nil, fmt.Errorf("copy the state: %w", err)
 	}
+	if withoutKeys {
+		if err := dropKeys(ctx, filepath.Join(make.State(), storeName)); err != nil {
+			return nil, err
+		}
+	}
 	names := backedUp
 	if !withoutKeys {
 		names = append(names[:len(names):len(names)], secrets...)

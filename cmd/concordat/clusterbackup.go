@@ -11,6 +11,7 @@ import (
 
 	"concordat/backup"
 	"concordat/cluster"
+	"concordat/store"
 )
 
 // What a backup of a site of several machines does otherwise: the index is that of all shards, wherever their
@@ -69,4 +70,21 @@ func addOriginals(ctx context.Context, o *opened, m *backup.Making) (damaged []s
 func holdsShards(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, indexName, nodeDirName, string(cluster.ShardName(0))))
 	return err == nil
+}
+
+// dropKeys takes the keystore that the nodes of a site share out of the copy of their store, with its bytes.
+func dropKeys(ctx context.Context, path string) (err error) {
+	db, err := store.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if version, err := db.KeystoreVersion(ctx); err != nil || version == 0 {
+		return err
+	}
+	if err := db.DropKeystore(ctx); err != nil {
+		return err
+	}
+	_, err = db.Purge(ctx, true)
+	return err
 }

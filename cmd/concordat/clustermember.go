@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,6 +45,7 @@ cluster's authority. What lies on its disk stays there: it has texts of the site
 			})
 		}}
 	c.Flags().BoolVar(&dry, "dry-run", false, "say whether it would be removed")
+	c.ValidArgsFunction = a.completeNodes(0)
 	c.Flags().BoolVar(&lose, "lose-authority", false, "remove the only node with the authority's key: nobody can join any more")
 	return c
 }
@@ -221,5 +224,34 @@ func (s *server) keepCertificate(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// completeTime is how long a shell waits for the names of nodes.
+const completeTime = 3 * time.Second
+
+// completeNodes offers the names of the cluster's nodes for the arguments from the one with the number first on.
+func (a *app) completeNodes(first int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), completeTime)
+		defer cancel()
+		err := a.withCluster(ctx, func(_ *opened, w *watching, l *cluster.Layout) error {
+			if len(args) < first {
+				for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
+					names = append(names, string(id))
+				}
+				return nil
+			}
+			for _, id := range slices.Sorted(maps.Keys(l.Members)) {
+				if !slices.Contains(args, string(id)) {
+					names = append(names, string(id))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }

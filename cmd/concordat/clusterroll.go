@@ -76,6 +76,7 @@ that cannot work beside the nodes that are there refuses to start, and says whic
 }
 
 func (r *rolling) flags(c *cobra.Command) {
+	c.ValidArgsFunction = r.a.completeNodes(0)
 	f := c.Flags()
 	f.StringVar(&r.command, "command", "", "command that restarts $NODE, run here by sh (default: the node's service manager)")
 	f.DurationVar(&r.wait, "patience", 10*time.Minute, "how long to wait for a node to come back and to catch up")
