@@ -126,9 +126,10 @@ func (c *Copy) install(a replica.Install) {
 			return
 		}
 		next := snapshotDir(c.dir)
+		newest := uint64(0)
 		err := os.RemoveAll(next)
 		if err == nil {
-			err = c.o.Peers.Snapshot(c.ctx, from, c.o.Index.Shard, next)
+			newest, err = c.o.Peers.Snapshot(c.ctx, from, c.o.Index.Shard, next)
 		}
 		if err != nil {
 			c.log.Warn("snapshot", "shard", c.o.Index.Shard, "from", from.ID, "error", err)
@@ -142,7 +143,7 @@ func (c *Copy) install(a replica.Install) {
 			c.fail(fmt.Errorf("snapshot: %w", err))
 			return
 		}
-		c.stepLocked(replica.Installed{Gen: a.Gen, Seq: at.Seq, Epoch: at.Epoch})
+		c.stepLocked(replica.Installed{Gen: a.Gen, Seq: at.Seq, Epoch: at.Epoch, Newest: newest})
 	})
 }
 

@@ -201,7 +201,23 @@ func (w *world) client() {
 		w.byDoc[doc] = append(old, o)
 	}
 	id := []byte{byte(o.id >> 24), byte(o.id >> 16), byte(o.id >> 8), byte(o.id)}
-	n.step(Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}})
+	write := Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}}
+	if w.chance(0.05) {
+		// Its sender hung, or the message was long under way: it comes when others have long written the document.
+		to := w.nodes[w.r.IntN(len(w.nodes))]
+		if w.chance(0.7) {
+			to = n
+		}
+		w.after(w.upTo(3*time.Second), func() {
+			if !to.down && to.paused <= w.now {
+				to.step(write)
+			}
+		})
+		if w.chance(0.5) {
+			return
+		}
+	}
+	n.step(write)
 }
 
 // acknowledged remembers a promise, and reads from some copy that claims to have it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cluster/zk"
 	"concordat/config"
 	"concordat/index"
 	"concordat/profile"
@@ -96,14 +98,18 @@ type opened struct {
 	// node takes the place of shard in the serving process of a site of several machines.
 	node       *cluster.Node
 	nodeServer *http.Server
-	nodeDone   chan struct{}     // closes when nodeServer ended
-	gone       chan error        // node cannot go on
-	index      concordat.Index   // that of the three which is there
-	meters     *meters           // nil where nobody counts
-	lock       *os.File          // nil with storeOnly
-	flags      map[string]string // keys of the configuration that a flag has set, to the flag
-	keeping    atomic.Bool       // this process deletes for all nodes of the site
-	keystore   atomic.Int64      // version of the shared keystore of which the folder has a copy
+	nodeDone   chan struct{}                 // closes when nodeServer ended
+	gone       chan error                    // node cannot go on
+	index      concordat.Index               // that of the three which is there
+	meters     *meters                       // nil where nobody counts
+	lock       *os.File                      // nil with storeOnly
+	flags      map[string]string             // keys of the configuration that a flag has set, to the flag
+	live       atomic.Pointer[config.Config] // config with what has changed since; nil: nothing has
+	next       atomic.Pointer[config.Config] // what the next start would have; nil: the same
+	central    atomic.Int64                  // version of the settings of all nodes that live has
+	teller     *zk.Session                   // that tells of them; nil: none does
+	keeping    atomic.Bool                   // this process deletes for all nodes of the site
+	keystore   atomic.Int64                  // version of the shared keystore of which the folder has a copy
 }
 
 // what says which parts of a site a command needs.
@@ -169,6 +175,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	case w < withIndex || o.remote != nil:
 	case o.clustered() && w == toServe:
 		if err := o.openNode(ctx); err != nil {
+			return err
+		}
+		if err := o.fillCluster(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 			return err
 		}
 	case o.clustered():

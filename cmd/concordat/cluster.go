@@ -55,9 +55,6 @@ func (a *app) clusterInit() *cobra.Command {
 				if o.clustered() {
 					return usagef("this machine belongs to a cluster already")
 				}
-				if _, err := os.Stat(filepath.Join(o.dir, indexName, "00")); err == nil {
-					return usagef("the site has an index of one machine: make the cluster before the first document, or in a new site to which the documents are added")
-				}
 				if listen == "" || url == "" {
 					return usagef("--listen and --coordinator are needed")
 				}
@@ -69,7 +66,7 @@ func (a *app) clusterInit() *cobra.Command {
 				}
 				if dry {
 					a.say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
-					return nil
+					return o.tellFill(ctx, a)
 				}
 				return a.foundCluster(ctx, o, l, clusterKeys(url, node, zone, listen, address))
 			})
@@ -124,6 +121,12 @@ func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, key
 	}
 	if a.json {
 		return a.line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
+	}
+	if o.config.Store.URL == "" {
+		a.warn("%s", fileStoreAdvice(filepath.Join(o.dir, storeName)))
+	}
+	if err := o.tellFill(ctx, a); err != nil {
+		return err
 	}
 	a.say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
 	return nil

@@ -114,6 +114,11 @@ func (o *opened) openNode(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	if z, ok := session.(*zk.Session); ok {
+		if err := o.firstSettings(ctx, z); err != nil {
+			return errors.Join(err, session.Close(), l.Close())
+		}
+	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.config.Log.Level}))
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()

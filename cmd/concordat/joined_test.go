@@ -313,6 +313,7 @@ func TestJoinedSite(t *testing.T) {
 	if got := a.sources(check); got != "ice.txt" {
 		t.Errorf("sources %q", got)
 	}
+	s.central()
 	south := s.partner()
 	for _, n := range s.nodes {
 		s.answers(south, n)
@@ -362,6 +363,60 @@ func (s *joinedSite) signIn() {
 			s.t.Errorf("node %s does not know the session: %s, %v", n.name, resp.Status, err)
 		}
 	}
+}
+
+// setting returns a key of a node's configuration in force, with its origin.
+func (n *joinedNode) setting(key string) (value, origin string) {
+	n.t.Helper()
+	var out struct {
+		Settings []struct{ Key, Value, Origin string }
+	}
+	n.call(http.StatusOK, http.MethodGet, "/admin/settings", "", nil, &out)
+	for _, x := range out.Settings {
+		if x.Key == key {
+			return x.Value, x.Origin
+		}
+	}
+	n.t.Fatalf("no key %s in %+v", key, out)
+	return "", ""
+}
+
+// central sets what holds on all nodes and wants it in force on each, without a restart where none is needed.
+func (s *joinedSite) central() {
+	s.t.Helper()
+	policy := filepath.Join(s.t.TempDir(), "policy.json")
+	if err := os.WriteFile(policy, []byte(`{"forward":"none","keep_days":400}`), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	said := s.nodes[1].command(exitDone, "cluster", "zookeeper", "set", "check.threshold=0.25", "quota.documents=7", "--policy", "theses="+policy, "--policy", "essays="+policy)
+	if !strings.Contains(said, "quota.documents takes effect at the next start") || strings.Contains(said, "check.threshold takes") {
+		s.t.Errorf("set said %s", said)
+	}
+	for _, n := range s.nodes {
+		s.until("settings at node "+n.name, func() bool {
+			value, origin := n.setting("check.threshold")
+			return value == "0.25" && origin == "cluster, version 1"
+		})
+		if value, origin := n.setting("quota.documents"); value != "0" || !strings.Contains(origin, "at the next start 7, cluster, version 1") {
+			s.t.Errorf("node %s: quota.documents %s, %s", n.name, value, origin)
+		}
+		if out := n.command(exitDone, "config", "check"); !strings.Contains(out, "cluster, version 1") {
+			s.t.Errorf("config check at node %s: %s", n.name, out)
+		}
+	}
+	s.until("policies", func() bool {
+		l, err := s.db.Library(s.t.Context(), "essays")
+		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 1
+	})
+	if out := s.nodes[2].command(exitFailed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out, "cluster's settings, version 1") {
+		s.t.Errorf("a policy of the cluster was changed at a node: %s", out)
+	}
+	s.nodes[0].command(exitDone, "cluster", "zookeeper", "set", "--unset", "library/theses")
+	s.until("a policy that is let go", func() bool {
+		l, err := s.db.Library(s.t.Context(), "theses")
+		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 0
+	})
+	s.nodes[2].command(exitDone, "library", "set", "theses", "--keep-days", "0")
 }
 
 // partner makes another site that may ask the library of this one.

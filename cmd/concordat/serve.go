@@ -152,6 +152,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, s.keepSite) })
 	g.Go(func() error { return s.watchNodes(ctx) })
+	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
 	if o.node != nil {
 		g.Go(func() error {
