@@ -25,7 +25,6 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
-	"concordat/cluster/zk"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
 	"concordat/store"
@@ -142,7 +141,6 @@ func (n *joinedNode) kill() {
 func startJoined(t *testing.T) *joinedSite {
 	t.Helper()
 	e, pg := zktest.Start(t, 1), storetest.Postgres(t)
-	t.Setenv(zk.AccountVariable, "site:secret9")
 	address := pg.Schema(t)
 	s := &joinedSite{t: t}
 	for _, name := range []string{"a", "b", "c"} {
@@ -161,7 +159,11 @@ func startJoined(t *testing.T) *joinedSite {
 	a.command(exitDone, "library", "create", "theses")
 	a.command(exitDone, "site", "key", "init")
 	a.command(exitDone, "site", "card", "--url", "https://"+s.door())
-	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s"
+	account := filepath.Join(t.TempDir(), "account")
+	if err := os.WriteFile(account, []byte("site:secret9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s&account=" + account
 	a.command(exitDone, "cluster", "init", "--node", "a", "--listen", a.listen, "--coordinator", coordinator, "--shards", "2")
 	conf, err := os.ReadFile(filepath.Join(a.dir, configName))
 	if err == nil {
@@ -190,7 +192,7 @@ func startJoined(t *testing.T) *joinedSite {
 	if err := s.db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test", Scopes: []string{"read", "check", "library", "admin"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
+	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test", Scopes: []string{"read", "check", "library", "admin", "erase"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -297,6 +299,7 @@ func TestJoinedSite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three real nodes with ZooKeeper and PostgreSQL; not in short tests")
 	}
+	t.Parallel()
 	s := startJoined(t)
 	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
 
@@ -318,6 +321,7 @@ func TestJoinedSite(t *testing.T) {
 	for _, n := range s.nodes {
 		s.answers(south, n)
 	}
+	s.erase()
 	s.takeOver()
 	for _, n := range s.nodes {
 		if n.process.ProcessState == nil {
@@ -453,6 +457,38 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 	}
 }
 
+// erase deletes at the node that does not keep the site, by its API and by a command, and wants nothing found at any.
+func (s *joinedSite) erase() {
+	s.t.Helper()
+	holder, err := s.db.DutyHolder(s.t.Context(), dutyKeeper)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) != holder })]
+	texts := map[string]string{"bell.txt": bellText, "winter.txt": prose(3000)}
+	for name, text := range texts {
+		path := filepath.Join(s.t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		other.command(exitDone, "add", "--library", "theses", path)
+	}
+	var r struct{ Receipt struct{ Done time.Time } }
+	other.call(http.StatusOK, http.MethodPost, "/deletions", "application/json", strings.NewReader(`{"library":"theses","documents":["bell.txt"],"reason":"withdrawn"}`), &r)
+	if r.Receipt.Done.IsZero() {
+		s.t.Error("the receipt of a deletion at another node says that bytes are left")
+	}
+	other.command(exitDone, "delete", "document", "theses", "winter.txt", "--reason", "withdrawn")
+	for _, n := range s.nodes {
+		for name, text := range texts {
+			id := n.upload("/checks", map[string]string{name: text})
+			if got := n.await(s, "checks", id); got.State != concordat.TaskDone || n.sources(id) != "" {
+				s.t.Errorf("%s at node %s after its deletion: %+v, %s", name, n.name, got, n.sources(id))
+			}
+		}
+	}
+}
+
 // takeOver kills the node that runs a batch and a check.
 func (s *joinedSite) takeOver() {
 	s.t.Helper()
@@ -462,19 +498,8 @@ func (s *joinedSite) takeOver() {
 		files[fmt.Sprintf("member-%02d.txt", i)] = fmt.Sprintf("Member %d wrote this. ", i) + prose(160<<10) + iceText
 	}
 	batch := s.nodes[1].upload("/batches", files)
-	var checks []string
-	for i := range 6 {
-		checks = append(checks, s.nodes[1].upload("/checks", map[string]string{fmt.Sprintf("long-%d.txt", i): fmt.Sprintf("Number %d. ", i) + prose(1<<20)}))
-	}
 	holder := ""
-	running := func() (out []store.Task) {
-		ts, err := s.db.Tasks(ctx, 0, 0)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
-	}
-	s.until("a node at a batch and a check", func() bool {
+	s.until("batch at work", func() bool {
 		got, err := s.db.Batch(ctx, batch)
 		if err == nil {
 			holder, err = s.db.DutyHolder(ctx, dutyBatches)
@@ -482,12 +507,27 @@ func (s *joinedSite) takeOver() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if got.State != concordat.TaskQueued && got.State != concordat.TaskRunning {
-			s.t.Fatalf("the batch has ended before anything could happen to it: %+v", got)
-		}
-		return got.State == concordat.TaskRunning && len(running()) > 0
+		return got.State == concordat.TaskRunning
 	})
 	victim := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) == holder })]
+	running := func() (out []store.Task) {
+		ts, err := s.db.Tasks(ctx, 0, 0)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
+	}
+	// A node looks for a check that was handed in there at once.
+	var checks []string
+	for i := 0; len(running()) == 0; i++ {
+		if i%10 == 0 {
+			checks = append(checks, victim.upload("/checks", map[string]string{fmt.Sprintf("long-%d.txt", i): fmt.Sprintf("Number %d. ", i) + prose(2<<20)}))
+		}
+		if i > 3000 {
+			s.t.Fatalf("node %s runs no check", victim.name)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 	victim.kill()
 	began := time.Now()
 	orphans := running()
