@@ -314,7 +314,7 @@ func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID, q ques
 	r := &round{n: n, q: q, open: map[concordat.ShardID]*openShard{}, answers: map[concordat.ShardID]*shardAnswer{}, missing: map[concordat.ShardID]ShardStatus{}, in: make(chan answered, 2*len(shards)+2*coord.MaxCopies)}
 	r.view, _ = n.fan.now()
 	r.until = time.Now().Add(askTime)
-	r.q.MinSeq = n.minSeq(shards)
+	r.q.MinSeq = n.minSeq(ctx, shards)
 	for _, id := range shards {
 		r.open[id] = &openShard{left: candidates(r.view, id), status: ShardGone}
 	}
@@ -355,13 +355,17 @@ func (n *Node) readTime(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, d)
 }
 
-// minSeq returns what this node has written: its own readers must see that.
-func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
+// minSeq returns what the readers of this node must see: what it has written, and what they know of.
+func (n *Node) minSeq(ctx context.Context, shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	out := map[concordat.ShardID]uint64{}
 	for _, id := range shards {
-		if s := n.written[id]; s > 0 {
+		s := n.written[id]
+		if p := positionOf(ctx); p != nil {
+			s = max(s, p.of(id))
+		}
+		if s > 0 {
 			out[id] = s
 		}
 	}

@@ -56,6 +56,7 @@ type Node struct {
 	peers  *HTTPPeers
 	ask    asking
 	write  numbers
+	clock  clock
 
 	ctx    context.Context // of everything that runs on its own; ends with Close
 	cancel context.CancelFunc
@@ -95,6 +96,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
+	n.clock.now = o.Copy.Now
 	n.peers = &HTTPPeers{Client: o.Client, Scheme: o.Scheme}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.join(ctx); err != nil {

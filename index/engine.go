@@ -29,6 +29,7 @@ type engine struct {
 	dir     string // of Bleve's files
 	scorch  *scorch.Scorch
 	queue   *bleve.AnalysisQueue
+	pacer   *pacer                 // nil: none
 	cause   atomic.Pointer[string] // why failed is closed
 	failed  chan struct{}          // closed when a background goroutine of scorch has died
 	failing sync.Once
@@ -49,6 +50,7 @@ var (
 func register() {
 	registerOnce.Do(func() {
 		scorch.RegistryAsyncErrorCallbacks[asyncCallback] = asyncError
+		scorch.RegistryEventCallbacks[eventCallback] = onEvent
 		registerPlugin()
 	})
 }
@@ -134,6 +136,9 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 		"bolt_timeout":           "1s", // without it a second opener waits for ever
 		"asyncErrorCallbackName": asyncCallback,
 	}
+	if unsafe {
+		config["eventCallbackName"] = eventCallback
+	}
 	// Two workers: our documents are analysed already, so the queue only passes them on.
 	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: log}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
@@ -143,8 +148,12 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 	}
 	e.scorch = index.(*scorch.Scorch)
 	engines.Store(dir, e)
+	if unsafe {
+		e.pacer = pace(e.scorch)
+	}
 	err = guard(e.scorch.Open)
 	if err != nil {
+		e.pacer.end(e.scorch)
 		engines.Delete(dir)
 		e.queue.Close()
 		if strings.HasSuffix(err.Error(), "timeout") { // bbolt's ErrTimeout
@@ -248,6 +257,7 @@ func (e *engine) batchDurably(b *bleve.Batch) error {
 	if err := e.batch(b); err != nil {
 		return err
 	}
+	e.pacer.wake()
 	select {
 	case err := <-persisted:
 		return err
@@ -346,6 +356,9 @@ func (e *engine) merge(ctx context.Context) error {
 		return err
 	}
 	done := make(chan error, 1)
+	awake := make(chan struct{})
+	defer close(awake)
+	go e.pacer.while(awake) // the merger waits for it
 	go func() { done <- e.scorch.ForceMerge(ctx, nil) }()
 	select {
 	case err := <-done:
@@ -375,6 +388,7 @@ func (d directory) GetWriter(name string) (io.WriteCloser, error) {
 
 // close waits for scorch's goroutines. Readers must have been closed.
 func (e *engine) close() error {
+	e.pacer.end(e.scorch)
 	err := e.scorch.Close()
 	e.queue.Close()
 	engines.Delete(e.dir)

@@ -22,6 +22,10 @@ type electing struct {
 const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
+	if !r.fetch.out || e.ID != r.fetch.id {
+		return // it speaks of an earlier life of the node, perhaps
+	}
+	r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
 	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && r.now >= r.shortcut {
 		r.suspect, r.shortcut = e.Node, r.now+suspicionPause
 	}
@@ -61,13 +65,16 @@ func (r *Replica) stand() {
 // bound reports whether others may still answer questions because this copy said that it cannot stand, or
 // by a lease that it lent as a master without a coordinator.
 func (r *Replica) bound() bool {
-	switch {
-	case r.now < r.promised:
-		return true
-	case r.now >= r.careful:
+	if r.now >= r.promised && r.now >= r.careful {
 		return false
 	}
-	return len(r.candidacy().ISR) < len(r.shard.ISR) // who stays in sync may go on answering
+	if r.now < r.promised && r.suspect != r.shard.ISR[0] {
+		return true
+	}
+	stay := r.candidacy().ISR
+	return slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
+		return n != r.suspect && !slices.Contains(stay, n) // it may go on answering; a process that is gone does not
+	})
 }
 
 // masterThere reports whether the master that the shard names seems to be at work.

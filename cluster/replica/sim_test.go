@@ -25,6 +25,7 @@ type simOptions struct {
 	rotten     bool // node 0 loses a part of its log at each crash
 	spurious   bool // followers suspect the master at any time
 	additions  bool // silence and return of single followers is the commonest fault
+	forgetful  int  // revisions that a copy remembers; 0: as many as it does
 	delays     bool // messages are often very late, and answers short
 	faults     time.Duration
 	healing    time.Duration
@@ -227,7 +228,12 @@ func (n *simNode) start() {
 	if n.w.o.delays {
 		cfg.FetchBytes = 120
 	}
-	n.r = New(cfg, n.meta, n.extent(), n.applied)
+	revs := NewRevisions(n.meta.Horizon)
+	revs.most = n.w.o.forgetful
+	for i := range n.log {
+		revs.Add(&n.log[i])
+	}
+	n.r = New(cfg, n.meta, n.extent(), revs, n.applied)
 	n.r.gen = n.gen
 	n.r.now, n.r.lastTick = n.w.now, n.w.now
 	n.newSession()
@@ -328,7 +334,12 @@ func (n *simNode) act(a Action) {
 	case Apply:
 		n.commits(a.Seq)
 	case SendFetch:
-		n.send(w.node(a.To), a.Fetch)
+		to := w.node(a.To)
+		if to.down && !w.severed(n.id, to.id) && w.chance(0.3) {
+			n.later(150*ms, func() { n.step(Unreachable{Node: a.To, ID: a.Fetch.ID}) }) // connections are refused
+			return
+		}
+		n.send(to, a.Fetch)
 	case SendReply:
 		n.reply(a)
 	case CAS:
@@ -430,15 +441,16 @@ func (n *simNode) persist() {
 		if to > n.base {
 			epoch = n.log[to-n.base-1].Epoch
 		}
+		n.step(Trimming{Seq: to})
 		n.log = slices.Clone(n.log[to-n.base:])
 		n.base, n.baseEpoch = to, epoch
 		n.step(Trimmed{Base: to, Epoch: epoch})
 	}
 }
 
-// applyTo is the rule of revisions: an older one changes nothing.
+// applyTo makes the change, whatever there was: the log holds no write that came too late.
 func applyTo(index map[string]stored, rec *wal.Record) {
-	if rec.Kind == wal.Noop || rec.Rev <= index[rec.ID].rev {
+	if rec.Kind == wal.Noop {
 		return
 	}
 	index[rec.ID] = stored{rec.Rev, rec.Kind, opOf(rec)}
@@ -471,7 +483,7 @@ func (n *simNode) install(a Install) {
 		n.persisted, n.persistedAt = maps.Clone(n.index), n.applied
 		n.base, n.baseEpoch, n.log, n.durable = n.applied, w.epochOf(n.applied), nil, n.applied
 		w.logf("%s installs %d", n.id, n.applied)
-		n.step(Installed{Gen: gen, Seq: n.base, Epoch: n.baseEpoch})
+		n.step(Installed{Gen: gen, Seq: n.base, Epoch: n.baseEpoch, Newest: from.r.NewestRevision()})
 	})
 }
 

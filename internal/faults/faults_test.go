@@ -220,6 +220,9 @@ func inside(t *testing.T, words string) {
 	if t.Failed() {
 		p.logs(20000)
 	}
+	if r.History != "" {
+		p.keepLogs(strings.TrimSuffix(r.History, ".jsonl"))
+	}
 	if r.History == "" {
 		return
 	}

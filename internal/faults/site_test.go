@@ -283,12 +283,15 @@ func (p *place) settled(v *coord.View) bool {
 // sound reports whether each node says itself that its copies have everything. The coordinator may not know yet that
 // a process died.
 func (p *place) sound(v *coord.View) bool {
+	if !p.watch.Online() {
+		return false // the view is old
+	}
 	for i := range p.layout.Shards {
 		id := cluster.ShardName(i)
 		for _, n := range v.Shards[id].ISR {
 			var st replica.Status
 			err := p.ask(n, "/status", url.Values{"shard": {string(id)}}, time.Second, &st)
-			if err != nil || !st.InSync || st.Meta.Damaged || st.Quarantined || st.Installing || st.Shard.Epoch != v.Shards[id].Epoch {
+			if err != nil || !st.InSync || st.Offline || st.Meta.Damaged || st.Quarantined || st.Installing || st.Shard.Epoch != v.Shards[id].Epoch {
 				return false
 			}
 		}
@@ -298,8 +301,9 @@ func (p *place) sound(v *coord.View) bool {
 
 func (p *place) isSettled() bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.settled(&p.view)
+	v := p.view
+	p.mu.Unlock()
+	return p.settled(&v) && p.sound(&v)
 }
 
 // settle waits until that is so.
@@ -345,6 +349,19 @@ func (p *place) logs(most int) {
 	for _, n := range p.names {
 		b, err := os.ReadFile(p.home(n) + ".log")
 		p.t.Logf("log of %s: %v\n%s", n, err, b[max(0, len(b)-most):])
+	}
+}
+
+// keepLogs copies the nodes' logs to files whose names begin as said.
+func (p *place) keepLogs(prefix string) {
+	for _, n := range p.names {
+		b, err := os.ReadFile(p.home(n) + ".log")
+		if err == nil {
+			err = os.WriteFile(fmt.Sprintf("%s-%s.log", prefix, n), b, 0o600)
+		}
+		if err != nil {
+			p.t.Error(err)
+		}
 	}
 }
 
