@@ -223,24 +223,24 @@ var batchTables = map[string]func(*site.BatchView, http.ResponseWriter) error{
 }
 
 func (w *Web) batchTable(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	view, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
 	name := r.PathValue("name")
-	if err == nil && batchTables[name] == nil {
+	switch {
+	case err != nil:
+	case batchTables[name] == nil:
 		err = fmt.Errorf("table %q: %w", name, concordat.ErrNotFound)
-	}
-	var view *site.BatchView
-	if err == nil {
-		view, err = site.ViewBatch(r.Context(), w.o.Store, b.ID)
+	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would say that nothing was found
+		err = errNotShown
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": b.ID, "table": name})
+	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "table": name})
 	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	rw.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	if err := batchTables[name](view, rw); err != nil {
-		w.o.Logger.Info("table", "batch", b.ID, "error", err)
+		w.o.Logger.Info("table", "batch", view.ID, "error", err)
 	}
 }
 
@@ -256,10 +256,13 @@ func pairOf(a, b string) (x, y int, err error) {
 
 // batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
 func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	b, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
 	if err == nil {
 		x, y, err = pairOf(r.PathValue("a"), r.PathValue("b"))
+	}
+	if err == nil && !shows(see, SeeReport) {
+		err = errNotShown
 	}
 	var f *report.Findings
 	if err == nil {
@@ -270,7 +273,7 @@ func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 		return
 	}
 	w.audit(r.Context(), v.Name, "report_read", map[string]any{"task": f.Task, "batch": b.ID, "with": y + 1})
-	rep := report.Build(f, w.o.Rules())
+	rep := seen(report.Build(f, w.o.Rules()), see)
 	rep.Language = languageOf(r).report()
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// The page stands alone and carries the stricter policy of its own style and script.

@@ -25,6 +25,8 @@ type shownRecheck struct {
 	Title string
 	Link  string // to what it found last
 	New   []site.FreshSource
+	// Withheld: the visitor is not told what is new.
+	Withheld bool
 }
 
 // rechecks returns what the visitor may see of what is done again.
@@ -41,6 +43,16 @@ func (w *Web) rechecks(ctx context.Context, v *visitor) ([]shownRecheck, error) 
 		one := shownRecheck{Recheck: r}
 		if err := json.Unmarshal(r.Fresh, &one.New); err != nil {
 			return nil, fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
+		}
+		told, err := w.seesFresh(ctx, v, r)
+		if !told {
+			one.New, one.Withheld = nil, true
+		}
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
 		}
 		if r.Kind == store.RecheckBatch {
 			var b store.Batch
