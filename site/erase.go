@@ -151,6 +151,18 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target) (*Re
 	return e.Run(context.WithoutCancel(ctx), id)
 }
 
+// Begin deletes so far that no query finds anything of it, and returns the receipt as it is then. The bytes go
+// with the next Resume: that costs a copy of the index, which somebody at a page need not wait for.
+func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target) (*Receipt, error) {
+	id, err := e.s.AskErasure(ctx, e.o.Store, actor, reason, t)
+	if err != nil {
+		return nil, err
+	}
+	e.at.Lock()
+	defer e.at.Unlock()
+	return e.delete(context.WithoutCancel(ctx), id)
+}
+
 // Run carries out one deletion that was asked for, or goes on with it, and returns its receipt.
 func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 	e.at.Lock()

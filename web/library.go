@@ -243,14 +243,15 @@ func (w *Web) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor
 	if err == nil {
 		d, err = w.o.Store.DocumentRow(r.Context(), l.ID, concordat.DocumentID(r.PostForm.Get("document")))
 	}
+	var receipt *site.Receipt
 	if err == nil {
-		err = w.o.Site.DeleteDocuments(context.WithoutCancel(r.Context()), l.ID, d.ID)
+		receipt, err = w.eraseOne(r.Context(), v, r.PostForm.Get("reason"), l.ID, d.ID)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "document_deleted", map[string]any{"library": l.ID, "document": d.ID})
+	w.audit(r.Context(), v.Name, "document_deleted", map[string]any{"library": l.ID, "document": d.ID, "deletion": receipt.ID})
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 }
 
