@@ -156,7 +156,7 @@ func New(o Options) (*Web, error) {
 			protection.AddInsecureBypassPattern(pattern)
 		}
 	}
-	w.handler = headers(protection.Handler(w.mux))
+	w.handler = w.headers(protection.Handler(w.mux))
 	return w, nil
 }
 
@@ -297,7 +297,7 @@ type access struct {
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // headers sets what holds for every answer.
-func headers(next http.Handler) http.Handler {
+func (w *Web) headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -305,6 +305,9 @@ func headers(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if w.o.Secure { // RFC 6797; not for the names below, which may be other services
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		if !strings.HasPrefix(r.URL.Path, "/static/") {
 			h.Set("Cache-Control", "no-store")
 		}
