@@ -45,7 +45,7 @@ func (w *Web) apiOfBatches(a huma.API) {
 		"partner":   names,
 		"purpose":   {Type: "string", Description: "Told to partners"},
 		"alone":     {Type: "string", Description: "Not empty: compare with no library"},
-		"template":  {Type: "string", Description: "Section template"},
+		"template":  {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
 	}}
 	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches", summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {

@@ -56,7 +56,7 @@ var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schem
 	"text":     {Type: "string", Description: "A text, instead of or beside files"},
 	"title":    {Type: "string", Description: "Title of the text"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
-	"template": {Type: "string", Description: "Section template"},
+	"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
 	"partner":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
 	"purpose":  {Type: "string", Description: "Why, told to the partners"},
 	"forward":  {Type: "string", Enum: []any{"unmatched", "all", "none"}, Description: "What partners are asked about; absent: as the site is set"},

@@ -166,7 +166,7 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 
 func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
 	j := site.BatchJob{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
-	if j.Template != "" && !slices.Contains(w.o.Templates(), j.Template) {
+	if !w.isTemplate(j.Template) {
 		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
 	}
 	for _, name := range u.fields["library"] {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -318,6 +319,9 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 	l.Policy.Expires, err3 = day("expires")
 	if err := errors.Join(err, err2, err3); err != nil {
 		return err
+	}
+	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
+		return fmt.Errorf("template %q: %w", l.Policy.Template, concordat.ErrInvalid)
 	}
 	return w.o.Store.UpdateLibrary(ctx, l)
 }

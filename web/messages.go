@@ -248,6 +248,7 @@ var commonMessages = map[string][2]string{
 	"new.title":            {"Title of the text", "文本标题"},
 	"new.libraries":        {"Libraries", "文库"},
 	"new.all":              {"None chosen means all of them.", "不选即为全部。"},
+	"new.bylibrary":        {"That of the libraries chosen", "所选文库的模板"},
 	"new.template":         {"Section template", "章节模板"},
 	"new.plain":            {"none", "无"},
 	"new.submit":           {"Check", "开始检测"},

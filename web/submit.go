@@ -260,7 +260,7 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 	j := site.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), Forward: u.field("forward"),
 		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
 	switch {
-	case j.Template != "" && !slices.Contains(w.o.Templates(), j.Template):
+	case !w.isTemplate(j.Template):
 		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
 	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
 		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
@@ -285,6 +285,11 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 		return j, err
 	}
 	return j, w.ruleWishes(ctx, v, &j, u.fields)
+}
+
+// isTemplate reports whether a form can name a section template so: empty is that of the libraries, "none" is none.
+func (w *Web) isTemplate(name string) bool {
+	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
 // partnerWishes reads the partners of a form, SITE or SITE/LIBRARY, each of which must be one that can be

@@ -155,7 +155,7 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 		return err
 	}
 	r := a.reader(extraction(o.config), len(files))
-	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
+	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
 	for _, file := range files {
 		if err = c.file(ctx, r, file); err != nil {
 			break
@@ -204,10 +204,38 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 	return out, f.setTemplates(ctx, a, o, &out)
 }
 
+// sections returns the section template that is wanted; none: "none". Where nobody says, it is the one that all the
+// libraries named have for their documents: what is handed in to a call has the form of its earlier applications.
+func (o *opened) sections(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
+	all := templates(o.config)
+	if wanted == noTemplate && all[wanted] == nil {
+		return nil, nil
+	}
+	if wanted != "" {
+		return o.template(wanted)
+	}
+	common := ""
+	for i, id := range libraries {
+		l, err := o.store.Library(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && l.Policy.Template != common {
+			return nil, nil
+		}
+		common = l.Policy.Template
+	}
+	return all[common], nil // nil: none, or one that the configuration has no more
+}
+
+// noTemplate asks for no section template, whatever the libraries have.
+const noTemplate = "none"
+
 // setTemplates takes each --template as the section template of that name, or as a file of wording.
 func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *site.CheckOptions) error {
+	chosen := false
 	for _, name := range f.templates {
-		t, err := o.template(name)
+		t, err := o.sections(ctx, name, nil)
 		if info, e := os.Stat(name); err != nil && e == nil && info.Mode().IsRegular() {
 			text, err := a.wording(ctx, o, name)
 			if err != nil {
@@ -219,12 +247,17 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *s
 		if err != nil {
 			return err
 		}
-		if out.Template != nil {
+		if chosen {
 			return usagef("--template %s: the submission has one section template", name)
 		}
-		out.Template = t
+		out.Template, chosen = t, true
 	}
-	return nil
+	if chosen {
+		return nil
+	}
+	var err error
+	out.Template, err = o.sections(ctx, "", out.Libraries)
+	return err
 }
 
 // checker is one run of check.
@@ -237,6 +270,7 @@ type checker struct {
 	language report.Language
 	several  bool            // reports go to a folder
 	names    map[string]bool // of reports written there
+	checked  map[string]bool // names of submissions
 	failures failures
 
 	reached, incomplete bool
@@ -256,18 +290,28 @@ func (c *checker) file(ctx context.Context, r *reader, file input) error {
 			}
 			continue
 		}
-		sub := site.Submission{ID: concordat.DocumentID(filepath.ToSlash(item.Path)), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
-			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
-		sub.Dated, sub.DatedBy = dateOf(c.f.date, item.Result)
 		name := file.name
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			name += "!/" + member
 		}
+		sub := site.Submission{ID: c.submissionID(name, item.Path), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
+			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
+		sub.Dated, sub.DatedBy = dateOf(c.f.date, item.Result)
 		if err := c.one(ctx, sub, name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// submissionID names a submission by its file, from the folder on that was named: where that lies on this machine is
+// nobody's business who reads the report. A second one of that name has its path.
+func (c *checker) submissionID(name, path string) concordat.DocumentID {
+	if c.checked[name] {
+		name = filepath.ToSlash(path)
+	}
+	c.checked[name] = true
+	return concordat.DocumentID(name)
 }
 
 // one checks one submission. name is that of its report if it goes to a folder.
