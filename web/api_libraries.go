@@ -260,7 +260,7 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
 	}
 	out := &apiAddedBody{Documents: []apiAdded{}}
 	if err := readAdded(parts, func(f AddedFile, content io.Reader) error {
@@ -287,7 +287,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+			return fmt.Errorf("%w %w", wrong("wrong.form"), err)
 		}
 		if p.FormName() != "file" {
 			if err := f.field(p, &room); err != nil {
@@ -296,7 +296,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			continue
 		}
 		if files++; files > mostFiles {
-			return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
+			return wrong("wrong.many", mostFiles)
 		}
 		if f.Name = cleanName(p.FileName()); f.Name == "" {
 			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
@@ -313,7 +313,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 func (f *AddedFile) field(p *multipart.Part, room *int) error {
 	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
 	if err != nil {
-		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
 	}
 	if *room -= len(b) + 64; *room < 0 {
 		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)

@@ -112,7 +112,7 @@ func (w *Web) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*a
 	if in.Body.Disabled {
 		action = "disable"
 		if a.Name == v.Name {
-			return nil, fmt.Errorf("nobody disables the own account: %w", concordat.ErrInvalid)
+			return nil, wrong("wrong.own")
 		}
 	}
 	a.Disabled = in.Body.Disabled

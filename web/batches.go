@@ -124,14 +124,14 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 		return "", err
 	}
 	if w.o.Policy.NoStore {
-		return "", fmt.Errorf("%w: by its policy the site keeps no texts, and a batch needs them", concordat.ErrRefused)
+		return "", barred("barred.store")
 	}
 	j, err := w.batchJob(ctx, u)
 	if err != nil {
 		return "", err
 	}
 	if v.Public && len(j.Partners) > 0 {
-		return "", fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+		return "", barred("barred.partners")
 	}
 	done, err := w.spend(ctx, v, taken(u.jobs), u.bytes)
 	if err != nil {
@@ -167,12 +167,12 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
 	j := site.BatchJob{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
 	if !w.isTemplate(j.Template) {
-		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
+		return j, wrong("wrong.template", j.Template)
 	}
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+			return j, wrong("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -183,7 +183,7 @@ func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
 	if t := u.field("threshold"); t != "" {
 		percent, err := strconv.ParseFloat(t, 64)
 		if err != nil || !(percent > 0 && percent <= 100) {
-			return j, fmt.Errorf("threshold %q: %w: above 0, at most 100 %%", t, concordat.ErrInvalid)
+			return j, wrong("wrong.threshold", t)
 		}
 		j.Threshold = percent / 100
 	}
@@ -200,7 +200,7 @@ func (w *Web) chosen(ctx context.Context, names []string) ([]concordat.SiteID, e
 	var j site.Job
 	err := w.partnerWishes(ctx, &j, names)
 	if err == nil && len(j.PartnerLibraries) > 0 {
-		err = fmt.Errorf("partner %q: %w: a batch asks whole sites", j.PartnerLibraries[0], concordat.ErrInvalid)
+		err = wrong("wrong.partner", j.PartnerLibraries[0])
 	}
 	return j.Partners, err
 }
@@ -362,7 +362,7 @@ func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first
 		verdict = ""
 	}
 	if len(why) > mostNote {
-		return fmt.Errorf("a reason of at most %d bytes: %w", mostNote, concordat.ErrInvalid)
+		return wrong("wrong.reason", mostNote)
 	}
 	x, y, err := pairOf(first, second)
 	if err != nil {

@@ -161,7 +161,7 @@ var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 // reasonOf returns why something is deleted, without which nothing is.
 func reasonOf(text string) (string, error) {
 	if text = strings.TrimSpace(text); text == "" || len(text) > mostNote {
-		return "", fmt.Errorf("%w: a deletion needs a reason of at most %d bytes", concordat.ErrInvalid, mostNote)
+		return "", wrong("wrong.reason", mostNote)
 	}
 	return text, nil
 }

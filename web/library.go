@@ -78,10 +78,10 @@ func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string)
 	}
 	l := store.Library{ID: concordat.LibraryID(name), Title: title, Created: w.o.Now()}
 	if err := site.CheckName(name); err != nil {
-		return l, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+		return l, wrong("wrong.name", name)
 	}
 	if strings.Contains(name, "/") {
-		return l, fmt.Errorf("%w: library %q holds a /", concordat.ErrInvalid, name)
+		return l, wrong("wrong.name", name)
 	}
 	if err := w.o.Store.CreateLibrary(ctx, l); err != nil {
 		return l, err
@@ -308,7 +308,7 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 		}
 		t, err := time.ParseInLocation(time.DateOnly, f.Get(name), time.Local)
 		if err != nil {
-			return t, fmt.Errorf("%s %q: %w: want YYYY-MM-DD", name, f.Get(name), concordat.ErrInvalid)
+			return t, wrong("wrong.date", f.Get(name))
 		}
 		return t, nil
 	}
@@ -321,7 +321,7 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 		return err
 	}
 	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
-		return fmt.Errorf("template %q: %w", l.Policy.Template, concordat.ErrInvalid)
+		return wrong("wrong.template", l.Policy.Template)
 	}
 	return w.o.Store.UpdateLibrary(ctx, l)
 }

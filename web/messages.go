@@ -78,7 +78,7 @@ func (l language) say(key string, args ...any) string {
 }
 
 // messages are the words of the pages by key, in English and in Simplified Chinese.
-var messages = joined(
+var messages = joined(plainMessages,
 	peopleMessages,
 	commonMessages,
 	pagesMessages,

@@ -115,7 +115,7 @@ func (w *Web) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		every := 0
 		if text := r.PostForm.Get("every"); text != "" {
 			if every, err = strconv.Atoi(text); err != nil {
-				err = fmt.Errorf("days %q: %w", text, concordat.ErrInvalid)
+				err = wrong("wrong.days", text)
 			}
 		}
 		switch {
@@ -155,7 +155,7 @@ func (w *Web) mayRecheck(ctx context.Context, v *visitor, kind, target string) e
 			return err
 		}
 		if !hasReport(t) {
-			return fmt.Errorf("check %s has no findings yet: %w", target, concordat.ErrInvalid)
+			return wrong("wrong.nofinding")
 		}
 		may = w.mayChange(v, t)
 	}
@@ -171,7 +171,14 @@ func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, e
 		return err
 	}
 	next, err := site.RecheckTime(w.o.Now(), every, on)
-	if err != nil {
+	switch {
+	case errors.Is(err, concordat.ErrInvalid) && every == 0 && on == "":
+		return wrong("wrong.again")
+	case errors.Is(err, concordat.ErrInvalid) && (every < 0 || on == ""):
+		return wrong("wrong.days", strconv.Itoa(every))
+	case errors.Is(err, concordat.ErrInvalid):
+		return wrong("wrong.date", on)
+	case err != nil:
 		return err
 	}
 	now, err := w.o.Store.Recheck(ctx, kind, target)

@@ -193,7 +193,7 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 		return nil, err
 	}
 	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
-		return nil, fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+		return nil, barred("barred.partners")
 	}
 	done, err := w.spend(ctx, v, taken(jobs), u.bytes+int64(len(u.field("text"))))
 	if err != nil {
@@ -261,7 +261,7 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
 	switch {
 	case !w.isTemplate(j.Template):
-		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
+		return j, wrong("wrong.template", j.Template)
 	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
 		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
 	case j.Level != "" && !slices.Contains(askLevels, j.Level):
@@ -270,14 +270,14 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 	if d := u.field("deadline"); d != "" {
 		seconds, err := strconv.Atoi(d)
 		if err != nil || seconds < 1 || seconds > mostDeadline {
-			return j, fmt.Errorf("deadline %q: %w: seconds, 1 to %d", d, concordat.ErrInvalid, mostDeadline)
+			return j, wrong("wrong.deadline", d, mostDeadline)
 		}
 		j.Deadline = time.Duration(seconds) * time.Second
 	}
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, fmt.Errorf("library %q: %w: %v", name, concordat.ErrInvalid, err)
+			return j, wrong("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -306,7 +306,7 @@ func (w *Web) partnerWishes(ctx context.Context, j *site.Job, names []string) er
 		id, lib, single := strings.Cut(name, "/")
 		i := slices.IndexFunc(all, func(p Partner) bool { return string(p.Site) == id })
 		if i < 0 || single && !slices.ContainsFunc(all[i].Libraries, func(l concordat.OpenLibrary) bool { return string(l.ID) == lib }) {
-			return fmt.Errorf("partner %q: %w", name, concordat.ErrInvalid)
+			return wrong("wrong.partner", name)
 		}
 		if !single {
 			j.Partners = append(j.Partners, concordat.SiteID(id))
@@ -328,16 +328,16 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 		return nil
 	}
 	if !v.mayReview() {
-		return fmt.Errorf("rules of a report as %s: %w", v.Role, concordat.ErrRefused)
+		return barred("barred.rules")
 	}
 	for _, name := range documents {
 		lib, id, ok := strings.Cut(name, "/")
 		if !ok || id == "" {
-			return fmt.Errorf("document %q: %w: want LIBRARY/DOCUMENT", name, concordat.ErrInvalid)
+			return wrong("wrong.document", name)
 		}
 		ref := concordat.Ref{Site: w.o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
 		if _, err := w.o.Store.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
-			return fmt.Errorf("document %q: %w: %v", name, concordat.ErrInvalid, err)
+			return wrong("wrong.document", name)
 		}
 		j.Exclude = append(j.Exclude, ref)
 	}
@@ -353,13 +353,13 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 	var err error
 	if n := f.Get("min_characters"); n != "" {
 		if rules.MinCharacters, err = strconv.Atoi(n); err != nil {
-			return fmt.Errorf("shortest match %q: %w", n, concordat.ErrInvalid)
+			return wrong("wrong.number", n)
 		}
 	}
 	if n := f.Get("min_source"); n != "" {
 		points, err := strconv.ParseFloat(n, 64)
 		if err != nil {
-			return fmt.Errorf("least share %q: %w", n, concordat.ErrInvalid)
+			return wrong("wrong.number", n)
 		}
 		rules.MinSourceShare = points / 100
 	}
@@ -396,7 +396,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		return nil, fmt.Errorf("%w %w", wrong("wrong.form"), err)
 	}
 	u := &upload{fields: map[string][]string{}}
 	room := int64(mostForm)
@@ -406,7 +406,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 			return u, nil
 		}
 		if err != nil {
-			return u, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+			return u, fmt.Errorf("%w %w", wrong("wrong.form"), err)
 		}
 		if p.FormName() == "file" {
 			err = w.readFile(r, p, u)
@@ -414,7 +414,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 			var b []byte
 			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
 				if room -= int64(len(b)) + 64; room < 0 {
-					return u, fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
+					return u, wrong("wrong.beside", mostForm>>20)
 				}
 				u.fields[p.FormName()] = append(u.fields[p.FormName()], string(b))
 			}
@@ -432,7 +432,7 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 		return nil // a browser sends an empty part for a field without files
 	}
 	if len(u.jobs) == mostFiles {
-		return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
+		return wrong("wrong.many", mostFiles)
 	}
 	hash, size, err := w.o.Files.Put(r.Context(), p, w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}

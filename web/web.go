@@ -353,7 +353,7 @@ func rereadAt(r *http.Request) string {
 func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
 	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
+	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail, "In": inOf(languageOf(r), err)})
 }
 
 // faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
@@ -387,10 +387,22 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	case errors.Is(err, concordat.ErrUnavailable):
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
+	if p := (*plain)(nil); code == http.StatusForbidden && errors.As(err, &p) {
+		key = "error.barred"
+		detail, _ = languageOf(r).reason(err)
+	}
 	if code == http.StatusBadRequest {
-		detail = err.Error()
+		detail, _ = languageOf(r).reason(err)
 	}
 	return code, key, detail
+}
+
+// inOf is the language of the detail of an error on a page in l, where it is another one; else empty.
+func inOf(l language, err error) string {
+	if _, in := l.reason(err); in != l {
+		return string(in)
+	}
+	return ""
 }
 
 // day writes a date for a form; the zero time is empty.
