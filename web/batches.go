@@ -74,16 +74,12 @@ func (w *Web) visibleBatch(ctx context.Context, v *visitor, id string) (store.Ba
 }
 
 func (w *Web) newBatchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.showNewBatch(rw, r, v, http.StatusOK, "", "")
+	w.showNewBatch(rw, r, v, http.StatusOK, refused{})
 }
 
-type newBatch struct {
-	newCheck
-	Detail string // of the problem
-}
-
-func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem, detail string) {
-	p := newBatch{newCheck{Templates: w.o.Templates(), Problem: problem, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}, detail}
+func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
+	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}
+	p.tell(was, languageOf(r))
 	var err error
 	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err == nil {
 		p.Partners, err = w.o.Partners(r.Context())
@@ -103,11 +99,14 @@ func (w *Web) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
 			w.lose(r.Context(), v, u)
 		}
 	}
+	var untaken *untakenError
 	switch {
 	case errors.Is(err, errNothing):
-		w.showNewBatch(rw, r, v, http.StatusBadRequest, "batch.nothing", "")
-	case errors.Is(err, concordat.ErrInvalid):
-		w.showNewBatch(rw, r, v, http.StatusBadRequest, "error.invalid", err.Error())
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "batch.nothing", sent: u.fields})
+	case errors.As(err, &untaken):
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "new.untaken", faults: untaken.faults(), sent: u.fields})
+	case errors.Is(err, concordat.ErrInvalid) && u != nil:
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "error.invalid", err: err, sent: u.fields})
 	case err != nil:
 		w.fail(rw, r, v, err)
 	default:

@@ -100,3 +100,31 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 		p.t.Error("the page shows what officers wrote, or does not show it to whom sees everything")
 	}
 }
+
+// TestFormsKeepWhatWasEntered: a form that cannot be taken comes back with what was in it, and says why in
+// the person's language.
+func TestFormsKeepWhatWasEntered(t *testing.T) {
+	d := newDesk(t, true)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})
+	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"}, "purpose": {"thesis"}}
+	page := olga.do(olga.form("/batches", fields, "a.txt", ledger), http.StatusBadRequest)
+	olga.wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`, `value="thesis"`, "比例“101”无效", "文件须重新选择")
+	if strings.Contains(page, "invalid") {
+		t.Error("English on a Chinese page")
+	}
+	page = olga.do(olga.form("/batches", url.Values{"manifest": {"file,date\na.txt,soon\n"}}, "a.txt", ledger), http.StatusBadRequest)
+	olga.wants(page, "第 2 行：“soon”不是日期")
+	fields = url.Values{"text": {"My <text>."}, "level": {"exists"}, "deadline": {"0"}, "rules": {"chosen"}, "min_characters": {"12"}, "short": {"on"}}
+	page = olga.do(olga.form("/checks", fields), http.StatusBadRequest)
+	olga.wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`, `id="min" name="min_characters" type="number" min="0" value="12"`, `name="short" aria-describedby="short-hint" checked`, "“0”秒无效")
+}
+
+func mustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

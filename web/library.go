@@ -230,8 +230,8 @@ func (w *Web) addDocuments(rw http.ResponseWriter, r *http.Request, v *visitor) 
 			}
 			return w.enqueue(ctx, v, additions(l.ID), u.jobs, site.Job{Into: l.ID}, "documents_submitted")
 		},
-		show: func(problem string, faults ...fault) {
-			w.showLibrary(rw, r, v, http.StatusBadRequest, problem, faults...)
+		show: func(was refused) {
+			w.showLibrary(rw, r, v, http.StatusBadRequest, was.problem, was.faults...)
 		}})
 }
 

@@ -40,14 +40,14 @@ func (u *upload) field(name string) string {
 type taker struct {
 	hand func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error)
 	// show shows the form again with what was wrong; done is where somebody goes after several files.
-	show func(problem string, faults ...fault)
+	show func(was refused)
 	done string
 }
 
 // submit takes files or a text and makes a check of each.
 func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.take(rw, r, v, taker{hand: w.hand, done: "/checks", show: func(problem string, faults ...fault) {
-		w.showNew(rw, r, v, http.StatusBadRequest, problem, faults...)
+	w.take(rw, r, v, taker{hand: w.hand, done: "/checks", show: func(was refused) {
+		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
 }
 
@@ -68,9 +68,11 @@ func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t taker)
 	var untaken *untakenError
 	switch {
 	case errors.Is(err, errNothing):
-		t.show("new.nothing")
+		t.show(refused{problem: "new.nothing", sent: u.fields})
 	case errors.As(err, &untaken):
-		t.show("new.untaken", untaken.faults()...)
+		t.show(refused{problem: "new.untaken", faults: untaken.faults(), sent: u.fields})
+	case errors.Is(err, concordat.ErrInvalid) && u != nil && u.fields != nil:
+		t.show(refused{problem: "error.invalid", err: err, sent: u.fields})
 	case err != nil:
 		w.fail(rw, r, v, err)
 	case len(ids) == 1 && t.done == "/checks":
