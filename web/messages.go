@@ -175,6 +175,9 @@ var commonMessages = map[string][2]string{
 
 	"checks.none":    {"Nothing has been checked yet.", "尚无检测记录。"},
 	"checks.title":   {"Document", "文档"},
+	"checks.share":   {"Matches", "重合比例"},
+	"checks.later":   {"reload to see", "刷新后显示"},
+	"checks.unasked": {"not measured", "未测量"},
 	"checks.state":   {"State", "状态"},
 	"checks.made":    {"Handed in", "提交时间"},
 	"checks.by":      {"By", "提交人"},
