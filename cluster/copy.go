@@ -394,6 +394,17 @@ func (c *Copy) Status() (replica.Status, error) {
 	return c.replica.Status(), c.failed
 }
 
+// Question returns the status as of now: what it says of Sure and End holds for whoever asks now.
+func (c *Copy) Question() (replica.Status, error) {
+	me := c.o.Coordinator.Confirmed()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil {
+		c.stepLocked(replica.Contact{Me: me})
+	}
+	return c.replica.Status(), c.failed
+}
+
 // Await returns when the status pleases, or with the error that makes that impossible.
 func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) error {
 	defer context.AfterFunc(ctx, func() { c.mu.Lock(); c.changed.Broadcast(); c.mu.Unlock() })()

@@ -537,8 +537,13 @@ const handOverTime = 2 * time.Second
 
 // handOver gives the offices to other copies, as far as there are any.
 func (n *Node) handOver(ctx context.Context) {
+	var copies []*Copy
 	n.mu.Lock()
-	hs := slices.Collect(maps.Values(n.copies))
+	for _, h := range n.copies {
+		if h.copy != nil {
+			copies = append(copies, h.copy)
+		}
+	}
 	n.mu.Unlock()
 	v, _ := n.fan.now()
 	heir := func(s replica.Status) bool {
@@ -547,19 +552,14 @@ func (n *Node) handOver(ctx context.Context) {
 			return live && m != n.o.Node.ID
 		})
 	}
-	for _, h := range hs {
-		if h.copy == nil {
-			continue
-		}
-		if st, err := h.copy.Status(); err == nil && heir(st) {
-			h.copy.StepDown()
+	for _, c := range copies {
+		if st, err := c.Status(); err == nil && heir(st) {
+			c.StepDown()
 		}
 	}
-	for _, h := range hs {
-		if h.copy != nil {
-			// An office that nobody takes is left by closing.
-			_ = h.copy.Await(ctx, func(s replica.Status) bool { return !heir(s) })
-		}
+	for _, c := range copies {
+		// An office that nobody takes is left by closing.
+		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }
 

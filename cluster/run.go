@@ -29,9 +29,9 @@ func (c *Copy) runTicks() {
 			return
 		case <-t.C:
 		}
-		online := c.o.Coordinator.Online()
+		me := c.o.Coordinator.Confirmed()
 		c.mu.Lock()
-		c.stepLocked(replica.Contact{Online: online})
+		c.stepLocked(replica.Contact{Me: me})
 		c.stepLocked(replica.Tick{})
 		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
 			c.stepLocked(replica.StepDown{}) // the coordinator sees nothing of a disk that hangs

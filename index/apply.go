@@ -165,6 +165,11 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 		}
 		last[k] = c.Put
 	}
+	// Who reads between the disk's change and memory's waits for it by these.
+	if err := s.acquire(ctx, keys); err != nil {
+		return err
+	}
+	defer s.release(keys)
 	batch := bleve.NewBatch()
 	a := arenas.Get().(*arena)
 	a.reset()

@@ -150,10 +150,15 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 		if strings.HasSuffix(err.Error(), "timeout") { // bbolt's ErrTimeout
 			return nil, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
 		}
+		if errors.Is(err, errPanic) {
+			return nil, corrupt(dir, err)
+		}
 		return nil, err
 	}
 	return e, nil
 }
+
+var errPanic = errors.New("panic")
 
 // guard calls f and turns a panic, and a fault in mapped memory, into an error: both are what
 // Bleve and bbolt make of damaged files.
@@ -161,7 +166,7 @@ func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = fmt.Errorf("%w: %v", errPanic, r)
 		}
 	}()
 	return f()
@@ -187,7 +192,11 @@ func preflight(dir string) error {
 		}
 		return corrupt(root, err)
 	}
-	return errors.Join(guard(func() error { return newestLoads(s, dir) }), s.Close())
+	err = errors.Join(guard(func() error { return newestLoads(s, dir) }), guard(s.Close))
+	if errors.Is(err, errPanic) {
+		return corrupt(root, err)
+	}
+	return err
 }
 
 func newestLoads(s *scorch.Scorch, dir string) error {

@@ -87,6 +87,8 @@ type QueueStore interface {
 	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
 	ReclaimTasks(ctx context.Context, worker string) error
 	RetryTask(ctx context.Context, id concordat.TaskID) error
+	PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error
+	TaskProgress(ctx context.Context, id concordat.TaskID) (json.RawMessage, error)
 }
 
 // QueueOptions of a Queue. Store, Read and Options are required.
@@ -132,6 +134,8 @@ type Queue struct {
 
 const (
 	queueLease = time.Minute
+	// shareEvery is how often other processes are told how far a task is.
+	shareEvery = time.Second
 	queuePoll  = 2 * time.Second // for tasks that another process hands in
 )
 

@@ -116,10 +116,16 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 		defer close(renewed)
 		q.renew(own, stop, t)
 	}()
+	shared := make(chan struct{})
+	go func() {
+		defer close(shared)
+		q.share(own, t.ID)
+	}()
 	began := time.Now()
 	state, cause, err := q.do(own, t)
 	stop()
 	<-renewed
+	<-shared
 	q.mu.Lock()
 	delete(q.running, t.ID)
 	q.mu.Unlock()

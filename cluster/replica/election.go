@@ -14,6 +14,8 @@ type electing struct {
 	suspect   coord.NodeID  // a master whose process is gone, although its session lives
 	shortcut  time.Duration // no other suspicion before
 	forced    bool
+	promised  time.Duration // others rely on it that this copy stands for no office before
+	careful   time.Duration // what an earlier life promised may hold until then
 }
 
 // suspicionPause is the least time between two elections on mere suspicion, against flapping.
@@ -44,6 +46,9 @@ func (r *Replica) stand() {
 	if r.role != Follower || r.cas.inFlight || r.installing || r.quarantined || full || r.live[r.cfg.Me] != r.me || r.me == "" {
 		return
 	}
+	if r.bound() && !r.forced {
+		return
+	}
 	turn, ok := r.turn()
 	if !ok || r.now-r.goneSince < time.Duration(turn)*r.cfg.Patience {
 		return
@@ -51,6 +56,18 @@ func (r *Replica) stand() {
 	if r.change(r.candidacy(), r.me) {
 		r.role, r.stood, r.fetch.out = Candidate, r.shard.Epoch+1, false
 	}
+}
+
+// bound reports whether others may still answer questions because this copy said that it cannot stand, or
+// by a lease that it lent as a master without a coordinator.
+func (r *Replica) bound() bool {
+	switch {
+	case r.now < r.promised:
+		return true
+	case r.now >= r.careful:
+		return false
+	}
+	return len(r.candidacy().ISR) < len(r.shard.ISR) // who stays in sync may go on answering
 }
 
 // masterThere reports whether the master that the shard names seems to be at work.

@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"time"
+
 	"concordat/cluster/coord"
 	"concordat/cluster/wal"
 )
@@ -18,8 +20,8 @@ type (
 		Me    coord.Incarnation
 		Live  map[coord.NodeID]coord.Incarnation
 	}
-	// Contact: whether the coordinator is Online.
-	Contact struct{ Online bool }
+	// Contact: the incarnation that the coordinator has Confirmed, or "".
+	Contact struct{ Me coord.Incarnation }
 	// Disk: whether there is room for more.
 	Disk struct{ Full bool }
 	// Write: somebody wants the record appended; its Seq and Epoch are not set. It is answered by
@@ -72,6 +74,8 @@ type (
 		Next      uint64
 		LastEpoch uint64 // of the record before Next
 		Full      bool   // the follower has no room and fetches to stay in touch only
+		Away      bool   // the follower is out of contact with the coordinator
+		Heard     uint64 // ID of the newest fetch whose answer had come when this one was sent
 	}
 	// Reply answers the Fetch of the same ID.
 	Reply struct {
@@ -86,6 +90,9 @@ type (
 		EpochStart uint64 // number of the first record of the epoch
 		To         uint64 // Diverged: the last record that both may share,
 		ToEpoch    uint64 // and the epoch of it in the master's log
+		// Lease is how long the follower may answer questions, from when it sent the fetch; 0: not.
+		Lease time.Duration
+		Away  bool // the lease holds out of contact with the coordinator, and only there
 	}
 )
 

@@ -40,12 +40,13 @@ type Config struct {
 type rule uint
 
 const (
-	r1 rule = 1 << iota // removals count before they are confirmed
-	r2                  // additions count only when they are confirmed
-	r3                  // who is not in sync may be elected
-	r4                  // a restarted master goes on
-	r5                  // any answer is taken for the one that is awaited
-	r7                  // a damaged copy may lead
+	r1  rule = 1 << iota // removals count before they are confirmed
+	r2                   // additions count only when they are confirmed
+	r3                   // who is not in sync may be elected
+	r4                   // a restarted master goes on
+	r5                   // any answer is taken for the one that is awaited
+	r7                   // a damaged copy may lead
+	r13                  // whoever thinks that it is in sync answers questions
 )
 
 // Meta is what a Replica remembers besides its log. It starts as the zero Meta.
@@ -93,6 +94,7 @@ type Replica struct {
 	offline  bool
 	full     bool
 	lastTick time.Duration
+	begun    bool // there was an event
 
 	leading   // of a Master
 	following // of a Follower
@@ -146,6 +148,9 @@ type Status struct {
 	Offline    bool
 	Full       bool
 	Installing bool
+	// Sure: every write acknowledged before now is in the log up to End; see sure. It holds for the
+	// moment of the last event.
+	Sure bool
 	// Quarantined: the copy must not answer questions; a snapshot is awaited.
 	Quarantined bool
 	Waiting     int // writes
@@ -156,7 +161,7 @@ func (r *Replica) Status() Status {
 	return Status{
 		Role: r.role, Shard: r.shard, Meta: r.meta, Base: r.log.Base, End: r.log.End, Durable: r.log.Durable,
 		Commit: r.commit, Applied: r.applied, InSync: r.known && slices.Contains(r.shard.ISR, r.cfg.Me),
-		Offline: r.offline, Full: r.full, Installing: r.installing, Quarantined: r.quarantined, Waiting: len(r.waiting),
+		Offline: r.offline, Full: r.full, Installing: r.installing, Quarantined: r.quarantined, Waiting: len(r.waiting), Sure: r.sure(),
 	}
 }
 
@@ -164,13 +169,16 @@ func (r *Replica) Status() Status {
 // order: what follows a Save, an Append or a Truncate must not be done before it was.
 func (r *Replica) Step(now time.Duration, e Event) []Action {
 	r.now = max(r.now, now)
+	if !r.begun {
+		r.begun, r.careful = true, r.now+r.cfg.Lag
+	}
 	switch e := e.(type) {
 	case Tick:
 		r.tick()
 	case View:
 		r.onView(e)
 	case Contact:
-		r.offline = !e.Online
+		r.offline = e.Me == "" || e.Me != r.me
 	case Disk:
 		r.full = e.Full
 	case Write:
@@ -274,7 +282,8 @@ func (r *Replica) adopt(s coord.Shard) {
 		r.cas.inFlight = false // it was made, or never will be
 	}
 	if moved {
-		r.fetch, r.healAt, r.gone, r.suspect = fetch{id: r.fetch.id}, 0, false, ""
+		r.lease = 0
+		r.fetch, r.healAt, r.gone, r.suspect = fetch{id: r.fetch.id, heard: r.fetch.heard}, 0, false, ""
 	}
 	mine := s.ISR[0] == r.cfg.Me && s.Leader == r.me && s.Epoch == r.stood
 	if r.cfg.without&r4 != 0 {
@@ -380,6 +389,7 @@ func (r *Replica) quarantine(reason string) {
 // onReopened is the log after a fault of the disk: like a restart within a session.
 func (r *Replica) onReopened(e Reopened) {
 	r.stepDown()
+	r.lease = 0
 	r.gen = e.Gen
 	r.log = e.Log
 	r.fetch.out = false

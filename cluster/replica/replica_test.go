@@ -17,7 +17,7 @@ func histories(t *testing.T, n uint64) uint64 {
 		return n * k
 	}
 	if testing.Short() {
-		return n / 4
+		return n / 40 // code without goroutines
 	}
 	return n
 }
@@ -51,6 +51,7 @@ func TestSimulation(t *testing.T) {
 				sum.acked += o.acked
 				sum.elections += o.elections
 				sum.installs += o.installs
+				sum.asked += o.asked
 				if o.down {
 					downs++
 					if !o.broken && !v.o.rotten {
@@ -58,7 +59,7 @@ func TestSimulation(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d histories, %d elections, %d writes acknowledged, %d snapshots, %d ended without a copy that may lead", histories(t, v.n), sum.elections, sum.acked, sum.installs, downs)
+			t.Logf("%d histories, %d elections, %d writes acknowledged, %d questions, %d snapshots, %d ended without a copy that may lead", histories(t, v.n), sum.elections, sum.acked, sum.asked, sum.installs, downs)
 		})
 	}
 }
@@ -67,6 +68,9 @@ func TestSimulation(t *testing.T) {
 // find lost or diverging data. (It also shows that the checker can.) Rare ones begin at a seed near the
 // first that breaks; CONCORDAT_RULES=n counts over the first n seeds instead.
 func TestRulesAreNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of histories of code without goroutines")
+	}
 	for _, v := range []struct {
 		name        string
 		first, most uint64
@@ -78,6 +82,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R4", 0, 2000, simOptions{minISR: 1, without: r4}},
 		{"R5", 1200, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
+		{"R13", 0, 1000, simOptions{minISR: 1, without: r13}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			if n, err := strconv.ParseUint(os.Getenv("CONCORDAT_RULES"), 10, 64); err == nil {

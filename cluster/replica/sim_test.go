@@ -52,6 +52,7 @@ type outcome struct {
 	violation string // the first one
 	stuck     bool   // it is that the cluster did not recover; nothing was lost
 	acked     int
+	asked     int // questions that a copy was sure to answer rightly
 	elections int
 	installs  int
 	down      bool // every copy in sync had lost something at the end: an operator has to choose
@@ -108,6 +109,7 @@ type simNode struct {
 
 	gen     uint64 // of the log
 	session coord.Incarnation
+	viewed  int // number of the newest view that came
 	live    bool
 	cut     time.Duration // from the coordinator, until then
 	heard   time.Duration // by the coordinator
@@ -134,11 +136,13 @@ type world struct {
 	// coordinator
 	shard    coord.Shard
 	sessions int
+	views    int
 	zkDown   time.Duration
 
 	cutLink map[[2]coord.NodeID]time.Duration
 
 	ops       map[uint64]*op
+	promised  map[string]uint64 // highest revision of a document that was acknowledged
 	byDoc     map[string][]*op
 	nextOp    uint64
 	committed []wal.Record // by number: what every copy has to agree on
@@ -172,7 +176,7 @@ func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.r.I
 // simulate runs one history.
 func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	o = defaults(o)
-	w := &world{o: o, r: rand.New(rand.NewPCG(seed, 77)), cutLink: map[[2]coord.NodeID]time.Duration{}, ops: map[uint64]*op{}, byDoc: map[string][]*op{}, trace: trace}
+	w := &world{o: o, r: rand.New(rand.NewPCG(seed, 77)), cutLink: map[[2]coord.NodeID]time.Duration{}, ops: map[uint64]*op{}, promised: map[string]uint64{}, byDoc: map[string][]*op{}, trace: trace}
 	for i := range o.nodes {
 		w.nodes = append(w.nodes, &simNode{w: w, id: coord.NodeID(rune('a' + i)), index: map[string]stored{}, persisted: map[string]stored{}})
 		w.shard.ISR = append(w.shard.ISR, w.nodes[i].id)
@@ -261,6 +265,14 @@ func (n *simNode) later(d time.Duration, f func()) {
 	n.w.after(d, try)
 }
 
+// contact is what the coordinator's client says: its own count of the session ends before the coordinator's.
+func (n *simNode) contact() Contact {
+	if n.w.now-n.heard < 800*ms {
+		return Contact{n.session}
+	}
+	return Contact{}
+}
+
 func (n *simNode) ticks() {
 	var tick func()
 	tick = func() {
@@ -268,7 +280,7 @@ func (n *simNode) ticks() {
 		if n.down || n.paused > n.w.now {
 			return
 		}
-		n.step(Contact{Online: n.w.now-n.heard < 800*ms})
+		n.step(n.contact())
 		n.step(Tick{})
 	}
 	n.w.after(n.w.upTo(20*ms), tick)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -101,6 +102,8 @@ type opened struct {
 	meters     *meters           // nil where nobody counts
 	lock       *os.File          // nil with storeOnly
 	flags      map[string]string // keys of the configuration that a flag has set, to the flag
+	keeping    atomic.Bool       // this process deletes for all nodes of the site
+	keystore   atomic.Int64      // version of the shared keystore of which the folder has a copy
 }
 
 // what says which parts of a site a command needs.
@@ -145,6 +148,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	if err := o.checkStore(ctx); err != nil {
 		return err
 	}
+	if err := o.syncKeystore(ctx); err != nil {
+		return err
+	}
 	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
 	if w >= locked {
 		o.lock, err = lockIndex(o.dir)
@@ -176,7 +182,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		}
 		o.index = o.shard
 	}
-	options.Index = o.index
+	options.Index, options.Shared = o.index, o.clustered()
 	o.Site = site.New(options)
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
 	d := &desk{reader: a.reader(extraction(o.config), 0)}
 	files := o.files()
-	if err := files.Sweep(); err != nil {
+	if err := o.sweepFiles(files); err != nil {
 		return nil, err
 	}
 	s.eraser = a.eraser(o, s.log)
@@ -99,10 +99,10 @@ func (s *server) openDesk(a *app) (*desk, error) {
 }
 
 // run runs the checks and the batches until ctx ends.
-func (d *desk) run(ctx context.Context) error {
+func (d *desk) run(ctx context.Context, s *server) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.queue.Run(ctx) })
-	g.Go(func() error { return d.batches.Run(ctx) })
+	g.Go(func() error { return s.onDuty(ctx, dutyBatches, d.batches.Run) })
 	return errors.Join(g.Wait(), d.reader.close())
 }
 

@@ -155,7 +155,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	s.start(ctx, g, d, l)
-	err = errors.Join(s.tell(a, first), g.Wait(), s.closePartners())
+	err = errors.Join(s.tell(a, first), g.Wait(), s.leaveDuties(), s.closePartners())
 	s.log.Info("stopped", "site", o.ID(), "error", err)
 	return err
 }
@@ -179,13 +179,15 @@ func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listen
 	}
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
-	g.Go(func() error { return d.run(ctx) })
+	g.Go(func() error { return d.run(ctx, s) })
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
-		s.partners.run(ctx, g, l.partners)
+		s.partners.run(ctx, g, l.partners, s)
 	}
-	g.Go(func() error { return s.sweep(ctx, s.eraser) })
+	g.Go(func() error { return s.tidy(ctx, s.eraser) })
+	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, s.keepSite) })
+	g.Go(func() error { return s.watchNodes(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
 	if s.o.node != nil {
 		g.Go(func() error {
