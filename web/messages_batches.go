@@ -23,7 +23,7 @@ var batchesMessages = map[string][2]string{
 	"batch.waits":             {"Waits for its turn.", "正在排队。"},
 	"batch.stage":             {"%s: %d of %d", "%s：%d / %d"},
 	"batch.goon":              {"Go on where it stopped", "从停止处继续"},
-	"batch.headline":          {"Documents: %d, unreadable: %d. Pairs that share %s or more of either document join to clusters: %d.", "共 %d 份文档，其中 %d 份无法读取。任一文档重合达到 %s 的配对组成 %d 个组。"},
+	"batch.headline":          {"Documents: %d, unreadable: %d. Clusters of documents that share %s or more with another: %d.", "共 %d 份文档，其中 %d 份无法读取。与另一份重合达到 %s 的文档组成 %d 个组。"},
 	"batch.headline.limited":  {"Documents: %d, unreadable: %d.", "共 %d 份文档，其中 %d 份无法读取。"},
 	"batch.notshown":          {"not shown", "不显示"},
 	"batch.says":              {"A pair says that two texts share wording, not who wrote it first, nor that anybody copied.", "配对仅表明两份文本有相同措辞，并不说明谁先写成，也不说明有人抄袭。"},

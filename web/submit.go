@@ -445,7 +445,7 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	case size == 0:
-		job.File, job.Fault = "", "empty: it holds no byte"
+		job.File, job.Fault = "", "empty"
 	}
 	if job.Fault == "" {
 		u.bytes += size
