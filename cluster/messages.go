@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"concordat"
 	"concordat/cluster/coord"
@@ -14,9 +15,12 @@ import (
 // an index needs for the document. Integers are uvarints (LEB128), strings have their length before them.
 
 const (
-	callFetch = "fetch2"
+	callFetch = "fetch3"
 	callWrite = "write2"
 )
+
+// mostLease is more than any master lends.
+const mostLease = time.Hour
 
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
@@ -36,22 +40,25 @@ func (r *reader) uvarints(to ...*uint64) {
 	}
 }
 
-func appendFetch(b []byte, f *replica.Fetch) []byte {
-	full := uint64(0)
-	if f.Full {
-		full = 1
+func number(is bool) uint64 {
+	if is {
+		return 1
 	}
+	return 0
+}
+
+func appendFetch(b []byte, f *replica.Fetch) []byte {
 	b = appendString(appendString(b, string(f.From)), string(f.Life))
-	return appendUvarints(b, f.ID, f.Epoch, f.Next, f.LastEpoch, full)
+	return appendUvarints(b, f.ID, f.Epoch, f.Next, f.LastEpoch, number(f.Full), number(f.Away), f.Heard)
 }
 
 func parseFetch(b []byte) (f replica.Fetch, ok bool) {
 	r := &reader{b, true}
 	f.From, f.Life = coord.NodeID(r.str()), coord.Incarnation(r.str())
-	full := uint64(0)
-	r.uvarints(&f.ID, &f.Epoch, &f.Next, &f.LastEpoch, &full)
-	f.Full = full == 1
-	return f, r.ok && len(r.b) == 0 && full <= 1
+	var full, away uint64
+	r.uvarints(&f.ID, &f.Epoch, &f.Next, &f.LastEpoch, &full, &away, &f.Heard)
+	f.Full, f.Away = full == 1, away == 1
+	return f, r.ok && len(r.b) == 0 && full <= 1 && away <= 1
 }
 
 // appendReply adds the reply, and behind it its records as wal.AppendRecords has them.
@@ -64,7 +71,7 @@ func appendReply(b []byte, m *replica.Reply) []byte {
 		b = make([]byte, 0, size)
 	}
 	b = appendString(b, string(m.From))
-	b = appendUvarints(b, m.ID, m.Epoch, m.Next, uint64(m.Kind), m.Commit, m.End, m.EpochStart, m.To, m.ToEpoch)
+	b = appendUvarints(b, m.ID, m.Epoch, m.Next, uint64(m.Kind), m.Commit, m.End, m.EpochStart, m.To, m.ToEpoch, uint64(m.Lease), number(m.Away))
 	return wal.AppendRecords(b, m.Records)
 }
 
@@ -72,12 +79,12 @@ func appendReply(b []byte, m *replica.Reply) []byte {
 func parseReply(b []byte) (m replica.Reply, err error) {
 	r := &reader{b, true}
 	m.From = coord.NodeID(r.str())
-	kind := uint64(0)
-	r.uvarints(&m.ID, &m.Epoch, &m.Next, &kind, &m.Commit, &m.End, &m.EpochStart, &m.To, &m.ToEpoch)
-	if !r.ok || kind > uint64(replica.Fenced) {
+	var kind, lease, away uint64
+	r.uvarints(&m.ID, &m.Epoch, &m.Next, &kind, &m.Commit, &m.End, &m.EpochStart, &m.To, &m.ToEpoch, &lease, &away)
+	if !r.ok || kind > uint64(replica.Fenced) || lease > uint64(mostLease) || away > 1 {
 		return m, fmt.Errorf("reply to a fetch: %w", concordat.ErrInvalid)
 	}
-	m.Kind = replica.ReplyKind(kind)
+	m.Kind, m.Lease, m.Away = replica.ReplyKind(kind), time.Duration(lease), away == 1
 	m.Records, err = wal.ParseRecords(r.b)
 	return m, err
 }
