@@ -83,6 +83,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R4", 0, 2000, simOptions{minISR: 1, without: r4}},
 		{"R5", 2100, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
+		{"R13", 0, 1000, simOptions{minISR: 1, without: r13}},
 		{"R14", 0, 1000, simOptions{minISR: 1, without: r14}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
