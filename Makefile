@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test lint bench eval long package clean FORCE
+.PHONY: build demo test lint bench eval long faults package clean FORCE
 
 build: $(BIN)
 
@@ -25,6 +25,14 @@ test:
 long:
 	sh deploy/setup.sh test
 	sh deploy/long.sh
+
+# faults: ROUNDS more rounds of faults on real processes in network namespaces, as root or where users may make
+# namespaces. Results and histories add up in FAULTS; a call that was cut short loses the life it was in, 12 rounds at most.
+ROUNDS ?= 60
+FAULTS ?= $(CURDIR)/build/faults
+faults:
+	sh deploy/setup.sh test
+	CONCORDAT_FAULTS=$(ROUNDS) CONCORDAT_FAULTS_DIR=$(FAULTS) $(GO) test ./internal/faults -run 'TestFaults$$|TestMisuse' -timeout 0 -v
 
 # bench: every figure of speed, with ratios; see deploy/bench.sh. Go benchmarks stand beside the code.
 bench: build

@@ -35,10 +35,13 @@ const (
 )
 
 const (
-	leastHedge = 20 * time.Millisecond // no second copy is asked before
-	firstHedge = time.Second           // while nothing was measured
-	staleWait  = 2 * time.Second       // that a copy waits for what it lacks
-	hedgeShare = 20                    // at most every twentieth message is a second one
+	leastHedge = 20 * time.Millisecond  // no second copy is asked before
+	firstHedge = time.Second            // while nothing was measured
+	staleWait  = 2 * time.Second        // that a copy waits for what it lacks
+	sureAgain  = 10 * time.Millisecond  // between two looks whether it may answer
+	askAgain   = 250 * time.Millisecond // before copies are asked again that could not answer
+	askTime    = 10 * time.Second       // that this is done for; an election takes as long at most, normally
+	hedgeShare = 20                     // at most every twentieth message is a second one
 )
 
 // question is what a node asks another; one of the last five is set.
@@ -102,19 +105,9 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 	if err != nil || st.Quarantined || st.Installing || st.Meta.Damaged {
 		return a
 	}
-	if !st.InSync {
+	if !st.InSync || !c.catchUp(ctx, q.MinSeq[id]) {
 		a.Status = ShardStale
 		return a
-	}
-	if low := q.MinSeq[id]; st.Applied < low {
-		wait, cancel := context.WithTimeout(ctx, staleWait)
-		defer cancel()
-		// A master has all there is: what it lacks was given up by force.
-		err := c.Await(wait, func(s replica.Status) bool { return s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End })
-		if err != nil {
-			a.Status = ShardStale
-			return a
-		}
 	}
 	ix := c.Index()
 	a.Status, a.Applied = ShardOK, ix.Applied().Seq
@@ -149,6 +142,32 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 		}
 	}
 	return a
+}
+
+// catchUp waits until the copy's index has every write that was acknowledged before, and the records up to low.
+func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
+	ctx, cancel := context.WithTimeout(ctx, staleWait)
+	defer cancel()
+	st, err := c.Question()
+	for ; err == nil && !st.Sure; st, err = c.Question() {
+		select {
+		case <-time.After(sureAgain):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	if err != nil {
+		return false
+	}
+	end := st.End
+	if st.Role == replica.Master {
+		end = st.Applied // it applied what it acknowledged
+	}
+	// A master has all there is: what it lacks of low was given up by force.
+	there := func(s replica.Status) bool {
+		return s.Applied >= min(end, s.End) && (s.Applied >= low || s.Role == replica.Master && s.Applied >= s.End)
+	}
+	return there(st) || c.Await(ctx, there) == nil
 }
 
 // serveAsk answers another node.
@@ -269,12 +288,15 @@ type round struct {
 	answers map[concordat.ShardID]*shardAnswer
 	missing map[concordat.ShardID]ShardStatus
 	in      chan answered
+	idle    []concordat.ShardID // open, asked everywhere in vain
+	until   time.Time           // idle ones are asked again
 }
 
 type openShard struct {
 	left   []coord.NodeID // not asked yet
 	flying int
 	status ShardStatus // the best reason so far
+	hope   bool        // a copy may answer soon: one was not sure, or could not be reached
 }
 
 // askShards asks one copy of each shard and returns the answers of those that did, and why the others did not.
@@ -291,13 +313,16 @@ func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID, q ques
 	defer cancel()
 	r := &round{n: n, q: q, open: map[concordat.ShardID]*openShard{}, answers: map[concordat.ShardID]*shardAnswer{}, missing: map[concordat.ShardID]ShardStatus{}, in: make(chan answered, 2*len(shards)+2*coord.MaxCopies)}
 	r.view, _ = n.fan.now()
-	r.q.MinSeq = n.minSeq(shards)
+	r.until = time.Now().Add(askTime)
+	r.q.MinSeq = n.minSeq(ctx, shards)
 	for _, id := range shards {
 		r.open[id] = &openShard{left: candidates(r.view, id), status: ShardGone}
 	}
 	r.send(ctx, shards)
 	slow := time.NewTimer(n.ask.patience())
 	defer slow.Stop()
+	again := time.NewTicker(askAgain)
+	defer again.Stop()
 	for len(r.open) > 0 {
 		select {
 		case a := <-r.in:
@@ -306,6 +331,8 @@ func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID, q ques
 			}
 		case <-slow.C:
 			r.hedge(ctx)
+		case <-again.C:
+			r.askIdle(ctx)
 		case <-ctx.Done():
 			if caller.Err() != nil {
 				return nil, nil, context.Cause(caller)
@@ -328,13 +355,17 @@ func (n *Node) readTime(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, d)
 }
 
-// minSeq returns what this node has written: its own readers must see that.
-func (n *Node) minSeq(shards []concordat.ShardID) map[concordat.ShardID]uint64 {
+// minSeq returns what the readers of this node must see: what it has written, and what they know of.
+func (n *Node) minSeq(ctx context.Context, shards []concordat.ShardID) map[concordat.ShardID]uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	out := map[concordat.ShardID]uint64{}
 	for _, id := range shards {
-		if s := n.written[id]; s > 0 {
+		s := n.written[id]
+		if p := positionOf(ctx); p != nil {
+			s = max(s, p.of(id))
+		}
+		if s > 0 {
 			out[id] = s
 		}
 	}
@@ -371,8 +402,7 @@ func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 		o := r.open[id]
 		if len(o.left) == 0 {
 			if o.flying == 0 {
-				r.missing[id] = o.status
-				delete(r.open, id)
+				r.giveUp(id, o)
 			}
 			continue
 		}
@@ -385,8 +415,43 @@ func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 		q := r.q
 		q.Shards = ids
 		to := r.view.Live[node]
-		r.n.wg.Go(func() { r.in <- r.n.askNode(ctx, to, q) }) // in has room for all
+		r.n.wg.Go(func() { r.tell(ctx, r.n.askNode(ctx, to, q)) })
 	}
+}
+
+// tell hands an answer to whoever asks, if he still waits.
+func (r *round) tell(ctx context.Context, a answered) {
+	select {
+	case r.in <- a:
+	case <-ctx.Done():
+	}
+}
+
+// giveUp puts the shard aside, to be asked again soon: a master may be about to be elected. Where no copy is
+// there, or for too long, it is missing.
+func (r *round) giveUp(id concordat.ShardID, o *openShard) {
+	if !o.hope || time.Now().After(r.until) || len(candidates(r.view, id)) == 0 {
+		r.missing[id] = o.status
+		delete(r.open, id)
+		return
+	}
+	if !slices.Contains(r.idle, id) {
+		r.idle = append(r.idle, id)
+	}
+}
+
+// askIdle asks all copies again of shards where none could answer.
+func (r *round) askIdle(ctx context.Context) {
+	if len(r.idle) == 0 {
+		return
+	}
+	idle := r.idle
+	r.idle = nil
+	r.view, _ = r.n.fan.now()
+	for _, id := range idle {
+		r.open[id].left, r.open[id].hope = candidates(r.view, id), false
+	}
+	r.send(ctx, idle)
 }
 
 func (n *Node) askNode(ctx context.Context, to coord.Node, q question) answered {
@@ -410,6 +475,7 @@ func (r *round) take(ctx context.Context, a answered) error {
 	for _, id := range a.shards {
 		if o := r.open[id]; o != nil {
 			o.flying--
+			o.hope = o.hope || a.answers == nil
 		}
 	}
 	for i := range a.answers {
@@ -423,7 +489,7 @@ func (r *round) take(ctx context.Context, a answered) error {
 		case got.Status == shardRefused:
 			return got.err()
 		case got.Status == ShardStale:
-			o.status = ShardStale
+			o.status, o.hope = ShardStale, true
 		}
 	}
 	var again []concordat.ShardID

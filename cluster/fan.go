@@ -97,3 +97,6 @@ func (f *fan) CAS(ctx context.Context, id concordat.ShardID, version int64, next
 
 // Online implements coord.Coordinator.
 func (f *fan) Online() bool { return f.session.Online() }
+
+// Confirmed implements coord.Coordinator.
+func (f *fan) Confirmed() coord.Incarnation { return f.session.Confirmed() }

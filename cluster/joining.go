@@ -44,6 +44,9 @@ type Token struct {
 	Address string       `json:"a"` // of the node that lets it in
 	Pin     []byte       `json:"p"` // SHA-256 of the authority's certificate
 	Secret  []byte       `json:"s"`
+	// Store is the file of the site's store, where it is on the machine that made the token and not in a
+	// database that all nodes reach.
+	Store string `json:"f,omitempty"`
 }
 
 // String is what people copy.

@@ -56,6 +56,7 @@ type Node struct {
 	peers  *HTTPPeers
 	ask    asking
 	write  numbers
+	clock  clock
 
 	ctx    context.Context // of everything that runs on its own; ends with Close
 	cancel context.CancelFunc
@@ -95,6 +96,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
+	n.clock.now = o.Copy.Now
 	n.peers = &HTTPPeers{Client: o.Client, Scheme: o.Scheme}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.join(ctx); err != nil {
@@ -537,8 +539,13 @@ const handOverTime = 2 * time.Second
 
 // handOver gives the offices to other copies, as far as there are any.
 func (n *Node) handOver(ctx context.Context) {
+	var copies []*Copy
 	n.mu.Lock()
-	hs := slices.Collect(maps.Values(n.copies))
+	for _, h := range n.copies {
+		if h.copy != nil {
+			copies = append(copies, h.copy)
+		}
+	}
 	n.mu.Unlock()
 	v, _ := n.fan.now()
 	heir := func(s replica.Status) bool {
@@ -547,19 +554,14 @@ func (n *Node) handOver(ctx context.Context) {
 			return live && m != n.o.Node.ID
 		})
 	}
-	for _, h := range hs {
-		if h.copy == nil {
-			continue
-		}
-		if st, err := h.copy.Status(); err == nil && heir(st) {
-			h.copy.StepDown()
+	for _, c := range copies {
+		if st, err := c.Status(); err == nil && heir(st) {
+			c.StepDown()
 		}
 	}
-	for _, h := range hs {
-		if h.copy != nil {
-			// An office that nobody takes is left by closing.
-			_ = h.copy.Await(ctx, func(s replica.Status) bool { return !heir(s) })
-		}
+	for _, c := range copies {
+		// An office that nobody takes is left by closing.
+		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }
 

@@ -135,6 +135,9 @@ func (n *Node) Ready() error {
 	return errors.Join(errs...)
 }
 
+// Online reports whether the coordinator was in reach within its session timeout.
+func (n *Node) Online() bool { return n.fan.Online() }
+
 // SetReplicas asks for copies of the shard on the given nodes; its master brings that about. Errors: those of CAS.
 func SetReplicas(ctx context.Context, c coord.Coordinator, id concordat.ShardID, nodes []coord.NodeID) error {
 	s, err := c.Read(ctx, id)

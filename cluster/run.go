@@ -29,9 +29,9 @@ func (c *Copy) runTicks() {
 			return
 		case <-t.C:
 		}
-		online := c.o.Coordinator.Online()
+		me := c.o.Coordinator.Confirmed()
 		c.mu.Lock()
-		c.stepLocked(replica.Contact{Online: online})
+		c.stepLocked(replica.Contact{Me: me})
 		c.stepLocked(replica.Tick{})
 		if c.syncing != 0 && c.now()-c.syncing > c.o.SlowSync && c.replica.Status().Role == replica.Master {
 			c.stepLocked(replica.StepDown{}) // the coordinator sees nothing of a disk that hangs
@@ -95,7 +95,13 @@ func (c *Copy) trimTo(seq uint64, keep int64) error {
 	if keep > 0 && c.syncing != 0 {
 		return nil // trimming waits for the disk, and mu is held; later
 	}
+	if !c.wal.Trimmable(seq, keep) {
+		return nil
+	}
 	before := c.wal.Extent().Base
+	if c.stepLocked(replica.Trimming{Seq: seq}); c.failed != nil {
+		return c.failed
+	}
 	err := c.wal.Trim(seq, keep)
 	if x := c.wal.Extent(); x.Base > before {
 		c.stepLocked(replica.Trimmed{Base: x.Base, Epoch: x.BaseEpoch})

@@ -18,6 +18,7 @@ if [ "${1:-build}" = test ]; then
 	want pdftotext poppler-utils
 	want qpdf qpdf
 	want openssl openssl
+	want ip iproute2
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || want initdb postgresql
 	# The files alone: the service would be the package zookeeperd. Tests start servers of their own.
 	[ -e /usr/share/java/zookeeper.jar ] || need="$need zookeeper"

@@ -7,9 +7,5 @@ set -eu
 GO=${GO:-go}
 
 sh deploy/lint.sh
-# Pages in a real browser are tried by themselves: beside other tests they are drawn too slowly.
-others=$($GO list ./... | grep -v '/web$')
-$GO test -timeout 8m $others
-$GO test -timeout 8m ./web
-CONCORDAT_CORPORA='' $GO test -race -short -timeout 8m $others
-CONCORDAT_CORPORA='' $GO test -race -short -timeout 8m ./web
+$GO test -timeout 8m ./...
+CONCORDAT_CORPORA='' $GO test -race -short -timeout 8m ./...

@@ -35,6 +35,9 @@ type ServerOptions struct {
 	Registrar Registrar     // nil: nobody can enrol
 	Journal   Journal       // nil: none
 	Log       *slog.Logger  // nil: none
+	// Claim, if not nil, reports whether no other process of the site has taken a request, and takes it for this one.
+	// What another has taken is refused: its reply is there.
+	Claim func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error)
 	// Newer is called when a partner says that it has a newer card than the roster; nil: nothing is.
 	Newer func(site concordat.SiteID)
 	Now   func() time.Time // nil: time.Now
@@ -299,6 +302,19 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	}
 	if s.o.Newer != nil && request.Card > m.Card.Serial {
 		s.o.Newer(concordat.SiteID(m.Site.String()))
+	}
+	if s.o.Claim != nil {
+		ours, err := s.o.Claim(ctx, v.From, v.ID, v.Until)
+		if err != nil || !ours {
+			s.replays.forget(e)
+		}
+		if err != nil {
+			s.o.Log.Error("request not claimed, so not run", "err", err)
+			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy})
+		}
+		if !ours {
+			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another node of this site took it before: ask anew"})
+		}
 	}
 	if err := s.replays.commit(e); err != nil {
 		s.replays.forget(e)

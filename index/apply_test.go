@@ -93,6 +93,42 @@ func TestApply(t *testing.T) {
 }
 
 // TestApplyWithoutPersist closes a shard in the middle of many batches: it opens at one of them, whole.
+// TestApplyReads reads a document while others take its place: it is there, or not, and never damaged.
+func TestApplyReads(t *testing.T) {
+	s := logged(t, filepath.Join(t.TempDir(), "shard"))
+	done := make(chan struct{})
+	defer func() {
+		<-done
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	go func() {
+		defer close(done)
+		for seq := uint64(1); seq <= 400; seq++ {
+			c := put("a", fmt.Sprint(seq))
+			if seq%3 == 0 {
+				c = del("a")
+			}
+			if err := s.Apply(t.Context(), []index.Change{c}, index.Applied{Seq: seq}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for n := 0; ; n++ {
+		_, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "a"})
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			t.Fatal(err)
+		}
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
 func TestApplyWithoutPersist(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	last := uint64(0)

@@ -30,6 +30,7 @@ type engine struct {
 	dir     string // of Bleve's files
 	scorch  *scorch.Scorch
 	queue   *bleve.AnalysisQueue
+	pacer   *pacer                 // nil: none
 	cause   atomic.Pointer[string] // why failed is closed
 	failed  chan struct{}          // closed when a background goroutine of scorch has died
 	failing sync.Once
@@ -55,6 +56,7 @@ var (
 func register() {
 	registerOnce.Do(func() {
 		scorch.RegistryAsyncErrorCallbacks[asyncCallback] = asyncError
+		scorch.RegistryEventCallbacks[eventCallback] = onEvent
 		registerPlugin()
 	})
 }
@@ -146,6 +148,9 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 		"bolt_timeout":           "1s", // without it a second opener waits for ever
 		"asyncErrorCallbackName": asyncCallback,
 	}
+	if unsafe {
+		config["eventCallbackName"] = eventCallback
+	}
 	// Two workers: our documents are analysed already, so the queue only passes them on.
 	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: log, reads: readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
@@ -155,17 +160,26 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 	}
 	e.scorch = index.(*scorch.Scorch)
 	engines.Store(dir, e)
+	if unsafe {
+		e.pacer = pace(e.scorch)
+	}
 	err = guard(e.scorch.Open)
 	if err != nil {
+		e.pacer.end(e.scorch)
 		engines.Delete(dir)
 		e.queue.Close()
 		if strings.HasSuffix(err.Error(), "timeout") { // bbolt's ErrTimeout
 			return nil, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
 		}
+		if errors.Is(err, errPanic) {
+			return nil, corrupt(dir, err)
+		}
 		return nil, err
 	}
 	return e, nil
 }
+
+var errPanic = errors.New("panic")
 
 // guard calls f and turns a panic, and a fault in mapped memory, into an error: both are what
 // Bleve and bbolt make of damaged files.
@@ -173,7 +187,7 @@ func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = fmt.Errorf("%w: %v", errPanic, r)
 		}
 	}()
 	return f()
@@ -200,11 +214,14 @@ func preflight(dir string) (storedState, error) {
 		return storedState{}, corrupt(root, err)
 	}
 	var stored storedState
-	err = guard(func() (err error) {
+	err = errors.Join(guard(func() (err error) {
 		stored, err = newestLoads(s, dir)
 		return err
-	})
-	return stored, errors.Join(err, s.Close())
+	}), guard(s.Close))
+	if errors.Is(err, errPanic) {
+		return storedState{}, corrupt(root, err)
+	}
+	return stored, err
 }
 
 func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {
@@ -278,6 +295,7 @@ func (e *engine) batchDurably(b *bleve.Batch) error {
 	if err := e.batch(b); err != nil {
 		return err
 	}
+	e.pacer.wake()
 	select {
 	case err := <-persisted:
 		return err
@@ -377,6 +395,9 @@ func (e *engine) merge(ctx context.Context) error {
 	}
 	e.forgetTable()
 	done := make(chan error, 1)
+	awake := make(chan struct{})
+	defer close(awake)
+	go e.pacer.while(awake) // the merger waits for it
 	go func() { done <- e.scorch.ForceMerge(ctx, nil) }()
 	select {
 	case err := <-done:
@@ -406,6 +427,7 @@ func (d directory) GetWriter(name string) (io.WriteCloser, error) {
 
 // close waits for scorch's goroutines. Readers must have been closed.
 func (e *engine) close() error {
+	e.pacer.end(e.scorch)
 	err := e.scorch.Close()
 	e.queue.Close()
 	engines.Delete(e.dir)

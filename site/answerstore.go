@@ -31,6 +31,8 @@ type AnswerStore interface {
 	RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error
 	HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
 	EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error)
+	EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error)
+	EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (int, error)
 	EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64, limit int) ([]store.EpochDocument, error)
 
 	UseAnswerJob(ctx context.Context, j store.AnswerJob) (store.AnswerJob, error)

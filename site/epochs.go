@@ -33,6 +33,9 @@ type EpochSet struct {
 	HandleKey []byte
 	// Members are the partners of the epoch's federation; nil: every partner.
 	Members []concordat.SiteID
+	// Followed keeps how far the Index has followed the changes of a set that several processes have, each an
+	// Index of its own; nil: this one alone has it.
+	Followed Followed
 }
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
@@ -237,7 +240,11 @@ func (s *Site) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID
 	if err != nil {
 		return readiness{}, err
 	}
-	r = readiness{held, all, now}
+	behind, err := s.behind(ctx, e, lib)
+	if err != nil {
+		return readiness{}, err
+	}
+	r = readiness{max(0, held-behind), all, now}
 	e.mu.Lock()
 	e.ready[lib] = r
 	e.mu.Unlock()
@@ -259,13 +266,21 @@ func (e *epochSet) unready(lib concordat.LibraryID) {
 	delete(e.ready, lib)
 }
 
-// pollEpochs is how often KeepEpochs looks for changes of other processes.
-const pollEpochs = time.Minute
+const (
+	// pollEpochs is how often KeepEpochs looks for changes of other processes, and pollShared how often where
+	// they are to be expected.
+	pollEpochs = time.Minute
+	pollShared = 3 * time.Second
+)
 
 // KeepEpochs fills the sets in the background, after each change, until ctx ends, and then returns
 // nil. What fails is logged and tried again a minute later.
 func (s *Site) KeepEpochs(ctx context.Context) error {
-	tick := time.NewTicker(pollEpochs)
+	poll := pollEpochs
+	if s.o.Shared {
+		poll = pollShared
+	}
+	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
 		if err := s.CatchUp(ctx); err != nil && ctx.Err() == nil {
@@ -293,7 +308,10 @@ func (s *Site) CatchUp(ctx context.Context) error {
 		if e.retired(s.o.Now()) {
 			continue
 		}
-		if err := s.catchUp(ctx, e); err != nil {
+		if s.o.Shared {
+			e.forgetStanding() // questions may have come to other processes
+		}
+		if err := s.keepShared(ctx, e); err != nil {
 			return fmt.Errorf("fingerprint set of %s: %w", e.Epoch, err)
 		}
 	}
@@ -422,6 +440,9 @@ func (s *Site) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 	}
 	if err := s.o.Store.EndEpochDocuments(ctx, e.Epoch, lib, done); err != nil {
 		return err
+	}
+	if s.o.Shared {
+		e.forgetStanding()
 	}
 	if e.standingChanges() != changes {
 		if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {

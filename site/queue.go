@@ -90,6 +90,8 @@ type QueueStore interface {
 	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
 	ReclaimTasks(ctx context.Context, worker string) error
 	RetryTask(ctx context.Context, id concordat.TaskID) error
+	PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error
+	TaskProgress(ctx context.Context, id concordat.TaskID) (json.RawMessage, error)
 }
 
 // QueueOptions of a Queue. Store, Read and Options are required.
@@ -135,6 +137,8 @@ type Queue struct {
 
 const (
 	queueLease = time.Minute
+	// shareEvery is how often other processes are told how far a task is.
+	shareEvery = time.Second
 	queuePoll  = 2 * time.Second // for tasks that another process hands in
 )
 
@@ -366,10 +370,16 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 		defer close(renewed)
 		q.renew(own, stop, t)
 	}()
+	shared := make(chan struct{})
+	go func() {
+		defer close(shared)
+		q.share(own, t.ID)
+	}()
 	began := time.Now()
 	state, cause, err := q.do(own, t)
 	stop()
 	<-renewed
+	<-shared
 	q.mu.Lock()
 	delete(q.running, t.ID)
 	q.mu.Unlock()

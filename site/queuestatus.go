@@ -1,7 +1,10 @@
 package site
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
+	"time"
 
 	"concordat"
 	"concordat/store"
@@ -37,6 +40,45 @@ func (q *Queue) Latest(id concordat.TaskID) (e Event, ok bool) {
 	defer q.mu.Unlock()
 	e, ok = q.latest[id]
 	return e, ok
+}
+
+// Progress returns how far a running task is, wherever it runs; ok is false where nothing is known. What
+// another process runs is a second old or two.
+func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok bool) {
+	if e, ok = q.Latest(id); ok || !q.site.o.Shared {
+		return e, ok
+	}
+	b, err := q.o.Store.TaskProgress(ctx, id)
+	if err != nil { // nothing was told yet, or nothing can be told now
+		return e, false
+	}
+	return e, json.Unmarshal(b, &e) == nil
+}
+
+// share tells other processes how far a task is until ctx ends.
+func (q *Queue) share(ctx context.Context, id concordat.TaskID) {
+	if !q.site.o.Shared {
+		return
+	}
+	tick := time.NewTicker(shareEvery)
+	defer tick.Stop()
+	last := ""
+	for {
+		if e, ok := q.Latest(id); ok {
+			b, err := json.Marshal(e)
+			if err == nil && string(b) != last {
+				err = q.o.Store.PutTaskProgress(ctx, id, b)
+			}
+			if last = string(b); err != nil && ctx.Err() == nil {
+				q.o.Logger.Warn("progress of a task", "task", id, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // count notes that a worker has begun or ended.

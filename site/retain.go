@@ -460,12 +460,10 @@ func (e *Eraser) withhold(ctx context.Context, id concordat.TaskID, dry bool) (b
 func (e *Eraser) sweepRest(ctx context.Context, _ Retention, _ bool, out *Swept) error {
 	now := e.s.o.Now()
 	var errs []error
-	for _, a := range e.o.Areas {
-		n, err := a.Tidy(ctx, now.Add(-orphanTime), func(hash string) (bool, error) { return e.o.Store.OriginalNeeded(ctx, hash) })
-		out.Files += n
-		errs = append(errs, err)
-	}
-	n, err := e.o.Store.DeleteUnjoined(ctx, now.Add(-UnjoinedTime))
+	n, err := e.tidy(ctx)
+	out.Files = n
+	errs = append(errs, err)
+	n, err = e.o.Store.DeleteUnjoined(ctx, now.Add(-UnjoinedTime))
 	out.Accounts = n
 	errs = append(errs, err, e.o.Store.ForgetQuota(ctx, now.Add(-quotaTime)))
 	if purge := out.Texts > 0 && out.Resumed == 0; purge { // else finish has done it

@@ -61,6 +61,8 @@ type Options struct {
 	Logger   *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now
 	Workers  int              // of fingerprinting and comparing; 0: one for each core
+	// Shared: other processes are this site too, with the same store, and change it meanwhile.
+	Shared bool
 }
 
 // Site is one member of the federation.

@@ -220,3 +220,19 @@ func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat
 		e.Federation, e.Number, lib, after, epochChanging, page(limit))
 	return ds, db.fail(err, "changes of %s in epoch %s", lib, e)
 }
+
+// EpochEver returns the libraries of which the epoch's set holds or held documents, in order.
+func (db *DB) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
+	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.LibraryID, error) {
+		var id concordat.LibraryID
+		return id, s.Scan(&id)
+	}, `SELECT DISTINCT library FROM epoch_document WHERE federation = ? AND number = ? ORDER BY library`, e.Federation, e.Number)
+	return ids, db.fail(err, "libraries of epoch %s", e)
+}
+
+// EpochBehind counts the documents of the library that the set holds with numbers after the given one.
+func (db *DB) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
+	err = db.read().row(ctx, `SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,
+		e.Federation, e.Number, lib, after, epochHeld).Scan(&n)
+	return n, db.fail(err, "changes of %s in epoch %s", lib, e)
+}

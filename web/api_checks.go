@@ -340,7 +340,7 @@ func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) err
 		}
 		return err == nil && c.Flush() == nil && !e.Finally
 	}
-	beat := time.NewTicker(heartBeat)
+	beat := time.NewTicker(queueBeat) // another process may be at it, whose events do not come here
 	defer beat.Stop()
 	for {
 		// What the store says counts: an event may have been before we watched.
@@ -348,7 +348,11 @@ func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) err
 			return nil // deleted, or the caller has gone; the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
-		if err != nil || !send(apiEvent{State: t.State, Ahead: one.Ahead, Finally: ended(t.State)}) {
+		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: ended(t.State)}
+		if e, ok := w.o.Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
+			now.Stage, now.Done, now.Total = e.Stage, e.Done, e.Total
+		}
+		if err != nil || !send(now) {
 			return nil
 		}
 		select {

@@ -56,7 +56,7 @@ func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 		p.Words, err = o.waits(ctx, t)
 		return p, err
 	case t.State == concordat.TaskRunning:
-		if e, ok := o.w.o.Queue.Latest(t.ID); ok {
+		if e, ok := o.w.o.Queue.Progress(ctx, t.ID); ok {
 			return o.told(ctx, t, e), nil
 		}
 		p.Words = o.l.say("progress.elsewhere")
@@ -144,7 +144,7 @@ func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string 
 			continue
 		}
 		one := t.Title
-		if e, ok := o.w.o.Queue.Latest(id); ok {
+		if e, ok := o.w.o.Queue.Progress(ctx, id); ok {
 			one += " (" + o.stage(e.Progress) + ")"
 		}
 		out = append(out, one)

@@ -145,6 +145,10 @@ type Coordinator interface {
 	// Online reports whether the session was confirmed within one session timeout. It says false at
 	// the latest then, by the node's own monotonic clock.
 	Online() bool
+	// Confirmed returns the incarnation whose session is Online and will be for another tenth of the
+	// session timeout, or "". While it does, no node has been told that the incarnation is gone, unless
+	// the coordinator ended its session before its time.
+	Confirmed() Incarnation
 }
 
 // A Session is one node's link to the coordinator. If the node was silent for a session timeout the

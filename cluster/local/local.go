@@ -288,6 +288,16 @@ func (s *Session) Online() bool {
 	return !s.cut && !s.closed
 }
 
+// Confirmed implements coord.Coordinator.
+func (s *Session) Confirmed() coord.Incarnation {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if s.cut || s.closed {
+		return ""
+	}
+	return s.me
+}
+
 // Announce implements coord.Session.
 func (s *Session) Announce(ctx context.Context, n coord.Node) error {
 	if err := s.lock(ctx); err != nil {

@@ -261,7 +261,8 @@ type Client struct {
 	mu      sync.Mutex // guards all below
 	name    string
 	timeout time.Duration
-	heard   time.Time // when the last call that was answered was sent
+	heard   time.Time         // when the last call that was answered was sent
+	me      coord.Incarnation // of the newest view, if the server knows the session still
 }
 
 var _ coord.Session = (*Client)(nil)
@@ -285,7 +286,7 @@ func (c *Client) join(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.name, c.timeout = out.Client, out.Timeout
+	c.name, c.timeout, c.me = out.Client, out.Timeout, ""
 	return nil
 }
 
@@ -313,6 +314,9 @@ func (c *Client) run() {
 			}
 			continue
 		}
+		c.mu.Lock()
+		c.me = out.Me
+		c.mu.Unlock()
 		if out.Number > seen {
 			seen = out.Number
 			c.publish(out)
@@ -371,6 +375,11 @@ func (c *Client) call(ctx context.Context, path string, in call) (out answer, er
 			err = fmt.Errorf("%w: %w", err, kinds[k])
 		}
 	}
+	if errors.Is(err, errClient) {
+		c.mu.Lock()
+		c.me = ""
+		c.mu.Unlock()
+	}
 	return out, err
 }
 
@@ -414,6 +423,19 @@ func (c *Client) Online() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ctx.Err() == nil && time.Since(c.heard) < c.timeout
+}
+
+// Confirmed implements coord.Coordinator.
+func (c *Client) Confirmed() coord.Incarnation {
+	if !c.Online() {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.heard) >= c.timeout-c.timeout/10 {
+		return ""
+	}
+	return c.me
 }
 
 // Announce implements coord.Session.

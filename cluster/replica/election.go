@@ -14,12 +14,18 @@ type electing struct {
 	suspect   coord.NodeID  // a master whose process is gone, although its session lives
 	shortcut  time.Duration // no other suspicion before
 	forced    bool
+	promised  time.Duration // others rely on it that this copy stands for no office before
+	careful   time.Duration // what an earlier life promised may hold until then
 }
 
 // suspicionPause is the least time between two elections on mere suspicion, against flapping.
 const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
+	if !r.fetch.out || e.ID != r.fetch.id {
+		return // it speaks of an earlier life of the node, perhaps
+	}
+	r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
 	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && r.now >= r.shortcut {
 		r.suspect, r.shortcut = e.Node, r.now+suspicionPause
 	}
@@ -44,6 +50,9 @@ func (r *Replica) stand() {
 	if r.role != Follower || r.cas.inFlight || r.installing || r.quarantined || full || r.live[r.cfg.Me] != r.me || r.me == "" {
 		return
 	}
+	if r.bound() && !r.forced {
+		return
+	}
 	turn, ok := r.turn()
 	if !ok || r.now-r.goneSince < time.Duration(turn)*r.cfg.Patience {
 		return
@@ -51,6 +60,21 @@ func (r *Replica) stand() {
 	if r.change(r.candidacy(), r.me) {
 		r.role, r.stood, r.fetch.out = Candidate, r.shard.Epoch+1, false
 	}
+}
+
+// bound reports whether others may still answer questions because this copy said that it cannot stand, or
+// by a lease that it lent as a master without a coordinator.
+func (r *Replica) bound() bool {
+	if r.now >= r.promised && r.now >= r.careful {
+		return false
+	}
+	if r.now < r.promised && r.suspect != r.shard.ISR[0] {
+		return true
+	}
+	stay := r.candidacy().ISR
+	return slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
+		return n != r.suspect && !slices.Contains(stay, n) // it may go on answering; a process that is gone does not
+	})
 }
 
 // masterThere reports whether the master that the shard names seems to be at work.

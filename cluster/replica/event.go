@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"time"
+
 	"concordat/cluster/coord"
 	"concordat/cluster/wal"
 )
@@ -18,8 +20,8 @@ type (
 		Me    coord.Incarnation
 		Live  map[coord.NodeID]coord.Incarnation
 	}
-	// Contact: whether the coordinator is Online.
-	Contact struct{ Online bool }
+	// Contact: the incarnation that the coordinator has Confirmed, or "".
+	Contact struct{ Me coord.Incarnation }
 	// Disk: whether there is room for more.
 	Disk struct{ Full bool }
 	// Write: somebody wants the record appended; its Seq and Epoch are not set. It is answered by
@@ -40,6 +42,7 @@ type (
 	// Installed: a snapshot is in place, or could not be had; the log begins behind Seq.
 	Installed struct {
 		Gen, Seq, Epoch uint64
+		Newest          uint64 // no document of the snapshot has a higher revision
 		Failed          bool
 	}
 	// Reopened: the log failed and was opened again as generation Gen, which is above all before.
@@ -48,11 +51,16 @@ type (
 		Log     wal.Extent
 		Damaged bool
 	}
+	// Trimming: the log is about to lose records, none above Seq.
+	Trimming struct{ Seq uint64 }
 	// Trimmed: the log lost its records up to Base, which had the Epoch.
 	Trimmed struct{ Base, Epoch uint64 }
-	// Unreachable: three connections to the node were refused within 150 ms: its process is gone,
-	// whatever its session says.
-	Unreachable struct{ Node coord.NodeID }
+	// Unreachable: three connections to the node were refused within 150 ms, for the fetch of the ID: its
+	// process is gone, whatever its session says.
+	Unreachable struct {
+		Node coord.NodeID
+		ID   uint64
+	}
 	// Lost: no answer to the fetch of the ID will come.
 	Lost struct{ ID uint64 }
 	// Broken: the copy's index or log turned out to be damaged.
@@ -72,6 +80,8 @@ type (
 		Next      uint64
 		LastEpoch uint64 // of the record before Next
 		Full      bool   // the follower has no room and fetches to stay in touch only
+		Away      bool   // the follower is out of contact with the coordinator
+		Heard     uint64 // ID of the newest fetch whose answer had come when this one was sent
 	}
 	// Reply answers the Fetch of the same ID.
 	Reply struct {
@@ -86,6 +96,9 @@ type (
 		EpochStart uint64 // number of the first record of the epoch
 		To         uint64 // Diverged: the last record that both may share,
 		ToEpoch    uint64 // and the epoch of it in the master's log
+		// Lease is how long the follower may answer questions, from when it sent the fetch; 0: not.
+		Lease time.Duration
+		Away  bool // the lease holds out of contact with the coordinator, and only there
 	}
 )
 
@@ -180,6 +193,7 @@ const (
 	Full                 // no room on the disk
 	Busy                 // too many writes wait
 	WriteUnknown         // the master lost its office meanwhile; repeating is safe
+	Superseded           // the log has a newer write of the document, or may have had one
 )
 
 func (Tick) event()        {}
@@ -192,6 +206,7 @@ func (Applied) event()     {}
 func (CASResult) event()   {}
 func (Installed) event()   {}
 func (Reopened) event()    {}
+func (Trimming) event()    {}
 func (Trimmed) event()     {}
 func (Unreachable) event() {}
 func (Lost) event()        {}

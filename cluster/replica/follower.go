@@ -14,11 +14,15 @@ type following struct {
 	quarantined bool
 	// healAt: once the log reaches it, the copy has again all that it may have lost. 0: not known yet.
 	healAt uint64
+	// lease: until then the copy may answer questions; leaseAway: as long as it is out of contact.
+	lease     time.Duration
+	leaseAway bool
 }
 
 // fetch is the one exchange with the master.
 type fetch struct {
 	id       uint64
+	heard    uint64 // of those answered
 	out      bool
 	epoch    uint64
 	next     uint64
@@ -53,10 +57,13 @@ func (r *Replica) fetchNext() {
 	if r.log.End != r.log.Durable || r.now < r.fetch.notUntil || r.fetch.out && r.now-r.fetch.sent < 2*r.cfg.Wait {
 		return
 	}
-	r.fetch = fetch{id: r.fetch.id + 1, out: true, epoch: r.shard.Epoch, next: r.log.End + 1, sent: r.now}
+	r.fetch = fetch{id: r.fetch.id + 1, heard: r.fetch.heard, out: true, epoch: r.shard.Epoch, next: r.log.End + 1, sent: r.now}
+	if r.offline {
+		r.promised = r.now + r.cfg.Lag
+	}
 	r.do(SendFetch{To: master, Fetch: Fetch{
 		From: r.cfg.Me, Life: r.me, ID: r.fetch.id, Epoch: r.fetch.epoch, Next: r.fetch.next,
-		LastEpoch: r.log.EpochAt(r.log.End), Full: r.full,
+		LastEpoch: r.log.EpochAt(r.log.End), Full: r.full, Away: r.offline, Heard: r.fetch.heard,
 	}})
 }
 
@@ -67,7 +74,8 @@ func (r *Replica) onReply(m Reply) {
 	if r.cfg.without&r5 == 0 && (!r.fetch.out || m.ID != r.fetch.id || m.From != r.hint() || m.Next != r.log.End+1 || m.Kind != Fenced && m.Epoch != r.fetch.epoch) {
 		return // R5: an answer to something else
 	}
-	r.fetch.out = false
+	r.fetch.out, r.fetch.heard = false, max(r.fetch.heard, m.ID)
+	r.borrow(m)
 	switch m.Kind {
 	case Fenced:
 		r.fetch.notUntil = r.now + r.cfg.Retry // a view will tell of the new master
@@ -102,6 +110,7 @@ func (r *Replica) cut(m Reply) {
 	}
 	r.gen++
 	r.log.Truncate(to)
+	r.revs.cut(to)
 	r.do(Truncate{Gen: r.gen, Seq: to})
 }
 
@@ -119,6 +128,9 @@ func (r *Replica) take(m Reply) {
 	}
 	if len(m.Records) > 0 {
 		r.log = log
+		for i := range m.Records {
+			r.revs.Add(&m.Records[i])
+		}
 		r.do(Append{Gen: r.gen, Records: m.Records})
 	}
 	r.heard = max(r.heard, m.Commit)
@@ -156,4 +168,7 @@ func (r *Replica) onInstalled(e Installed) {
 	r.log.Base, r.log.BaseEpoch, r.log.Epochs = e.Seq, e.Epoch, nil
 	r.log.End, r.log.Durable = e.Seq, e.Seq
 	r.applied, r.commit = e.Seq, e.Seq
+	r.revs.restart(e.Newest)
+	r.meta.Horizon = r.revs.Newest()
+	r.do(Save{r.meta})
 }

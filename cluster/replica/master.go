@@ -34,6 +34,12 @@ type peer struct {
 	held  *Fetch        // not answered yet
 	since time.Duration // it is held
 	told  uint64        // commit in the last answer
+	// The last answer to it: the fetch that says to have heard it was sent after that.
+	answered   uint64
+	answeredAt time.Duration
+	away       bool          // at its newest fetch it was out of contact with the coordinator,
+	asked      time.Duration // which was sent then or later
+	lent       time.Duration // until then it may answer questions
 }
 
 // lead begins the epoch that this copy has won.
@@ -49,7 +55,7 @@ func (r *Replica) lead() {
 	r.append(wal.Record{Kind: wal.Noop})
 	for _, n := range slices.Concat(r.shard.ISR, r.shard.Replicas) {
 		if n != r.cfg.Me {
-			r.peers[n] = &peer{level: r.now}
+			r.peers[n] = &peer{level: r.now, lent: r.now + r.cfg.Lag} // by the master before
 		}
 	}
 }
@@ -58,6 +64,7 @@ func (r *Replica) lead() {
 func (r *Replica) append(rec wal.Record) {
 	rec.Seq, rec.Epoch = r.log.End+1, r.shard.Epoch
 	r.log.Extend(rec.Epoch)
+	r.revs.Add(&rec)
 	r.do(Append{Gen: r.gen, Records: []wal.Record{rec}})
 }
 
@@ -90,7 +97,14 @@ func (r *Replica) onWrite(e Write) {
 	case len(r.waiting) >= r.cfg.MaxWaiting:
 		refuse(Busy)
 	default:
-		r.append(e.Record)
+		switch r.revs.judge(&e.Record) {
+		case late:
+			refuse(Superseded)
+			return
+		case fresh:
+			r.append(e.Record)
+		}
+		// One that is in the log already is acknowledged with all there is.
 		r.waiting = append(r.waiting, waiting{e.ID, r.log.End})
 	}
 }
@@ -123,7 +137,12 @@ func (r *Replica) onFetch(f Fetch) {
 	if life, there := r.live[f.From]; !there || life != f.Life || f.Life == p.life && f.ID <= p.fetchID {
 		return
 	}
+	if p.life != f.Life {
+		p.answered = 0
+	}
 	p.life, p.fetchID, p.full = f.Life, f.ID, f.Full
+	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // a fetch by itself may have been under way for long
+	p.asked = p.answeredAt
 	r.place(p, f)
 }
 
@@ -204,11 +223,13 @@ func (r *Replica) answerFetches() {
 			continue
 		}
 		reply := Reply{From: r.cfg.Me, ID: f.ID, Epoch: f.Epoch, Next: f.Next, Commit: r.commit, End: r.log.End, EpochStart: r.epochStart}
+		reply.Lease, reply.Away = r.lend(n, p), r.offline
 		a := SendReply{To: n, Reply: reply, MaxBytes: r.cfg.FetchBytes}
 		if news {
 			a.First, a.Last = f.Next, r.log.End
 		}
 		p.told, p.held = r.commit, nil
+		p.answered, p.answeredAt = f.ID, r.now
 		r.do(a)
 	}
 }
@@ -291,6 +312,9 @@ func (r *Replica) expel(s *coord.State) bool {
 		arrived := !slices.ContainsFunc(s.Replicas, func(m coord.NodeID) bool { return !slices.Contains(s.ISR, m) })
 		if !stalled && (slices.Contains(s.Replicas, n) || !arrived) {
 			continue
+		}
+		if p != nil && !p.lost && r.now < p.lent {
+			continue // it may answer questions until then
 		}
 		if len(s.ISR) > r.minISR() {
 			s.ISR = slices.Delete(s.ISR, i, i+1)

@@ -40,12 +40,14 @@ type Config struct {
 type rule uint
 
 const (
-	r1 rule = 1 << iota // removals count before they are confirmed
-	r2                  // additions count only when they are confirmed
-	r3                  // who is not in sync may be elected
-	r4                  // a restarted master goes on
-	r5                  // any answer is taken for the one that is awaited
-	r7                  // a damaged copy may lead
+	r1  rule = 1 << iota // removals count before they are confirmed
+	r2                   // additions count only when they are confirmed
+	r3                   // who is not in sync may be elected
+	r4                   // a restarted master goes on
+	r5                   // any answer is taken for the one that is awaited
+	r7                   // a damaged copy may lead
+	r13                  // whoever thinks that it is in sync answers questions
+	r14                  // a master takes writes that come too late
 )
 
 // Meta is what a Replica remembers besides its log. It starts as the zero Meta.
@@ -54,6 +56,8 @@ type Meta struct {
 	Epoch uint64 `json:"epoch"`
 	// Damaged: acknowledged records may be missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
+	// Horizon: no record that was removed from the log has a higher revision.
+	Horizon uint64 `json:"horizon,omitempty"`
 }
 
 // Role of a Replica.
@@ -73,6 +77,7 @@ type Replica struct {
 	cfg  Config
 	meta Meta
 	log  wal.Extent // as it will be when all actions are done; Durable as confirmed
+	revs *Revisions // of the records of log
 	gen  uint64     // of the log: rises when records are taken away, so that late confirmations are known
 	now  time.Duration
 	out  []Action
@@ -87,12 +92,15 @@ type Replica struct {
 	live  map[coord.NodeID]coord.Incarnation
 	ready bool // Ready was given for me
 
-	role     Role
-	stood    uint64 // the epoch for which this Replica stood; it leads no other (R4)
-	cas      change
-	offline  bool
-	full     bool
-	lastTick time.Duration
+	role    Role
+	stood   uint64 // the epoch for which this Replica stood; it leads no other (R4)
+	cas     change
+	offline bool
+	// contacted is when offline was last set: a process that stood still may be offline and not know yet.
+	contacted time.Duration
+	full      bool
+	lastTick  time.Duration
+	begun     bool // there was an event
 
 	leading   // of a Master
 	following // of a Follower
@@ -111,8 +119,9 @@ type change struct {
 	notUntil time.Duration // no other change before
 }
 
-// New returns the Replica of a copy whose log holds log and whose index holds the records up to applied.
-func New(cfg Config, meta Meta, log wal.Extent, applied uint64) *Replica {
+// New returns the Replica of a copy whose log holds log, with the revisions revs, and whose index holds the
+// records up to applied.
+func New(cfg Config, meta Meta, log wal.Extent, revs *Revisions, applied uint64) *Replica {
 	set := func(d *time.Duration, def time.Duration) {
 		if *d == 0 {
 			*d = def
@@ -129,7 +138,8 @@ func New(cfg Config, meta Meta, log wal.Extent, applied uint64) *Replica {
 		cfg.MaxWaiting = 10_000
 	}
 	log.Epochs = slices.Clone(log.Epochs)
-	return &Replica{cfg: cfg, meta: meta, log: log, applied: applied, commit: applied}
+	revs.without = cfg.without&r14 != 0
+	return &Replica{cfg: cfg, meta: meta, log: log, revs: revs, applied: applied, commit: applied}
 }
 
 // Status is what a Replica says of itself.
@@ -146,6 +156,9 @@ type Status struct {
 	Offline    bool
 	Full       bool
 	Installing bool
+	// Sure: every write acknowledged before now is in the log up to End; see sure. It holds for the
+	// moment of the last event.
+	Sure bool
 	// Quarantined: the copy must not answer questions; a snapshot is awaited.
 	Quarantined bool
 	Waiting     int // writes
@@ -156,7 +169,7 @@ func (r *Replica) Status() Status {
 	return Status{
 		Role: r.role, Shard: r.shard, Meta: r.meta, Base: r.log.Base, End: r.log.End, Durable: r.log.Durable,
 		Commit: r.commit, Applied: r.applied, InSync: r.known && slices.Contains(r.shard.ISR, r.cfg.Me),
-		Offline: r.offline, Full: r.full, Installing: r.installing, Quarantined: r.quarantined, Waiting: len(r.waiting),
+		Offline: r.offline, Full: r.full, Installing: r.installing, Quarantined: r.quarantined, Waiting: len(r.waiting), Sure: r.sure(),
 	}
 }
 
@@ -164,13 +177,16 @@ func (r *Replica) Status() Status {
 // order: what follows a Save, an Append or a Truncate must not be done before it was.
 func (r *Replica) Step(now time.Duration, e Event) []Action {
 	r.now = max(r.now, now)
+	if !r.begun {
+		r.begun, r.careful = true, r.now+r.cfg.Lag
+	}
 	switch e := e.(type) {
 	case Tick:
 		r.tick()
 	case View:
 		r.onView(e)
 	case Contact:
-		r.offline = !e.Online
+		r.offline, r.contacted = e.Me == "" || e.Me != r.me, r.now
 	case Disk:
 		r.full = e.Full
 	case Write:
@@ -191,6 +207,8 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 		r.onInstalled(e)
 	case Reopened:
 		r.onReopened(e)
+	case Trimming:
+		r.onTrimming(e)
 	case Trimmed:
 		r.log.Rebase(e.Base, e.Epoch)
 	case Unreachable:
@@ -274,7 +292,8 @@ func (r *Replica) adopt(s coord.Shard) {
 		r.cas.inFlight = false // it was made, or never will be
 	}
 	if moved {
-		r.fetch, r.healAt, r.gone, r.suspect = fetch{id: r.fetch.id}, 0, false, ""
+		r.lease = 0
+		r.fetch, r.healAt, r.gone, r.suspect = fetch{id: r.fetch.id, heard: r.fetch.heard}, 0, false, ""
 	}
 	mine := s.ISR[0] == r.cfg.Me && s.Leader == r.me && s.Epoch == r.stood
 	if r.cfg.without&r4 != 0 {
@@ -377,11 +396,24 @@ func (r *Replica) quarantine(reason string) {
 	}
 }
 
+// NewestRevision returns the highest revision of a record of this copy, or one above.
+func (r *Replica) NewestRevision() uint64 { return r.revs.Newest() }
+
+// onTrimming remembers the revisions of records that go.
+func (r *Replica) onTrimming(e Trimming) {
+	if h := r.revs.upTo(e.Seq); h > r.meta.Horizon {
+		r.meta.Horizon = h
+		r.do(Save{r.meta})
+	}
+}
+
 // onReopened is the log after a fault of the disk: like a restart within a session.
 func (r *Replica) onReopened(e Reopened) {
 	r.stepDown()
+	r.lease = 0
 	r.gen = e.Gen
 	r.log = e.Log
+	r.revs.cut(r.log.End)
 	r.fetch.out = false
 	if e.Damaged {
 		r.meta.Damaged = true // Reopened comes after it was saved

@@ -17,7 +17,7 @@ func histories(t *testing.T, n uint64) uint64 {
 		return n * k
 	}
 	if testing.Short() {
-		return n / 4
+		return n / 40 // code without goroutines
 	}
 	return n
 }
@@ -33,6 +33,7 @@ var variants = []struct {
 	{"two copies", 300, simOptions{nodes: 2, minISR: 1}},
 	{"spurious elections", 200, simOptions{minISR: 1, spurious: true}},
 	{"silent followers", 200, simOptions{minISR: 1, additions: true}},
+	{"forgetful", 200, simOptions{minISR: 1, forgetful: 20}},
 	{"rotten disk, floor two", 200, simOptions{minISR: 2, rotten: true}},
 	{"rotten disk", 200, simOptions{minISR: 1, rotten: true}},
 }
@@ -51,6 +52,7 @@ func TestSimulation(t *testing.T) {
 				sum.acked += o.acked
 				sum.elections += o.elections
 				sum.installs += o.installs
+				sum.asked += o.asked
 				if o.down {
 					downs++
 					if !o.broken && !v.o.rotten {
@@ -58,7 +60,7 @@ func TestSimulation(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d histories, %d elections, %d writes acknowledged, %d snapshots, %d ended without a copy that may lead", histories(t, v.n), sum.elections, sum.acked, sum.installs, downs)
+			t.Logf("%d histories, %d elections, %d writes acknowledged, %d questions, %d snapshots, %d ended without a copy that may lead", histories(t, v.n), sum.elections, sum.acked, sum.asked, sum.installs, downs)
 		})
 	}
 }
@@ -67,6 +69,9 @@ func TestSimulation(t *testing.T) {
 // find lost or diverging data. (It also shows that the checker can.) Rare ones begin at a seed near the
 // first that breaks; CONCORDAT_RULES=n counts over the first n seeds instead.
 func TestRulesAreNeeded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of histories of code without goroutines")
+	}
 	for _, v := range []struct {
 		name        string
 		first, most uint64
@@ -76,8 +81,9 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R2", 200, 2000, simOptions{minISR: 1, without: r2, additions: true}},
 		{"R3", 0, 1000, simOptions{minISR: 1, without: r3}},
 		{"R4", 0, 2000, simOptions{minISR: 1, without: r4}},
-		{"R5", 1200, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
+		{"R5", 2100, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
+		{"R14", 0, 1000, simOptions{minISR: 1, without: r14}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			if n, err := strconv.ParseUint(os.Getenv("CONCORDAT_RULES"), 10, 64); err == nil {

@@ -25,6 +25,7 @@ type simOptions struct {
 	rotten     bool // node 0 loses a part of its log at each crash
 	spurious   bool // followers suspect the master at any time
 	additions  bool // silence and return of single followers is the commonest fault
+	forgetful  int  // revisions that a copy remembers; 0: as many as it does
 	delays     bool // messages are often very late, and answers short
 	faults     time.Duration
 	healing    time.Duration
@@ -52,6 +53,7 @@ type outcome struct {
 	violation string // the first one
 	stuck     bool   // it is that the cluster did not recover; nothing was lost
 	acked     int
+	asked     int // questions that a copy was sure to answer rightly
 	elections int
 	installs  int
 	down      bool // every copy in sync had lost something at the end: an operator has to choose
@@ -108,6 +110,7 @@ type simNode struct {
 
 	gen     uint64 // of the log
 	session coord.Incarnation
+	viewed  int // number of the newest view that came
 	live    bool
 	cut     time.Duration // from the coordinator, until then
 	heard   time.Duration // by the coordinator
@@ -134,11 +137,13 @@ type world struct {
 	// coordinator
 	shard    coord.Shard
 	sessions int
+	views    int
 	zkDown   time.Duration
 
 	cutLink map[[2]coord.NodeID]time.Duration
 
 	ops       map[uint64]*op
+	promised  map[string]uint64 // highest revision of a document that was acknowledged
 	byDoc     map[string][]*op
 	nextOp    uint64
 	committed []wal.Record // by number: what every copy has to agree on
@@ -172,7 +177,7 @@ func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.r.I
 // simulate runs one history.
 func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	o = defaults(o)
-	w := &world{o: o, r: rand.New(rand.NewPCG(seed, 77)), cutLink: map[[2]coord.NodeID]time.Duration{}, ops: map[uint64]*op{}, byDoc: map[string][]*op{}, trace: trace}
+	w := &world{o: o, r: rand.New(rand.NewPCG(seed, 77)), cutLink: map[[2]coord.NodeID]time.Duration{}, ops: map[uint64]*op{}, promised: map[string]uint64{}, byDoc: map[string][]*op{}, trace: trace}
 	for i := range o.nodes {
 		w.nodes = append(w.nodes, &simNode{w: w, id: coord.NodeID(rune('a' + i)), index: map[string]stored{}, persisted: map[string]stored{}})
 		w.shard.ISR = append(w.shard.ISR, w.nodes[i].id)
@@ -223,7 +228,12 @@ func (n *simNode) start() {
 	if n.w.o.delays {
 		cfg.FetchBytes = 120
 	}
-	n.r = New(cfg, n.meta, n.extent(), n.applied)
+	revs := NewRevisions(n.meta.Horizon)
+	revs.most = n.w.o.forgetful
+	for i := range n.log {
+		revs.Add(&n.log[i])
+	}
+	n.r = New(cfg, n.meta, n.extent(), revs, n.applied)
 	n.r.gen = n.gen
 	n.r.now, n.r.lastTick = n.w.now, n.w.now
 	n.newSession()
@@ -261,6 +271,14 @@ func (n *simNode) later(d time.Duration, f func()) {
 	n.w.after(d, try)
 }
 
+// contact is what the coordinator's client says: its own count of the session ends before the coordinator's.
+func (n *simNode) contact() Contact {
+	if n.w.now-n.heard < 800*ms {
+		return Contact{n.session}
+	}
+	return Contact{}
+}
+
 func (n *simNode) ticks() {
 	var tick func()
 	tick = func() {
@@ -268,7 +286,7 @@ func (n *simNode) ticks() {
 		if n.down || n.paused > n.w.now {
 			return
 		}
-		n.step(Contact{Online: n.w.now-n.heard < 800*ms})
+		n.step(n.contact())
 		n.step(Tick{})
 	}
 	n.w.after(n.w.upTo(20*ms), tick)
@@ -316,7 +334,12 @@ func (n *simNode) act(a Action) {
 	case Apply:
 		n.commits(a.Seq)
 	case SendFetch:
-		n.send(w.node(a.To), a.Fetch)
+		to := w.node(a.To)
+		if to.down && !w.severed(n.id, to.id) && w.chance(0.3) {
+			n.later(150*ms, func() { n.step(Unreachable{Node: a.To, ID: a.Fetch.ID}) }) // connections are refused
+			return
+		}
+		n.send(to, a.Fetch)
 	case SendReply:
 		n.reply(a)
 	case CAS:
@@ -418,15 +441,16 @@ func (n *simNode) persist() {
 		if to > n.base {
 			epoch = n.log[to-n.base-1].Epoch
 		}
+		n.step(Trimming{Seq: to})
 		n.log = slices.Clone(n.log[to-n.base:])
 		n.base, n.baseEpoch = to, epoch
 		n.step(Trimmed{Base: to, Epoch: epoch})
 	}
 }
 
-// applyTo is the rule of revisions: an older one changes nothing.
+// applyTo makes the change, whatever there was: the log holds no write that came too late.
 func applyTo(index map[string]stored, rec *wal.Record) {
-	if rec.Kind == wal.Noop || rec.Rev <= index[rec.ID].rev {
+	if rec.Kind == wal.Noop {
 		return
 	}
 	index[rec.ID] = stored{rec.Rev, rec.Kind, opOf(rec)}
@@ -459,7 +483,7 @@ func (n *simNode) install(a Install) {
 		n.persisted, n.persistedAt = maps.Clone(n.index), n.applied
 		n.base, n.baseEpoch, n.log, n.durable = n.applied, w.epochOf(n.applied), nil, n.applied
 		w.logf("%s installs %d", n.id, n.applied)
-		n.step(Installed{Gen: gen, Seq: n.base, Epoch: n.baseEpoch})
+		n.step(Installed{Gen: gen, Seq: n.base, Epoch: n.baseEpoch, Newest: from.r.NewestRevision()})
 	})
 }
 

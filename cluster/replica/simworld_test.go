@@ -98,6 +98,7 @@ func (w *world) watch() {
 
 // tell sends the present view to everybody, each with its own delay.
 func (w *world) tell() {
+	w.views++
 	live := map[coord.NodeID]coord.Incarnation{}
 	for _, n := range w.nodes {
 		if n.live {
@@ -113,8 +114,11 @@ func (w *world) tell() {
 		if !w.calm && w.chance(0.1) {
 			d = w.upTo(300 * ms)
 		}
+		number := w.views
 		n.later(d, func() {
-			if n.reaches() && v.Me == n.session { // late views of an older session are the link's business
+			// Late views of an older session are the link's business, and so is their order.
+			if n.reaches() && v.Me == n.session && number > n.viewed {
+				n.viewed = number
 				n.step(v)
 			}
 		})
@@ -181,6 +185,9 @@ func (w *world) client() {
 		return
 	}
 	doc := fmt.Sprint("d", w.r.IntN(40))
+	if w.chance(0.3) {
+		w.ask(w.nodes[w.r.IntN(len(w.nodes))], fmt.Sprint("d", w.r.IntN(40)))
+	}
 	w.nextOp++
 	o := &op{id: w.nextOp, rev: w.nextOp, kind: wal.Put, doc: doc}
 	if w.chance(0.25) {
@@ -194,7 +201,23 @@ func (w *world) client() {
 		w.byDoc[doc] = append(old, o)
 	}
 	id := []byte{byte(o.id >> 24), byte(o.id >> 16), byte(o.id >> 8), byte(o.id)}
-	n.step(Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}})
+	write := Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}}
+	if w.chance(0.05) {
+		// Its sender hung, or the message was long under way: it comes when others have long written the document.
+		to := w.nodes[w.r.IntN(len(w.nodes))]
+		if w.chance(0.7) {
+			to = n
+		}
+		w.after(w.upTo(3*time.Second), func() {
+			if !to.down && to.paused <= w.now {
+				to.step(write)
+			}
+		})
+		if w.chance(0.5) {
+			return
+		}
+	}
+	n.step(write)
 }
 
 // acknowledged remembers a promise, and reads from some copy that claims to have it.
@@ -203,7 +226,9 @@ func (w *world) acknowledged(a Acknowledge) {
 	if !o.acked {
 		o.acked, o.seq = true, a.Seq
 		w.out.acked++
+		w.promised[o.doc] = max(w.promised[o.doc], o.rev)
 	}
+	w.ask(w.nodes[w.r.IntN(len(w.nodes))], o.doc)
 	n := w.nodes[w.r.IntN(len(w.nodes))]
 	if n.down || n.r.quarantined || n.applied < a.Seq {
 		return // it would answer "stale", not "nothing found"
@@ -211,6 +236,38 @@ func (w *world) acknowledged(a Acknowledge) {
 	if got := n.index[o.doc]; got.rev < o.rev {
 		w.fail("read at %s with everything up to %d: document %s has revision %d, acknowledged was %d", n.id, n.applied, o.doc, got.rev, o.rev)
 	}
+}
+
+// ask reads a document from a copy that is sure of itself, when it has applied what its log holds now.
+func (w *world) ask(n *simNode, doc string) {
+	if w.o.spurious || n.down || n.paused > w.now {
+		return // a master whose process only seems to be gone goes on answering for a moment
+	}
+	n.step(n.contact())
+	st := n.r.Status()
+	if !st.Sure {
+		return
+	}
+	want, tries := w.promised[doc], 0
+	role, end := st.Role, st.End
+	if role == Master {
+		end = st.Applied // it applied what it acknowledged
+	}
+	var look func()
+	look = func() {
+		st := n.r.Status()
+		switch tries++; {
+		case st.Quarantined || st.Installing || st.Meta.Damaged || tries > 200:
+		case n.applied < min(end, st.End):
+			n.later(2*ms, look)
+		default:
+			w.out.asked++
+			if got := n.index[doc]; got.rev < want {
+				w.fail("%s, as %s, was sure of itself and has revision %d of document %s, acknowledged was %d before", n.id, role, got.rev, doc, want)
+			}
+		}
+	}
+	look()
 }
 
 // --- faults
@@ -234,7 +291,7 @@ func (w *world) nemesis() {
 	}
 	if w.o.spurious && w.chance(0.4) && !n.down && n.paused <= w.now {
 		n.r.shortcut = 0
-		n.step(Unreachable{Node: w.shard.ISR[0]})
+		n.step(Unreachable{Node: w.shard.ISR[0], ID: n.r.fetch.id})
 		return
 	}
 	switch w.r.IntN(11) {

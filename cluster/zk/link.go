@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,6 +145,19 @@ func (l *link) take() (dirty map[string]struct{}, all bool) {
 	dirty, all = l.dirty, l.all
 	l.dirty, l.all = map[string]struct{}{}, false
 	return dirty, all
+}
+
+// takeBelow returns what is dirty at or below the path, and forgets that.
+func (l *link) takeBelow(path string) (below []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for p := range l.dirty {
+		if p == path || strings.HasPrefix(p, path+"/") {
+			below = append(below, p)
+			delete(l.dirty, p)
+		}
+	}
+	return below
 }
 
 func (l *link) timeout() time.Duration { return time.Duration(l.granted.Load()) }

@@ -3,6 +3,7 @@ package zk
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"time"
@@ -259,7 +260,8 @@ func (w *watcher) refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readLive, w.readShards, w.readConfig, w.readSettings} {
+	// Who is live is read last: a master that was elected meanwhile must not seem to be away.
+	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readSettings, w.readShards, w.readLive} {
 		changed, err := part(ctx, dirty, all)
 		w.news = w.news || changed
 		if err != nil {
@@ -396,7 +398,15 @@ func readDir[T any](ctx context.Context, w *watcher, dir string, dirty map[strin
 	return changed, nil
 }
 
+// readLive reads who is live, also if that became dirty only while the shards were read.
 func (w *watcher) readLive(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
+	if late := w.l.takeBelow(w.s.t.live()); len(late) > 0 {
+		dirty = maps.Clone(dirty)
+		for _, p := range late {
+			dirty[p] = struct{}{}
+			delete(w.armed, p)
+		}
+	}
 	return readDir(ctx, w, w.s.t.live(), dirty, all, w.live, func(name string, z znode) (coord.Node, error) {
 		if z.stat.EphemeralOwner == 0 {
 			return coord.Node{}, errors.New("it is of no session")
@@ -501,7 +511,7 @@ func (w *watcher) publish() {
 // look reads a view without watches. Its Config's Data is shared with nobody.
 func (s *Session) look(ctx context.Context, l *link) (coord.View, error) {
 	w := &watcher{s: s, l: l, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, plain: true}
-	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readLive, w.readShards, w.readConfig} {
+	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readShards, w.readLive} {
 		if _, err := part(ctx, nil, true); err != nil {
 			return coord.View{}, readError("cluster", err)
 		}

@@ -188,6 +188,19 @@ func (s *Session) Online() bool {
 	return !s.closed && s.failed == nil && !s.link.isDead() && time.Since(s.confirmed) < s.link.timeout()
 }
 
+// Confirmed implements coord.Coordinator.
+func (s *Session) Confirmed() coord.Incarnation {
+	if !s.Online() {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.link.timeout(); time.Since(s.confirmed) >= t-t/10 {
+		return ""
+	}
+	return s.link.me
+}
+
 // Err returns why the session is over for good, or nil: ErrIdentity and the like, found after Open.
 func (s *Session) Err() error {
 	s.mu.Lock()

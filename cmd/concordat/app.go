@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -18,6 +20,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cluster/zk"
 	"concordat/config"
 	"concordat/index"
 	"concordat/profile"
@@ -95,12 +98,18 @@ type opened struct {
 	// node takes the place of shard in the serving process of a site of several machines.
 	node       *cluster.Node
 	nodeServer *http.Server
-	nodeDone   chan struct{}     // closes when nodeServer ended
-	gone       chan error        // node cannot go on
-	index      concordat.Index   // that of the three which is there
-	meters     *meters           // nil where nobody counts
-	lock       *os.File          // nil with storeOnly
-	flags      map[string]string // keys of the configuration that a flag has set, to the flag
+	nodeDone   chan struct{}                 // closes when nodeServer ended
+	gone       chan error                    // node cannot go on
+	index      concordat.Index               // that of the three which is there
+	meters     *meters                       // nil where nobody counts
+	lock       *os.File                      // nil with storeOnly
+	flags      map[string]string             // keys of the configuration that a flag has set, to the flag
+	live       atomic.Pointer[config.Config] // config with what has changed since; nil: nothing has
+	next       atomic.Pointer[config.Config] // what the next start would have; nil: the same
+	central    atomic.Int64                  // version of the settings of all nodes that live has
+	teller     *zk.Session                   // that tells of them; nil: none does
+	keeping    atomic.Bool                   // this process deletes for all nodes of the site
+	keystore   atomic.Int64                  // version of the shared keystore of which the folder has a copy
 }
 
 // what says which parts of a site a command needs.
@@ -145,6 +154,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	if err := o.checkStore(ctx); err != nil {
 		return err
 	}
+	if err := o.syncKeystore(ctx); err != nil {
+		return err
+	}
 	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
 	if w >= locked {
 		o.lock, err = lockIndex(o.dir)
@@ -165,6 +177,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		if err := o.openNode(ctx); err != nil {
 			return err
 		}
+		if err := o.fillCluster(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+			return err
+		}
 	case o.clustered():
 		return usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
 	default:
@@ -176,7 +191,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		}
 		o.index = o.shard
 	}
-	options.Index = o.index
+	options.Index, options.Shared = o.index, o.clustered()
 	o.Site = site.New(options)
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchJoin(), a.benchMemory(), a.benchGrowth(), a.benchIngest(), a.benchWeb())
+	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchJoin(), a.benchMemory(), a.benchGrowth(), a.benchIngest(), a.benchWeb(), a.benchCluster(), a.benchOccupancy())
 	return c
 }
 

@@ -28,12 +28,16 @@ func (a *app) clusterCommand() *cobra.Command {
 		Long: `A site of several machines keeps each document on some of them, answers while one of them is away, and loses
 nothing that it acknowledged as long as one copy of it is left. The machines agree through a coordinator.
 
-  concordat cluster init --node a --listen 10.0.0.1:8422 --coordinator URL     on the first machine
+  concordat init --store postgres://...                                        on the first machine
+  concordat cluster init --node a --listen 10.0.0.1:8422 --coordinator URL
   concordat serve
   concordat cluster token b                                                    there too
   concordat --data DIR cluster join TOKEN --listen 10.0.0.2:8422               on the second one
-  concordat serve
-  concordat cluster balance`,
+  concordat --data DIR serve
+  concordat cluster balance --wait
+
+All machines share one PostgreSQL database, which keeps the catalogue, the accounts, the checks and what was
+handed in; a site that has its store in a file is moved there by concordat store copy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
 		a.clusterDrain(), a.clusterForce(), a.clusterCoordinator(), a.zookeeperCommand())
@@ -51,9 +55,6 @@ func (a *app) clusterInit() *cobra.Command {
 				if o.clustered() {
 					return usagef("this machine belongs to a cluster already")
 				}
-				if _, err := os.Stat(filepath.Join(o.dir, indexName, "00")); err == nil {
-					return usagef("the site has an index of one machine: make the cluster before the first document, or in a new site to which the documents are added")
-				}
 				if listen == "" || url == "" {
 					return usagef("--listen and --coordinator are needed")
 				}
@@ -65,7 +66,7 @@ func (a *app) clusterInit() *cobra.Command {
 				}
 				if dry {
 					a.say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
-					return nil
+					return o.tellFill(ctx, a)
 				}
 				return a.foundCluster(ctx, o, l, clusterKeys(url, node, zone, listen, address))
 			})
@@ -121,6 +122,12 @@ func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, key
 	if a.json {
 		return a.line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
 	}
+	if o.config.Store.URL == "" {
+		a.warn("%s", fileStoreAdvice(filepath.Join(o.dir, storeName)))
+	}
+	if err := o.tellFill(ctx, a); err != nil {
+		return err
+	}
 	a.say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
 	return nil
 }
@@ -131,99 +138,6 @@ func replaceWhole(path string, b []byte) error {
 		return err
 	}
 	return os.Rename(path+".new", path)
-}
-
-func (a *app) clusterToken() *cobra.Command {
-	return &cobra.Command{Use: "token NODE", Short: "Make a token that lets one machine in, once, within an hour", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCluster(cmd.Context(), func(o *opened, w *watching, _ *cluster.Layout) error {
-				own, err := o.trust()
-				if err != nil {
-					return err
-				}
-				me, live := w.view.Live[own.Node]
-				if !live {
-					return usagef("start concordat serve here first: it lets the other machine in")
-				}
-				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.line(map[string]any{"node": t.Node, "token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
-				}
-				fmt.Fprintln(a.stdout, t)
-				return nil
-			})
-		}}
-}
-
-func (a *app) clusterJoin() *cobra.Command {
-	var zone, listen, address, store string
-	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine, in an empty folder, a node of a cluster", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := cluster.ParseToken(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			if listen == "" {
-				return usagef("--listen is needed")
-			}
-			dir, err := a.dir()
-			if err != nil {
-				return err
-			}
-			if es, err := os.ReadDir(dir); err == nil && len(es) > 0 {
-				return usagef("%s is not empty: a node needs a folder of its own", dir)
-			}
-			files, err := cluster.Join(cmd.Context(), filepath.Join(dir, clusterName), t, zone)
-			if err != nil {
-				return err
-			}
-			if err := settle(dir, files, t, zone, listen, address, store); err != nil {
-				return err
-			}
-			a.say("this machine is node %s; start concordat serve, then concordat cluster balance gives it copies", t.Node)
-			return nil
-		}}
-	f := c.Flags()
-	f.StringVar(&zone, "zone", "", "what may fail together with it, such as a room")
-	f.StringVar(&listen, "listen", "", "host:port where the other machines are answered")
-	f.StringVar(&address, "address", "", "host:port where they reach it (default: --listen)")
-	f.StringVar(&store, "store", "", "file of the site's store, where all nodes are on one machine")
-	return c
-}
-
-// settle writes what a node needs, its own place in the configuration last.
-func settle(dir string, files map[string][]byte, t cluster.Token, zone, listen, address, store string) error {
-	conf, ok := files[configName]
-	if !ok {
-		return fmt.Errorf("the cluster gave no configuration: %w", concordat.ErrInvalid)
-	}
-	url := ""
-	for line := range strings.Lines(string(conf)) {
-		if k, v, _ := strings.Cut(strings.TrimSpace(line), ":"); k == "coordinator" {
-			url = strings.Trim(strings.TrimSpace(v), `"`)
-		}
-	}
-	head, _, _ := strings.Cut(string(conf), "\ncluster:\n")
-	for name, b := range files {
-		if name != configName && filepath.IsLocal(name) && filepath.Base(name) == name {
-			if err := replaceWhole(filepath.Join(dir, name), b); err != nil {
-				return err
-			}
-		}
-	}
-	if store != "" {
-		path, err := filepath.Abs(store)
-		if err != nil {
-			return err
-		}
-		if err := os.Symlink(path, filepath.Join(dir, storeName)); err != nil {
-			return err
-		}
-	}
-	return replaceWhole(filepath.Join(dir, configName), append([]byte(head+"\n"), clusterKeys(url, string(t.Node), zone, listen, address)...))
 }
 
 // watching is a look at the cluster from outside.

@@ -57,7 +57,8 @@ func (o *opened) coordinatorOf(ctx context.Context, node coord.NodeID, found boo
 }
 
 // zookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca,
-// certificate and key behind a question mark; tls=yes alone takes the authorities of the system.
+// certificate and key behind a question mark; tls=yes alone takes the authorities of the system. timeout is that of
+// sessions, such as 10s.
 func zookeeperAddress(address string) (o zk.Options, err error) {
 	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts make no URL
 	servers, root, _ := strings.Cut(place, "/")
@@ -67,6 +68,11 @@ func zookeeperAddress(address string) (o zk.Options, err error) {
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		return o, usagef("cluster.coordinator: %w", err)
+	}
+	if t := q.Get("timeout"); t != "" {
+		if o.Timeout, err = time.ParseDuration(t); err != nil {
+			return o, usagef("cluster.coordinator: timeout: %w", err)
+		}
 	}
 	if o.Account, err = zk.ReadAccount(q.Get("account")); err != nil {
 		return o, usage(err)
@@ -107,6 +113,11 @@ func (o *opened) openNode(ctx context.Context) error {
 	session, err := o.coordinator(ctx, t.Node)
 	if err != nil {
 		return errors.Join(err, l.Close())
+	}
+	if z, ok := session.(*zk.Session); ok {
+		if err := o.firstSettings(ctx, z); err != nil {
+			return errors.Join(err, session.Close(), l.Close())
+		}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.config.Log.Level}))
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
@@ -157,20 +168,6 @@ func (o *opened) closeNode() error {
 		<-o.nodeDone
 	}
 	return err
-}
-
-// filesToJoin is what another machine needs to be one of this site: its configuration and its keys.
-func (o *opened) filesToJoin() (map[string][]byte, error) {
-	conf, err := os.ReadFile(filepath.Join(o.dir, configName))
-	if err != nil {
-		return nil, err
-	}
-	out := map[string][]byte{configName: conf}
-	key, err := readIndexKey(o.dir)
-	if err == nil && key != nil {
-		out[indexKeyName] = key
-	}
-	return out, err
 }
 
 // stats are the sizes of the index, of the copies of this machine in a cluster.

@@ -127,7 +127,7 @@ func interruptAdd(t *testing.T, data, table string, sig os.Signal) (acknowledged
 	return acknowledged, errs.String(), err
 }
 
-const bigDocuments = 6000
+const bigDocuments = 2000
 
 // Interrupted or killed in the middle of a big table, add leaves a consistent site with all it has
 // acknowledged, and the same command completes it to the same content as a run in one piece.

@@ -53,11 +53,12 @@ type erasureSignature struct {
 // eraser returns what deletes at the site, whose index this process holds.
 func (a *app) eraser(o *opened, log *slog.Logger) *site.Eraser {
 	return o.NewEraser(site.EraserOptions{
-		Store:   o.store,
-		Areas:   []site.Area{o.files(), batchFolders{o}},
-		Batches: batchFolders{o},
-		Cited:   func() site.CitedPolicy { return site.CitedPolicy(o.config.Retention.Cited) },
-		Logger:  log,
+		Store:     o.store,
+		Areas:     []site.Area{o.files(), batchFolders{o}},
+		Batches:   batchFolders{o},
+		Cited:     func() site.CitedPolicy { return site.CitedPolicy(o.config.Retention.Cited) },
+		Logger:    log,
+		Elsewhere: o.keptElsewhere,
 		Sign: func(sum [32]byte) (json.RawMessage, error) {
 			s, err := a.currentSigner(time.Now())
 			if err != nil || s == nil {

@@ -89,7 +89,7 @@ func take(ctx context.Context, db *store.DB, k *keys, f concordat.FederationID, 
 	if concordat.FederationID(g.Federation.Name) != f || name(g.Leader) != leader {
 		return nil, false, &exitError{exitFailed, errors.New("the answer is about another federation")}
 	}
-	id, err = k.update(func(id *crypto.Identity) (*crypto.Identity, error) {
+	id, err = k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		next, err := id.Join(g)
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (a *app) federationCreate() *cobra.Command {
 				if _, err := o.membership(ctx, f); err == nil {
 					return usagef("federation %s exists already", f)
 				}
-				id, err := k.update(func(id *crypto.Identity) (*crypto.Identity, error) {
+				id, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 					return id.NewEpoch(f, time.Now(), 0, rand.Reader)
 				})
 				if errors.Is(err, crypto.ErrFormat) {
@@ -243,7 +243,7 @@ old epoch is served beside it.`,
 }
 
 func (a *app) newEpoch(ctx context.Context, o *opened, k *keys, f string, overlap time.Duration, action string, detail map[string]any) error {
-	id, err := k.update(func(id *crypto.Identity) (*crypto.Identity, error) {
+	id, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		return id.NewEpoch(f, time.Now(), overlap, rand.Reader)
 	})
 	if errors.Is(err, crypto.ErrFormat) {
@@ -303,7 +303,7 @@ func (a *app) federationLeave() *cobra.Command {
 				if err := o.store.Leave(ctx, m.Federation); err != nil {
 					return err
 				}
-				if _, err := k.update(func(id *crypto.Identity) (*crypto.Identity, error) { return id.Leave(args[0]), nil }); err != nil {
+				if _, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Leave(args[0]), nil }); err != nil {
 					return err
 				}
 				if err := o.audit(ctx, "federation left", map[string]any{"federation": args[0]}); err != nil {

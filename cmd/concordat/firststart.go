@@ -96,6 +96,14 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 	if held, err := holdsSite(ctx, dir); held || err != nil {
 		return err
 	}
+	if c, err := loadConfig(filepath.Join(dir, configName)); err == nil && c.Cluster.Coordinator != "" {
+		// A node never makes a site: it belongs to one that is there.
+		if c.Store.URL == "" {
+			return usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID, fileStoreAdvice(storeName))
+		}
+		return usagef("%s is the folder of node %s of site %s, but the database at %s has no site: store.url names another one than the other nodes', or it was emptied",
+			dir, c.Cluster.Node, c.Site.ID, store.Redacted(c.Store.URL))
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -41,6 +41,8 @@ var errNoIdentity = errors.New("this site has no keys; make them with concordat 
 type keys struct {
 	path   string
 	secret crypto.Secret
+	// shared, if not nil, has the keystore of all nodes of the site; the file is this node's copy of it.
+	shared *store.DB
 }
 
 // openKeys finds the keystore of the folder and its secret, and opens it. It fails with errNoIdentity
@@ -64,8 +66,12 @@ func (a *app) openKeys(dir string) (*keys, *crypto.Identity, error) {
 	return k, id, nil
 }
 
-// update changes the identity in the keystore; see keyfile.Update.
-func (k *keys) update(change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
+// update changes the identity in the keystore; see keyfile.Update. Where nodes share it change may be called
+// several times, each time with what another node has made meanwhile.
+func (k *keys) update(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
+	if k.shared != nil {
+		return k.updateShared(ctx, change)
+	}
 	return keyfile.Update(k.path, k.secret, change)
 }
 
@@ -186,7 +192,7 @@ func ownCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Ca
 // where the keystore has the root key.
 func makeCard(ctx context.Context, db *store.DB, k *keys, f crypto.CardFields, root []byte, now time.Time) (*crypto.Identity, *crypto.Card, error) {
 	var card *crypto.Card
-	id, err := k.update(func(id *crypto.Identity) (*crypto.Identity, error) {
+	id, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		next, c, err := id.MakeCard(f, root, now, rand.Reader)
 		card = c
 		return next, err
@@ -215,7 +221,7 @@ func refreshCard(ctx context.Context, db *store.DB, k *keys, id *crypto.Identity
 	if _, changed := id.Expire(now); !changed {
 		return id, card, false, nil
 	}
-	next, err := k.update(func(id *crypto.Identity) (*crypto.Identity, error) {
+	next, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		c, changed := id.Expire(now)
 		if !changed {
 			return id, nil

@@ -45,7 +45,7 @@ func TestRefreshCard(t *testing.T) {
 	if err != nil || stored.Site() != id.Site() || len(stored.Keys(start)) != len(id.Keys(start)) {
 		t.Fatalf("the keystore has another identity (%v)", err)
 	}
-	if id, err = k.update(func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
+	if id, err = k.update(t.Context(), func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
 		t.Fatal(err)
 	}
 	serial, held := card.Serial, len(id.Keys(start))

@@ -45,6 +45,7 @@ func (a *app) circle(ctx context.Context, o *opened) (*circle, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.shared = o.sharedKeys()
 	r, err := a.roster(ctx, o, id)
 	if err != nil {
 		return nil, err
@@ -388,6 +389,9 @@ func (c *circle) joinOne(ctx context.Context, m store.Membership) error {
 func (c *circle) reread(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.o.syncKeystore(ctx); err != nil {
+		return err
+	}
 	info, err := os.Stat(c.keys.path)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,6 +31,7 @@ const (
 
 	rereadEvery  = 5 * time.Second // of what commands change
 	noticeEvery  = 5 * time.Second
+	followEvery  = 2 * time.Second
 	refreshEvery = 24 * time.Hour // of partners' cards
 	noticeTime   = time.Minute    // for the delivery of one notice
 	mostNotices  = 32             // delivered in a row
@@ -47,6 +49,8 @@ type partnerServer struct {
 	address string
 	// notice and again are how often notices, and what commands change, are looked after.
 	notice, again time.Duration
+
+	keeper atomic.Bool // this process does what one process does for the site
 
 	mu     sync.Mutex // guards the rest
 	shards map[concordat.Epoch]*index.Shard
@@ -68,13 +72,19 @@ func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, erro
 	if err := s.firstReplays(ctx, path); err != nil {
 		return nil, err
 	}
+	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
+	if s.o.clustered() { // the file remembers the replies of this process, the store what all of them took
+		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
+			return s.o.store.TakeMessage(ctx, name(from), id[:], until)
+		}
+	}
 	p := &partnerServer{c: c, log: s.log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{}, notice: noticeEvery, again: rereadEvery}
 	if p.replays, err = federation.OpenReplays(path, time.Now()); err != nil {
 		return nil, err
 	}
 	id, _ := c.roster.Self()
 	p.server = federation.NewServer(c.roster, s.o.Site, p, p.replays, id.LocalKey(orderPurpose), federation.ServerOptions{
-		Registrar: c.roster, Journal: c.roster, Log: s.log, Behind: s.o.config.Federation.Behind, Observe: s.o.meters.answered})
+		Registrar: c.roster, Journal: c.roster, Log: s.log, Behind: s.o.config.Federation.Behind, Observe: s.o.meters.answered, Claim: claim})
 	if err := p.useSets(ctx); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -85,6 +95,11 @@ func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, erro
 // here: OpenReplays then refuses what may have been answered before.
 func (s *server) firstReplays(ctx context.Context, path string) error {
 	const setting = "replay file made"
+	if s.o.clustered() { // a node is new, and the store has what the others took
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return federation.CreateReplays(path)
+		}
+	}
 	_, err := s.o.store.Setting(ctx, setting)
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err
@@ -108,16 +123,38 @@ func (p *partnerServer) close() error {
 }
 
 // run answers at l and does what is due until ctx ends.
-func (p *partnerServer) run(ctx context.Context, g *errgroup.Group, l net.Listener) {
+func (p *partnerServer) run(ctx context.Context, g *errgroup.Group, l net.Listener, s *server) {
 	p.address = l.Addr().String()
 	g.Go(func() error { return p.server.Serve(ctx, l, shutdownTime) })
-	g.Go(func() error { return p.c.o.KeepEpochs(ctx) })
 	g.Go(func() error { return p.every(ctx, p.again, "keys", p.reread) })
+	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, p.keep) })
+	if s.o.clustered() {
+		g.Go(func() error { return p.follow(ctx) })
+	}
+}
+
+// keep does what one process does for the site until ctx ends.
+func (p *partnerServer) keep(ctx context.Context) error {
+	p.keeper.Store(true)
+	defer p.keeper.Store(false)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.c.o.KeepEpochs(ctx) })
 	g.Go(func() error { return p.every(ctx, p.notice, "notices", p.notices) })
 	g.Go(func() error {
 		return p.every(ctx, grantEvery, "federations", func(ctx context.Context) error { p.c.joinAnew(ctx, p.log); return nil })
 	})
 	g.Go(func() error { return p.every(ctx, refreshEvery, "cards", p.refreshCards) })
+	return g.Wait()
+}
+
+// follow takes over what the process that keeps the fingerprint sets makes of them.
+func (p *partnerServer) follow(ctx context.Context) error {
+	return p.every(ctx, followEvery, "fingerprint sets", func(ctx context.Context) error {
+		if p.keeper.Load() {
+			return nil
+		}
+		return p.c.o.Follow(ctx)
+	})
 }
 
 // every calls f now and then until ctx ends. What fails is logged and tried again.
@@ -216,7 +253,11 @@ func (p *partnerServer) set(f crypto.Federation, e crypto.FederationEpoch, other
 	}
 	id, _ := p.c.roster.Self()
 	handles := id.LocalKey("handles " + epoch.String())
-	return &site.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), HandleKey: handles[:], Members: others,
+	followed, err := p.followed(epoch)
+	if err != nil {
+		return nil, err
+	}
+	return &site.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), HandleKey: handles[:], Members: others, Followed: followed,
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
 			if err != nil {
@@ -234,7 +275,7 @@ func (p *partnerServer) retire(ctx context.Context, e concordat.Epoch, s *index.
 	if err := p.c.o.DropEpoch(ctx, e); err != nil {
 		return err
 	}
-	return os.RemoveAll(epochFolder(p.c.o.dir, e))
+	return errors.Join(os.RemoveAll(epochFolder(p.c.o.dir, e)), os.RemoveAll(epochFolder(p.c.o.dir, e)+followedEnd))
 }
 
 // Scheme implements federation.Keeper.

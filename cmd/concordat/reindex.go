@@ -65,6 +65,9 @@ func finishReindex(dir string) error {
 }
 
 func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
+	if o.clustered() {
+		return usagef("the site has several machines, whose shards keep the scheme with which the cluster was made: make a new site for another scheme, and add the documents there")
+	}
 	if err := finishReindex(o.dir); err != nil {
 		return err
 	}

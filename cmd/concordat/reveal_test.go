@@ -56,7 +56,7 @@ func (p place) serve(notices time.Duration) *served {
 	ctx, stop := context.WithCancel(context.Background())
 	g, ctx := errgroup.WithContext(ctx)
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime})
-	s.partners.run(ctx, g, l)
+	s.partners.run(ctx, g, l, s)
 	t.Cleanup(func() {
 		stop()
 		if err := errors.Join(g.Wait(), s.partners.close(), o.Close()); err != nil {

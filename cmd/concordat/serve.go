@@ -143,13 +143,16 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	}
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
-	g.Go(func() error { return d.run(ctx) })
+	g.Go(func() error { return d.run(ctx, s) })
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
-		s.partners.run(ctx, g, listener)
+		s.partners.run(ctx, g, listener, s)
 	}
-	g.Go(func() error { return s.sweep(ctx, s.eraser) })
+	g.Go(func() error { return s.tidy(ctx, s.eraser) })
+	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, s.keepSite) })
+	g.Go(func() error { return s.watchNodes(ctx) })
+	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
 	if o.node != nil {
 		g.Go(func() error {
@@ -170,7 +173,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 		fmt.Fprintf(a.stderr, "make the first administrator, within a day, at http://%s%s\n", s.address, first)
 	}
 	s.log.Info("serving", "site", o.ID(), "listen", s.address)
-	err = errors.Join(err, g.Wait())
+	err = errors.Join(err, g.Wait(), s.leaveDuties())
 	if s.partners != nil {
 		err = errors.Join(err, s.partners.close())
 	}

@@ -79,6 +79,9 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 	if err := keyfile.Create(path, id, secret); err != nil {
 		return err
 	}
+	if err := o.syncKeystore(ctx); err != nil {
+		return err
+	}
 	if err := o.audit(ctx, "keys made", map[string]any{"site": id.Site()}); err != nil {
 		return err
 	}
@@ -87,6 +90,9 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 	}
 	a.say("site %s", id.Site())
 	a.say("keys are in %s", path)
+	if o.clustered() && !passphrase {
+		a.warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, keyFileVariable)
+	}
 	a.say("next: concordat site card --url https://HOST:PORT, then concordat site key export-root FILE")
 	return nil
 }
@@ -122,6 +128,7 @@ func (a *app) withKeys(ctx context.Context, f func(*opened, *keys, *crypto.Ident
 		if err != nil {
 			return err
 		}
+		k.shared = o.sharedKeys()
 		return f(o, k, id)
 	})
 }
@@ -195,7 +202,7 @@ func (a *app) rotateKeys(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 		return usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
 	}
 	now := time.Now()
-	if _, err := k.update(func(id *crypto.Identity) (*crypto.Identity, error) {
+	if _, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		if compromised {
 			return id.Replace(now, rand.Reader)
 		}
@@ -292,7 +299,7 @@ func (a *app) exportRoot(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if !keep {
-		if _, err := k.update(func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
+		if _, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
 			return err
 		}
 	}

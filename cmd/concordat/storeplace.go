@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/cluster/coord"
 	"concordat/config"
 	"concordat/store"
 )
@@ -147,7 +148,10 @@ func (o *opened) files() *store.Files {
 
 // worker names this process among those that take checks from one queue; empty: it is the only one.
 func (o *opened) worker() string {
-	if o.config.Store.URL == "" && !o.clustered() {
+	if o.clustered() {
+		return nodeWorker(coord.NodeID(o.config.Cluster.Node))
+	}
+	if o.config.Store.URL == "" {
 		return ""
 	}
 	host, err := os.Hostname()
@@ -156,6 +160,9 @@ func (o *opened) worker() string {
 	}
 	return fmt.Sprintf("serve %s:%s", host, o.dir)
 }
+
+// nodeWorker names the serving process of a node.
+func nodeWorker(id coord.NodeID) string { return "node " + string(id) }
 
 // storeLines are those of the configuration file that name a database.
 func storeLines(database string) string {

@@ -41,6 +41,12 @@ func Missing() string {
 	return ""
 }
 
+// Host is where a server runs.
+type Host struct {
+	Address string   // of the machine, without a port
+	Run     []string // goes before the command of the server, as "ip netns exec NAME" does
+}
+
 // Ensemble is one server, or several that elect a leader.
 type Ensemble struct {
 	t       testing.TB
@@ -50,6 +56,7 @@ type Ensemble struct {
 }
 
 type server struct {
+	host    Host
 	id      int
 	port    int // of clients
 	quorum  [2]int
@@ -65,18 +72,37 @@ func Start(t testing.TB, n int, extra ...string) *Ensemble {
 		t.Skipf("no ZooKeeper to test with: apt-get install %s", m)
 	}
 	e := &Ensemble{t: t, dir: t.TempDir(), extra: strings.Join(extra, "\n")}
-	t.Cleanup(e.stop)
 	ports := freePorts(t, 3*n)
 	for i := range n {
-		e.servers = append(e.servers, &server{id: i + 1, port: ports[3*i], quorum: [2]int{ports[3*i+1], ports[3*i+2]}})
+		e.servers = append(e.servers, &server{host: Host{Address: "127.0.0.1"}, id: i + 1, port: ports[3*i], quorum: [2]int{ports[3*i+1], ports[3*i+2]}})
 	}
-	for i := range n {
+	e.start()
+	return e
+}
+
+// StartAt is Start with a server on each of the hosts, at ZooKeeper's usual ports.
+func StartAt(t testing.TB, hosts []Host) *Ensemble {
+	t.Helper()
+	if m := Missing(); m != "" {
+		t.Skipf("no ZooKeeper to test with: apt-get install %s", m)
+	}
+	e := &Ensemble{t: t, dir: t.TempDir()}
+	for i, h := range hosts {
+		e.servers = append(e.servers, &server{host: h, id: i + 1, port: 2181, quorum: [2]int{2888, 3888}})
+	}
+	e.start()
+	return e
+}
+
+func (e *Ensemble) start() {
+	e.t.Helper()
+	e.t.Cleanup(e.stop)
+	for i := range e.servers {
 		e.Run(i)
 	}
-	for i := range n {
+	for i := range e.servers {
 		e.Await(i)
 	}
-	return e
 }
 
 // freePorts returns ports that nobody listens at for now.
@@ -98,7 +124,7 @@ func freePorts(t testing.TB, n int) []int {
 func (e *Ensemble) Addresses() []string {
 	var all []string
 	for _, s := range e.servers {
-		all = append(all, fmt.Sprintf("127.0.0.1:%d", s.port))
+		all = append(all, fmt.Sprintf("%s:%d", s.host.Address, s.port))
 	}
 	return all
 }
@@ -112,12 +138,12 @@ func (e *Ensemble) configure(i int) string {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		e.t.Fatal(err)
 	}
-	cfg := fmt.Sprintf("tickTime=250\ninitLimit=40\nsyncLimit=20\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"+
-		"4lw.commands.whitelist=ruok,srvr,mntr\nmaxClientCnxns=0\nminSessionTimeout=1000\nmaxSessionTimeout=60000\n%s\n", data, s.port, e.extra)
+	cfg := fmt.Sprintf("tickTime=250\ninitLimit=40\nsyncLimit=20\ndataDir=%s\nclientPort=%d\nclientPortAddress=%s\nadmin.enableServer=false\n"+
+		"4lw.commands.whitelist=ruok,srvr,mntr\nmaxClientCnxns=0\nminSessionTimeout=1000\nmaxSessionTimeout=60000\n%s\n", data, s.port, s.host.Address, e.extra)
 	if len(e.servers) > 1 {
 		cfg += "standaloneEnabled=false\n"
 		for _, o := range e.servers {
-			cfg += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", o.id, o.quorum[0], o.quorum[1])
+			cfg += fmt.Sprintf("server.%d=%s:%d:%d\n", o.id, o.host.Address, o.quorum[0], o.quorum[1])
 		}
 		if err := os.WriteFile(filepath.Join(data, "myid"), []byte(fmt.Sprint(s.id)), 0o600); err != nil {
 			e.t.Fatal(err)
@@ -138,8 +164,9 @@ func (e *Ensemble) Run(i int) {
 	for _, j := range append(append([]string{}, jars...), tlsJars...) {
 		class = append(class, filepath.Join(jarDir, j))
 	}
-	cmd := exec.Command("java", "-Xms48m", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true",
+	run := append(append([]string{}, e.servers[i].host.Run...), "java", "-Xms48m", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true",
 		"-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."+e.factory(), "-cp", strings.Join(class, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg)
+	cmd := exec.Command(run[0], run[1:]...)
 	log, err := os.OpenFile(filepath.Join(e.folder(i), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		e.t.Fatal(err)
@@ -241,6 +268,24 @@ func (e *Ensemble) signal(i int, s os.Signal) {
 func (e *Ensemble) Wipe(i int) {
 	e.t.Helper()
 	if err := os.RemoveAll(filepath.Join(e.folder(i), "data")); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// Keep moves all that server i, which is not running, has on disk into the folder to; Return puts it back in the place of
+// what it has then.
+func (e *Ensemble) Keep(i int, to string) {
+	e.t.Helper()
+	if err := errors.Join(os.MkdirAll(to, 0o700), os.Rename(filepath.Join(e.folder(i), "data"), filepath.Join(to, fmt.Sprint(i)))); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// Return is the inverse of Keep.
+func (e *Ensemble) Return(i int, from string) {
+	e.t.Helper()
+	e.Wipe(i)
+	if err := os.Rename(filepath.Join(from, fmt.Sprint(i)), filepath.Join(e.folder(i), "data")); err != nil {
 		e.t.Fatal(err)
 	}
 }

@@ -91,15 +91,23 @@
 			})));
 			const mark = document.getElementById(id);
 			if (!mark) return;
-			// What is not seen has no height of its own until one comes near: it settles within a few frames.
-			for (let i = 0, still = 0; i < 20 && still < 3; i++) {
-				const room = window.innerHeight - (dock.hidden ? 0 : dock.offsetHeight);
-				const away = Math.round(mark.getBoundingClientRect().top - room / 3), from = window.scrollY;
-				if (away !== 0) window.scrollBy({ top: away, behavior: "instant" });
-				still = away === 0 || window.scrollY === from ? still + 1 : 0; // at an end there is no farther
-				await new Promise(requestAnimationFrame);
-			}
+			held = mark;
+			hold();
 			if (mark.matches("a")) mark.focus({ preventScroll: true });
+		}
+		// A page that is not seen has no height of its own until one comes near, and one that comes later pushes
+		// what is below it: a mark is held at its place until the reader moves.
+		let held = null;
+		function hold() {
+			if (!held) return;
+			const room = window.innerHeight - (dock.hidden ? 0 : dock.offsetHeight);
+			const away = Math.round(held.getBoundingClientRect().top - room / 3);
+			if (away !== 0) window.scrollBy({ top: away, behavior: "instant" });
+		}
+		const sizes = new ResizeObserver(hold);
+		for (const s of of.values()) sizes.observe(s);
+		for (const moved of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+			window.addEventListener(moved, () => { held = null; }, { passive: true, capture: true });
 		}
 		const address = (href) => {
 			const u = new URL(href, location.href);

@@ -1,0 +1,87 @@
+package replica
+
+import (
+	"slices"
+	"time"
+
+	"concordat/cluster/coord"
+)
+
+// R13: which copies may answer questions. What a copy in sync has in its log holds every acknowledged write, but a
+// copy cannot know that it still is in sync; so it answers under a lease (Gray and Cheriton 1989). The master
+// lends it with each answer to a fetch, and does not take the follower out of the set before the lease is
+// over. The master itself answers as long as nobody else can have been elected: while its session is sure to
+// live, or while all whose vote would count say that they are out of the coordinator's reach as well.
+
+// sure reports whether every write that was acknowledged before now, to anybody, is in this copy's log, up
+// to its end; in that of a master, in the index too.
+func (r *Replica) sure() bool {
+	switch {
+	case !r.known || r.quarantined || r.installing || r.meta.Damaged:
+		return false
+	case r.cfg.without&r13 != 0:
+		return slices.Contains(r.shard.ISR, r.cfg.Me)
+	case r.role == Master:
+		return r.unchallenged() && r.applied >= r.epochStart
+	case r.role == Follower:
+		// Out of contact, it would not see that another master went on without it.
+		return r.now < r.lease && r.offline == r.leaseAway && slices.Contains(r.shard.ISR, r.cfg.Me)
+	}
+	return false
+}
+
+// unchallenged reports whether no other copy can be master now.
+func (r *Replica) unchallenged() bool {
+	c := &r.cas
+	if c.inFlight && (c.state.ISR[0] != r.cfg.Me || c.state.Leader != r.me) {
+		return false // the office may be given away
+	}
+	return !r.offline && r.now-r.contacted <= r.cfg.Retry || r.offline && r.now < r.witnessed()
+}
+
+// witnessed returns until when no other copy stands: all others in sync were out of the coordinator's reach
+// when they asked last, and stand for no office within Lag of that.
+func (r *Replica) witnessed() time.Duration {
+	members := r.shard.ISR
+	if c := &r.cas; c.inFlight {
+		members = slices.Concat(members, c.state.ISR)
+	}
+	until := r.now + r.cfg.Lag
+	for _, n := range members {
+		if n == r.cfg.Me {
+			continue
+		}
+		p := r.peers[n]
+		if p == nil || !p.met || !p.away {
+			return 0
+		}
+		until = min(until, p.asked+r.cfg.Lag)
+	}
+	return until
+}
+
+// lend returns for how long the follower may answer, from the moment it sent the fetch that is being answered.
+func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
+	left := r.cfg.Lag - (r.now - p.level)
+	if left <= 0 || !p.met || p.lost || !slices.Contains(r.shard.ISR, n) || !slices.Contains(r.shard.Replicas, n) || !r.unchallenged() ||
+		r.cas.inFlight && !slices.Contains(r.cas.state.ISR, n) {
+		return 0
+	}
+	if r.offline {
+		// Whoever bears witness to that stands for no office before this; nor does this copy.
+		if left = min(left, r.witnessed()-r.now); left <= 0 {
+			return 0
+		}
+		r.promised = max(r.promised, r.now+left)
+	}
+	p.lent = max(p.lent, r.now+left) // the fetch was sent before now
+	return left
+}
+
+// borrow takes what the master lent with its answer to the fetch under way.
+func (r *Replica) borrow(m Reply) {
+	r.lease, r.leaseAway = 0, m.Away
+	if m.Lease > 0 {
+		r.lease = r.fetch.sent + m.Lease
+	}
+}

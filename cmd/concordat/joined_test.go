@@ -1,0 +1,518 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/internal/storetest"
+	"concordat/internal/zktest"
+	"concordat/store"
+)
+
+// A joinedNode is one of several machines of a site, as a process.
+type joinedNode struct {
+	place
+	name     string
+	listen   string // where the others reach it
+	partners string // where partners do
+	process  *exec.Cmd
+	log      *syncedLog
+	pages    string // as it came to be
+}
+
+// syncedLog is what a process wrote so far.
+type syncedLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *syncedLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *syncedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// joinedSite is a site of three nodes with a real ZooKeeper and a real PostgreSQL.
+type joinedSite struct {
+	t     *testing.T
+	nodes []*joinedNode
+	db    *store.DB
+	to    atomic.Pointer[string] // where the door leads
+}
+
+// door listens where partners find the site, as a load balancer does, and lets them in to one node.
+func (s *joinedSite) door() string {
+	s.t.Helper()
+	s.to.Store(&s.nodes[0].partners)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = l.Close() }) // which ends the loop
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = in.Close() }() // whoever hangs up first
+				out, err := net.Dial("tcp", *s.to.Load())
+				if err != nil {
+					return
+				}
+				defer func() { _ = out.Close() }()
+				go func() {
+					_, _ = io.Copy(out, in)
+					_ = out.Close()
+				}()
+				_, _ = io.Copy(in, out)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // the port is all that is wanted
+	return l.Addr().String()
+}
+
+func (n *joinedNode) start() {
+	n.t.Helper()
+	n.log = &syncedLog{}
+	n.process = program(n.t, n.dir, "serve", "--listen", "127.0.0.1:0")
+	n.process.Stderr, n.process.Stdout = n.log, n.log
+	if err := n.process.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		st, err := serving(n.t.Context(), n.dir)
+		if err == nil && st.Process == n.process.Process.Pid {
+			n.pages = st.Listen
+			return
+		}
+		if time.Now().After(end) {
+			n.t.Fatalf("node %s does not serve: %v\n%s", n.name, err, n.log)
+		}
+	}
+}
+
+func (n *joinedNode) kill() {
+	if n.process != nil && n.process.ProcessState == nil {
+		_ = n.process.Process.Kill()
+		_ = n.process.Wait() // it was killed
+	}
+}
+
+// startJoined makes the site as doc/cluster.md tells an administrator to.
+func startJoined(t *testing.T) *joinedSite {
+	t.Helper()
+	e, pg := zktest.Start(t, 1), storetest.Postgres(t)
+	t.Setenv(zk.AccountVariable, "site:secret9")
+	address := pg.Schema(t)
+	s := &joinedSite{t: t}
+	for _, name := range []string{"a", "b", "c"} {
+		s.nodes = append(s.nodes, &joinedNode{place: place{t, filepath.Join(t.TempDir(), name)}, name: name, listen: freeAddress(t), partners: freeAddress(t)})
+	}
+	t.Cleanup(func() {
+		for _, n := range s.nodes {
+			n.kill()
+			if t.Failed() && n.log != nil {
+				t.Logf("node %s:\n%s", n.name, n.log)
+			}
+		}
+	})
+	a := s.nodes[0]
+	a.command(exitDone, "init", "--site", "north", "--title", "University of north", "--store", address)
+	a.command(exitDone, "library", "create", "theses")
+	a.command(exitDone, "site", "key", "init")
+	a.command(exitDone, "site", "card", "--url", "https://"+s.door())
+	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s"
+	a.command(exitDone, "cluster", "init", "--node", "a", "--listen", a.listen, "--coordinator", coordinator, "--shards", "2")
+	conf, err := os.ReadFile(filepath.Join(a.dir, configName))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(a.dir, configName), append(conf, "federation:\n  listen: "+a.partners+"\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.start()
+	for _, n := range s.nodes[1:] {
+		token := a.json("cluster", "token", n.name)["token"].(string)
+		n.command(exitDone, "cluster", "join", token, "--listen", n.listen, "--partners", n.partners)
+		n.start()
+	}
+	a.command(exitDone, "cluster", "balance", "--wait")
+	if s.db, err = store.Open(t.Context(), address); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.signIn()
+	now := time.Now()
+	if err := s.db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test", Scopes: []string{"read", "check", "library", "admin"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// until waits for what the nodes are about to do.
+func (s *joinedSite) until(what string, done func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// call calls the API of a node and wants a status.
+func (n *joinedNode) call(want int, method, path, contentType string, body io.Reader, out any) {
+	n.t.Helper()
+	r, err := http.NewRequestWithContext(n.t.Context(), method, "http://"+n.pages+"/api/v1"+path, body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+servedToken)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != want {
+		n.t.Fatalf("%s %s at node %s: %d %s, %v; want %d", method, path, n.name, resp.StatusCode, b, err, want)
+	}
+	if out != nil {
+		if err := json.Unmarshal(b, out); err != nil {
+			n.t.Fatalf("%s %s: %v in %s", method, path, err, b)
+		}
+	}
+}
+
+// upload hands files in at a path of the API.
+func (n *joinedNode) upload(path string, files map[string]string) string {
+	n.t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	for name, text := range files {
+		f, err := m.CreateFormFile("file", name)
+		if err == nil {
+			_, err = io.WriteString(f, text)
+		}
+		if err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		n.t.Fatal(err)
+	}
+	var out struct {
+		ID     string
+		Checks []struct{ ID string }
+	}
+	n.call(http.StatusAccepted, http.MethodPost, path, m.FormDataContentType(), &b, &out)
+	if len(out.Checks) > 0 {
+		return out.Checks[0].ID
+	}
+	return out.ID
+}
+
+type checkState struct {
+	ID    string
+	State concordat.State
+	Cause string
+}
+
+// await waits at a node for a check that was handed in anywhere.
+func (n *joinedNode) await(s *joinedSite, kind, id string) (c checkState) {
+	n.t.Helper()
+	s.until(kind+" "+id, func() bool {
+		n.call(http.StatusOK, http.MethodGet, "/"+kind+"/"+id, "", nil, &c)
+		return c.State != concordat.TaskQueued && c.State != concordat.TaskRunning
+	})
+	return c
+}
+
+// sources returns the documents that a report names.
+func (n *joinedNode) sources(id string) string {
+	n.t.Helper()
+	var rep struct {
+		Sources []struct{ Document string }
+	}
+	n.call(http.StatusOK, http.MethodGet, "/checks/"+id+"/report?format=json", "", nil, &rep)
+	var out []string
+	for _, x := range rep.Sources {
+		out = append(out, x.Document)
+	}
+	return strings.Join(out, " ")
+}
+
+// TestJoinedSite: whatever a site of three machines does, any of them does, and one that dies takes nothing
+// of it along.
+func TestJoinedSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three real nodes with ZooKeeper and PostgreSQL; not in short tests")
+	}
+	s := startJoined(t)
+	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
+
+	// What one takes in the others find, and what was handed in at one can be read at another.
+	doc := filepath.Join(t.TempDir(), "ice.txt")
+	if err := os.WriteFile(doc, []byte(iceText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.command(exitDone, "add", "--library", "theses", doc)
+	check := b.upload("/checks", map[string]string{"essay.txt": iceText + "And some words of our own."})
+	if got := c.await(s, "checks", check); got.State != concordat.TaskDone {
+		t.Fatalf("check: %+v", got)
+	}
+	if got := a.sources(check); got != "ice.txt" {
+		t.Errorf("sources %q", got)
+	}
+	s.central()
+	south := s.partner()
+	for _, n := range s.nodes {
+		s.answers(south, n)
+	}
+	s.takeOver()
+	for _, n := range s.nodes {
+		if n.process.ProcessState == nil {
+			s.answers(south, n)
+		}
+	}
+}
+
+// signIn makes the first administrator's password at one node and uses the session at all.
+func (s *joinedSite) signIn() {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	key := regexp.MustCompile(`/first\?key=(\w+)`)
+	m := key.FindStringSubmatch(s.nodes[2].log.String())
+	if m == nil {
+		s.t.Fatalf("no link for the first administrator in %s", s.nodes[2].log)
+	}
+	post := func(n *joinedNode, path string, form url.Values) *http.Response {
+		s.t.Helper()
+		resp, err := client.PostForm("http://"+n.pages+path, form)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp
+	}
+	const password = "a long enough password"
+	if resp := post(s.nodes[1], "/first", url.Values{"key": {m[1]}, "name": {"bea"}, "password": {password}, "again": {password}}); resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("first administrator: %s", resp.Status)
+	}
+	for _, n := range s.nodes {
+		resp, err := client.Get("http://" + n.pages + "/admin")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		page, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(page), `type="password"`) {
+			s.t.Errorf("node %s does not know the session: %s, %v", n.name, resp.Status, err)
+		}
+	}
+}
+
+// setting returns a key of a node's configuration in force, with its origin.
+func (n *joinedNode) setting(key string) (value, origin string) {
+	n.t.Helper()
+	var out struct {
+		Settings []struct{ Key, Value, Origin string }
+	}
+	n.call(http.StatusOK, http.MethodGet, "/admin/settings", "", nil, &out)
+	for _, x := range out.Settings {
+		if x.Key == key {
+			return x.Value, x.Origin
+		}
+	}
+	n.t.Fatalf("no key %s in %+v", key, out)
+	return "", ""
+}
+
+// central sets what holds on all nodes and wants it in force on each, without a restart where none is needed.
+func (s *joinedSite) central() {
+	s.t.Helper()
+	policy := filepath.Join(s.t.TempDir(), "policy.json")
+	if err := os.WriteFile(policy, []byte(`{"forward":"none","keep_days":400}`), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	said := s.nodes[1].command(exitDone, "cluster", "zookeeper", "set", "check.threshold=0.25", "quota.documents=7", "--policy", "theses="+policy, "--policy", "essays="+policy)
+	if !strings.Contains(said, "quota.documents takes effect at the next start") || strings.Contains(said, "check.threshold takes") {
+		s.t.Errorf("set said %s", said)
+	}
+	for _, n := range s.nodes {
+		s.until("settings at node "+n.name, func() bool {
+			value, origin := n.setting("check.threshold")
+			return value == "0.25" && origin == "cluster, version 1"
+		})
+		if value, origin := n.setting("quota.documents"); value != "0" || !strings.Contains(origin, "at the next start 7, cluster, version 1") {
+			s.t.Errorf("node %s: quota.documents %s, %s", n.name, value, origin)
+		}
+		if out := n.command(exitDone, "config", "check"); !strings.Contains(out, "cluster, version 1") {
+			s.t.Errorf("config check at node %s: %s", n.name, out)
+		}
+	}
+	s.until("policies", func() bool {
+		l, err := s.db.Library(s.t.Context(), "essays")
+		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 1
+	})
+	if out := s.nodes[2].command(exitFailed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out, "cluster's settings, version 1") {
+		s.t.Errorf("a policy of the cluster was changed at a node: %s", out)
+	}
+	s.nodes[0].command(exitDone, "cluster", "zookeeper", "set", "--unset", "library/theses")
+	s.until("a policy that is let go", func() bool {
+		l, err := s.db.Library(s.t.Context(), "theses")
+		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 0
+	})
+	s.nodes[2].command(exitDone, "library", "set", "theses", "--keep-days", "0")
+}
+
+// partner makes another site that may ask the library of this one.
+func (s *joinedSite) partner() place {
+	s.t.Helper()
+	north, south := s.nodes[0], newPlace(s.t, "south")
+	south.command(exitDone, "site", "card", "--url", "https://127.0.0.1:1")
+	id := south.json("site", "key", "show")["site"].(string)
+	inv := north.json("peer", "invite", "--library", "theses:passage")["invitation"].(string)
+	words := south.json("peer", "redeem", inv, "--name", "north")["words"].(string)
+	south.command(exitDone, "peer", "confirm", "north", "--words", words)
+	north.command(exitDone, "peer", "confirm", id, "--words", words)
+	north.command(exitDone, "federation", "create", "health")
+	north.command(exitDone, "federation", "invite", "health", id)
+	south.command(exitDone, "federation", "join", "health", "north")
+	return south
+}
+
+// answers wants the partner's question answered by one node.
+func (s *joinedSite) answers(south place, n *joinedNode) {
+	s.t.Helper()
+	essay := filepath.Join(s.t.TempDir(), "essay.txt")
+	if err := os.WriteFile(essay, []byte(iceText+"And some words of our own."), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	s.to.Store(&n.partners)
+	taken := strings.Count(n.log.String(), `msg="partner answered"`)
+	s.until("answer of node "+n.name, func() bool {
+		rep := south.json("check", essay, "--partner", "north/theses")
+		return len(rep["evidence"].([]any)) == 1
+	})
+	if now := strings.Count(n.log.String(), `msg="partner answered"`); now == taken {
+		s.t.Errorf("node %s has answered nothing", n.name)
+	}
+}
+
+// takeOver kills the node that runs a batch and a check.
+func (s *joinedSite) takeOver() {
+	s.t.Helper()
+	ctx := s.t.Context()
+	files := map[string]string{}
+	for i := range 10 {
+		files[fmt.Sprintf("member-%02d.txt", i)] = fmt.Sprintf("Member %d wrote this. ", i) + prose(160<<10) + iceText
+	}
+	batch := s.nodes[1].upload("/batches", files)
+	var checks []string
+	for i := range 6 {
+		checks = append(checks, s.nodes[1].upload("/checks", map[string]string{fmt.Sprintf("long-%d.txt", i): fmt.Sprintf("Number %d. ", i) + prose(1<<20)}))
+	}
+	holder := ""
+	running := func() (out []store.Task) {
+		ts, err := s.db.Tasks(ctx, 0, 0)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
+	}
+	s.until("a node at a batch and a check", func() bool {
+		got, err := s.db.Batch(ctx, batch)
+		if err == nil {
+			holder, err = s.db.DutyHolder(ctx, dutyBatches)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if got.State != concordat.TaskQueued && got.State != concordat.TaskRunning {
+			s.t.Fatalf("the batch has ended before anything could happen to it: %+v", got)
+		}
+		return got.State == concordat.TaskRunning && len(running()) > 0
+	})
+	victim := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) == holder })]
+	victim.kill()
+	began := time.Now()
+	orphans := running()
+	if got, err := s.db.Batch(ctx, batch); err != nil || got.State != concordat.TaskRunning {
+		s.t.Fatalf("the batch ended before node %s was killed: %+v, %v", victim.name, got, err)
+	}
+	other := s.nodes[(slices.Index(s.nodes, victim)+1)%len(s.nodes)]
+	for _, o := range orphans {
+		got := other.await(s, "checks", string(o.ID))
+		task, err := s.db.Task(ctx, o.ID)
+		if err != nil || got.State != concordat.TaskDone || task.Worker == holder || task.Attempts != 2 {
+			s.t.Errorf("check of the dead node: %+v, by %s at attempt %d, %v", got, task.Worker, task.Attempts, err)
+		}
+		s.t.Logf("a check of the dead node ended %v after it died", time.Since(began).Round(time.Millisecond))
+	}
+	if len(orphans) == 0 {
+		s.t.Error("the dead node ran no check")
+	}
+	if got := other.await(s, "batches", batch); got.State != concordat.TaskDone {
+		s.t.Errorf("batch: %+v", got)
+	}
+	s.t.Logf("the batch ended %v after the node that ran it died", time.Since(began).Round(time.Millisecond))
+	for _, id := range checks {
+		if got := other.await(s, "checks", id); got.State != concordat.TaskDone {
+			s.t.Errorf("check %+v", got)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/crypto/keyfile"
+	"concordat/store"
+)
+
+// The nodes of a site are one site to its partners: what one of them changes in the keystore, such as the
+// keys of the week that its card announces, the others need at once. So the store has the keystore,
+// encrypted as its file is, and each node a copy of it; what opens it stays out of the store.
+
+// sharedKeys returns where the nodes of the site share the keystore, or nil for a site of one machine.
+func (o *opened) sharedKeys() *store.DB {
+	if !o.clustered() {
+		return nil
+	}
+	return o.store
+}
+
+// syncKeystore makes this node's copy of the keystore that of all nodes. The first node that has one gives
+// it to the others.
+func (o *opened) syncKeystore(ctx context.Context) error {
+	db := o.sharedKeys()
+	if db == nil {
+		return nil
+	}
+	version, err := db.KeystoreVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if version > 0 && version == o.keystore.Load() {
+		return nil
+	}
+	path := filepath.Join(o.dir, keystoreName)
+	own, err := keyfile.Bytes(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if version == 0 {
+		if own == nil {
+			return nil
+		}
+		if _, err := db.PutKeystore(ctx, 0, own); err != nil && !errors.Is(err, concordat.ErrChanged) {
+			return err
+		}
+	}
+	version, content, err := db.Keystore(ctx)
+	if err == nil && !bytes.Equal(content, own) {
+		err = keyfile.Replace(path, content)
+	}
+	if err == nil {
+		o.keystore.Store(version)
+	}
+	return err
+}
+
+// updateShared is update where nodes share the keystore.
+func (k *keys) updateShared(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
+	for {
+		version, b, err := k.shared.Keystore(ctx)
+		if errors.Is(err, concordat.ErrNotFound) {
+			version = 0
+			b, err = keyfile.Bytes(k.path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		old, err := crypto.Unlock(b, k.secret)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.path, err)
+		}
+		id, err := change(old)
+		if err != nil {
+			return nil, err
+		}
+		if id != old || version == 0 {
+			if b, err = id.Lock(k.secret, rand.Reader); err != nil {
+				return nil, err
+			}
+			if _, err = k.shared.PutKeystore(ctx, version, b); errors.Is(err, concordat.ErrChanged) {
+				continue // another node was quicker
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return id, keyfile.Replace(k.path, b)
+	}
+}

@@ -1,0 +1,185 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/cluster"
+	"concordat/cluster/coord"
+)
+
+// TestMisuse does with real processes what should not be done, under load, and looks for lost writes afterwards as
+// TestFaults does. Each has to be refused, or survived, in words.
+func TestMisuse(t *testing.T) {
+	if words := os.Getenv(insideEnv); words != "" {
+		misuse(t)
+		return
+	}
+	if os.Getenv(roundsEnv) == "" {
+		t.Skipf("takes a minute; %s is not set", roundsEnv)
+	}
+	if why := missing(); why != "" {
+		t.Skip(why)
+	}
+	outside(t, run{Seed: 1})
+}
+
+func misuse(t *testing.T) {
+	begin(t)
+	h := newHistory(io.Discard)
+	p := newPlace(t, 4, 3, 2*time.Second, h)
+	c := p.load(1)
+	time.Sleep(time.Second)
+	for _, part := range []struct {
+		name string
+		do   func(*place)
+	}{{"another site", (*place).otherSite}, {"another scheme", (*place).otherScheme}, {"a name taken", (*place).nameTaken}, {"twin", (*place).twin}, {"moved twice", (*place).movedTwice}, {"coordinator wiped", (*place).wiped}} {
+		t.Logf("%6.1fs %s", h.now().Seconds(), part.name)
+		part.do(p)
+		p.settle()
+	}
+	c.end()
+	p.collect()
+	report(t, h.entries())
+}
+
+// said waits until the log of the node, or of another process, has all the words.
+func (p *place) said(file string, words ...string) {
+	p.t.Helper()
+	var b []byte
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		b, _ = os.ReadFile(filepath.Join(p.dir, file+".log"))
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(string(b), w) }) {
+			return
+		}
+	}
+	p.t.Errorf("%s does not say %q: %s", file, words, b[max(0, len(b)-3000):])
+}
+
+// extra runs a process that ought to be refused, and returns when it ended.
+func (p *place) extra(name string, change func(*nodeSpec)) {
+	p.t.Helper()
+	pr, _ := p.spawn(name, change)
+	select {
+	case <-pr.ended:
+	case <-time.After(30 * time.Second):
+		_ = pr.cmd.Process.Kill()
+		p.t.Errorf("%s: it goes on", name)
+		<-pr.ended
+	}
+}
+
+// spawn starts a process beside those of the nodes, on the machine of the first, with a folder of its own that has
+// the certificate of node d.
+func (p *place) spawn(name string, change func(*nodeSpec)) (*process, nodeSpec) {
+	p.t.Helper()
+	s := p.spec("d")
+	s.Dir, s.Address, s.Control = filepath.Join(p.dir, name), p.host("a")+":9422", p.host("a")+":9080"
+	p.must(os.MkdirAll(s.Dir, 0o700))
+	p.must(os.CopyFS(filepath.Join(s.Dir, "cluster"), os.DirFS(p.trust("d"))))
+	change(&s)
+	b, err := json.Marshal(s)
+	p.must(err)
+	return p.launch("a", b, filepath.Join(p.dir, name+".log")), s
+}
+
+// otherSite: a node of another site comes to this one's coordinator.
+func (p *place) otherSite() {
+	p.extra("site", func(s *nodeSpec) { s.Site = "elsewhere"; s.Root = "/concordat/" + string(site) })
+	p.said("site", "elsewhere", string(site))
+}
+
+// otherScheme: a node that makes fingerprints in another way.
+func (p *place) otherScheme() {
+	p.extra("scheme", func(s *nodeSpec) { s.Scheme = "other@1" })
+	p.said("scheme", "other@1", string(scheme))
+}
+
+// nameTaken: another machine under the name of a node.
+func (p *place) nameTaken() {
+	p.extra("taken", func(s *nodeSpec) { p.must(os.Remove(filepath.Join(s.Dir, "cluster", "zookeeper.json"))) })
+	p.said("taken", "another installation as node d", "forget d")
+}
+
+// twin: a second process with a copy of a node's whole folder. The later takes over, and the earlier says so.
+func (p *place) twin() {
+	p.t.Helper()
+	pr, _ := p.spawn("twin", func(s *nodeSpec) {
+		p.must(os.CopyFS(filepath.Join(s.Dir, "copies"), os.DirFS(filepath.Join(p.home("d"), "copies"))))
+	})
+	p.said("d", "another process")
+	time.Sleep(5 * time.Second) // they take the name from one another
+	_ = pr.cmd.Process.Kill()   // the operator stops one of them; it may have ended
+	<-pr.ended
+	p.kill("d")
+	p.start("d")
+}
+
+// movedTwice: two operators move one shard at the same time, to different nodes.
+func (p *place) movedTwice() {
+	p.t.Helper()
+	id := cluster.ShardName(0)
+	done := make(chan error, 2)
+	for _, to := range [][]coord.NodeID{{"a", "b", "d"}, {"b", "c", "d"}} {
+		go func() {
+			ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+			defer cancel()
+			done <- cluster.SetReplicas(ctx, p.watch, id, to)
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil && !errors.Is(err, coord.ErrStale) {
+			p.t.Errorf("move: %v", err)
+		}
+	}
+	p.settle()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.view.Shards[id]; len(s.ISR) != copies {
+		p.t.Errorf("after two moves: %+v", s)
+	}
+}
+
+// wiped: ZooKeeper loses its data. Nodes that run stop to take part and say why; nobody takes the empty one for a new
+// cluster, and with the old data back everything goes on.
+func (p *place) wiped() {
+	p.t.Helper()
+	for i := range 3 {
+		p.zk.Kill(i)
+	}
+	for i := range 3 {
+		p.zk.Keep(i, filepath.Join(p.dir, "aside"))
+		p.zk.Run(i)
+	}
+	for i := range 3 {
+		p.zk.Await(i)
+	}
+	for _, n := range p.names {
+		p.said(string(n), "its data were lost")
+	}
+	for _, n := range p.names {
+		p.kill(n)
+	}
+	for i := range 3 {
+		p.zk.Kill(i)
+		p.zk.Return(i, filepath.Join(p.dir, "aside"))
+		p.zk.Run(i)
+	}
+	for i := range 3 {
+		p.zk.Await(i)
+	}
+	for _, n := range p.names {
+		p.start(n)
+	}
+	p.observe()
+}

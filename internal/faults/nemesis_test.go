@@ -1,0 +1,322 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+)
+
+// nemesis breaks things, as its random numbers say.
+type nemesis struct {
+	p     *place
+	r     *rand.Rand
+	kinds []string // the faults that may be chosen
+	heals []func() // what ends the faults under way
+}
+
+// faultKinds are all faults; those that are listed twice come twice as often.
+var faultKinds = []string{
+	"kill-master", "kill-master", "kill", "kill-two", "kill-all", "kill-everything",
+	"stop-master", "stop-master", "stop", "stop-short",
+	"isolate", "isolate-master", "cut-nodes", "cut-oneway", "cut-coordinator", "cut-coordinator-oneway",
+	"zk-leader", "zk-leader", "zk-hang", "zk-all",
+	"disk-full", "disk-full",
+	"flip-log", "flip-index", "wipe", "rollback",
+	"move",
+}
+
+// destroys reports whether the fault takes away what a copy has acknowledged: such a fault comes alone.
+func destroys(kind string) bool {
+	return strings.HasPrefix(kind, "flip") || kind == "wipe" || kind == "rollback"
+}
+
+func (n *nemesis) between(low, high time.Duration) time.Duration { return low + rand64(n.r, high-low) }
+
+func rand64(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
+
+// round does one fault, lets it be for a while, and ends it. In one round of three it does not wait until
+// the cluster has recovered: the next fault meets a cluster that has not.
+func (n *nemesis) round(number int) {
+	n.p.t.Helper()
+	kind := n.kinds[n.r.IntN(len(n.kinds))]
+	if destroys(kind) {
+		n.p.settle()
+	}
+	node := n.p.names[n.r.IntN(len(n.p.names))]
+	if strings.HasSuffix(kind, "-master") {
+		node = n.master(node)
+	}
+	at := n.p.h.now()
+	e := entry{Kind: "fault", At: at, Node: node, Leads: n.p.shardsOf(node), Alone: n.p.isSettled()}
+	n.p.h.add(entry{Kind: "note", At: at, Node: node, Words: fmt.Sprintf("fault %d: %s", number, kind)})
+	e.Words = kind
+	details := n.inject(kind, node, &e)
+	e.Err = details
+	time.Sleep(n.hold(kind))
+	for _, heal := range n.heals {
+		heal()
+	}
+	n.heals = nil
+	e.End = n.p.h.now()
+	n.p.h.add(e)
+	if n.r.IntN(3) > 0 {
+		n.p.settle()
+		time.Sleep(n.between(300*time.Millisecond, time.Second)) // load on a healthy cluster
+	} else {
+		time.Sleep(n.between(0, 2*time.Second))
+	}
+	n.p.t.Logf("%6.1fs %2d %s %s %v %s, healed %.1fs, settled %v", at.Seconds(), number, kind, node, e.Leads, details, e.End.Seconds(), n.p.isSettled())
+}
+
+// master returns a node that is master of some shard, or other.
+func (n *nemesis) master(other coord.NodeID) coord.NodeID {
+	for _, i := range n.r.Perm(len(n.p.names)) {
+		if len(n.p.shardsOf(n.p.names[i])) > 0 {
+			return n.p.names[i]
+		}
+	}
+	return other
+}
+
+// hold is how long a fault lasts.
+func (n *nemesis) hold(kind string) time.Duration {
+	t := n.p.timeout
+	switch {
+	case kind == "stop-short":
+		return n.between(t/8, t*3/4)
+	case strings.HasPrefix(kind, "stop"):
+		return n.between(t*5/4, t*2)
+	case strings.HasPrefix(kind, "kill"), destroys(kind):
+		return n.between(0, 3*time.Second)
+	case strings.HasPrefix(kind, "zk-leader"), kind == "move":
+		return n.between(time.Second, 4*time.Second)
+	}
+	return n.between(time.Second, t*5/2) // in half of the cases longer than a session
+}
+
+func (n *nemesis) heal(f func()) { n.heals = append(n.heals, f) }
+
+// inject begins the fault and returns what else there is to say of it.
+func (n *nemesis) inject(kind string, node coord.NodeID, e *entry) string {
+	p := n.p
+	kill := func(nodes ...coord.NodeID) {
+		e.At = p.h.now()
+		for _, m := range nodes {
+			p.kill(m)
+			n.heal(func() { p.start(m) })
+		}
+	}
+	switch kind {
+	case "kill", "kill-master":
+		kill(node)
+	case "kill-two":
+		kill(node, n.other(node))
+	case "kill-all", "kill-everything":
+		if kind == "kill-everything" {
+			n.killZookeeper()
+		}
+		all := slices.Clone(p.names)
+		n.r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		kill(all...)
+	case "stop", "stop-short", "stop-master":
+		p.hang(node, true)
+		n.heal(func() { p.hang(node, false) })
+	case "zk-leader", "zk-hang", "zk-all":
+		return n.zookeeper(kind)
+	case "disk-full":
+		return n.fill(node)
+	case "flip-log", "flip-index", "wipe":
+		kill(node)
+		if kind == "wipe" {
+			p.must(os.RemoveAll(filepath.Join(p.home(node), "copies")))
+			return ""
+		}
+		return n.flip(node, kind)
+	case "rollback":
+		return n.rollback(node)
+	case "move":
+		return n.move()
+	default:
+		return n.cut(kind, node)
+	}
+	return ""
+}
+
+func (n *nemesis) other(node coord.NodeID) coord.NodeID {
+	for {
+		if m := n.p.names[n.r.IntN(len(n.p.names))]; m != node {
+			return m
+		}
+	}
+}
+
+func (n *nemesis) killZookeeper() {
+	for i := range 3 {
+		n.p.zk.Kill(i)
+		n.heal(func() { n.p.zk.Run(i) })
+	}
+}
+
+func (n *nemesis) zookeeper(kind string) string {
+	if kind == "zk-all" {
+		n.killZookeeper()
+		return ""
+	}
+	i := n.p.zk.Leader()
+	if i < 0 {
+		return "no leader"
+	}
+	if kind == "zk-hang" {
+		i = n.r.IntN(3)
+		n.p.zk.Pause(i)
+		n.heal(func() { n.p.zk.Resume(i) })
+	} else {
+		n.p.zk.Kill(i)
+		n.heal(func() { n.p.zk.Run(i) })
+	}
+	return fmt.Sprintf("z%d", i)
+}
+
+// cut takes away ways on the network.
+func (n *nemesis) cut(kind string, node coord.NodeID) string {
+	var others []string
+	nodes, zks := []string{}, []string{"z0", "z1", "z2"}
+	for _, m := range n.p.names {
+		if m != node {
+			nodes = append(nodes, string(m))
+		}
+	}
+	out, in := true, true
+	switch kind {
+	case "isolate", "isolate-master":
+		others = append(nodes, zks...)
+	case "cut-nodes":
+		others = nodes
+	case "cut-oneway":
+		others = nodes[:1+n.r.IntN(len(nodes))]
+		out = n.r.IntN(2) == 0
+		in = !out
+	case "cut-coordinator":
+		others = zks
+	case "cut-coordinator-oneway":
+		others = zks
+		out = n.r.IntN(2) == 0
+		in = !out
+	}
+	set := func(cut bool) {
+		for _, o := range others {
+			if out {
+				n.p.net.set(string(node), o, cut)
+			}
+			if in {
+				n.p.net.set(o, string(node), cut)
+			}
+		}
+	}
+	set(true)
+	n.heal(func() { set(false) })
+	return fmt.Sprintf("%v out %v in %v", others, out, in)
+}
+
+// fill leaves less room on the node's disk than it takes writes with, in half of the cases none.
+func (n *nemesis) fill(node coord.NodeID) string {
+	home := n.p.home(node)
+	var st syscall.Statfs_t
+	n.p.must(syscall.Statfs(home, &st))
+	leave := int64(0)
+	if n.r.IntN(2) == 0 {
+		leave = n.r.Int64N(lowWater)
+	}
+	ballast := filepath.Join(home, "ballast")
+	f, err := os.Create(ballast)
+	n.p.must(err)
+	block, most := make([]byte, 64<<10), int64(st.Bavail)*st.Bsize-leave
+	for written := int64(0); written < most; {
+		w, err := f.Write(block[:min(int64(len(block)), most-written)])
+		if written += int64(w); err != nil {
+			break // it is full
+		}
+	}
+	n.p.must(f.Close())
+	n.heal(func() { n.p.must(os.Remove(ballast)) })
+	return fmt.Sprintf("%d bytes left", leave)
+}
+
+// rollback puts the node's folder back to what it was some seconds before, as a restored backup does.
+func (n *nemesis) rollback(node coord.NodeID) string {
+	p := n.p
+	folder, old := filepath.Join(p.home(node), "copies"), filepath.Join(p.dir, "old")
+	p.kill(node)
+	p.must(os.RemoveAll(old))
+	p.must(os.CopyFS(old, os.DirFS(folder)))
+	p.start(node)
+	p.settle()
+	time.Sleep(n.between(time.Second, 3*time.Second)) // load
+	p.settle()
+	p.kill(node)
+	p.must(os.RemoveAll(folder))
+	p.must(os.CopyFS(folder, os.DirFS(old)))
+	n.heal(func() { p.start(node) })
+	return ""
+}
+
+// flip changes one bit in a file of the node's copies, which is not running.
+func (n *nemesis) flip(node coord.NodeID, kind string) string {
+	var files []string
+	copies := filepath.Join(n.p.home(node), "copies")
+	n.p.must(filepath.WalkDir(copies, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		i, err := d.Info()
+		log := strings.HasSuffix(path, ".wal")
+		if err == nil && i.Size() > 0 && log == (kind == "flip-log") && (log || strings.Contains(path, "/store/")) {
+			files = append(files, path)
+		}
+		return err
+	}))
+	if len(files) == 0 {
+		return "no file"
+	}
+	path := files[n.r.IntN(len(files))]
+	b, err := os.ReadFile(path)
+	n.p.must(err)
+	bit := n.r.IntN(8 * len(b))
+	if n.r.IntN(2) == 0 {
+		bit = max(0, 8*len(b)-1-n.r.IntN(8*min(len(b), 4096))) // near the end, where the newest is
+	}
+	b[bit/8] ^= 1 << (bit % 8)
+	n.p.must(os.WriteFile(path, b, 0o600))
+	rel, _ := filepath.Rel(copies, path)
+	return fmt.Sprintf("bit %d of %s", bit, rel)
+}
+
+// move wants a shard's copies on other nodes, where there are more nodes than copies; else in another order.
+func (n *nemesis) move() string {
+	shard := cluster.ShardName(n.r.IntN(n.p.layout.Shards))
+	var nodes []coord.NodeID
+	for _, i := range n.r.Perm(len(n.p.names))[:copies] {
+		nodes = append(nodes, n.p.names[i])
+	}
+	return n.order(shard, nodes)
+}
+
+func (n *nemesis) order(shard concordat.ShardID, nodes []coord.NodeID) string {
+	ctx, cancel := context.WithTimeout(n.p.t.Context(), 10*time.Second)
+	defer cancel()
+	err := cluster.SetReplicas(ctx, n.p.watch, shard, nodes)
+	return fmt.Sprintf("%s to %v %v", shard, nodes, err)
+}

@@ -1,0 +1,99 @@
+//go:build linux
+
+package faults
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// network is a bridge in this process's own namespace, with a namespace behind it for each machine. What
+// one machine sends to another goes to a fixed hardware address; a cut is another address, which nobody
+// has: packets vanish on the way without a word to either side, and only in that direction.
+type network struct {
+	mu  sync.Mutex // guards all below
+	t   testing.TB
+	num map[string]int // last part of each machine's address
+}
+
+const subnet = "10.77.0."
+
+func address(num int) string  { return fmt.Sprintf("%s%d", subnet, num) }
+func hardware(num int) string { return fmt.Sprintf("02:00:00:00:00:%02x", num) }
+
+const nowhere = "02:00:00:00:ff:ff"
+
+// ip runs the command of iproute2.
+func ip(args ...string) error {
+	out, err := exec.Command("ip", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// private makes the mounts of this process its own, with a place for the names of namespaces.
+func private() error {
+	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	if err := syscall.Mount("tmpfs", "/run", "tmpfs", 0, "size=1m"); err != nil {
+		return fmt.Errorf("mount /run: %w", err)
+	}
+	return os.Mkdir("/run/netns", 0o755)
+}
+
+// newNetwork makes the machines.
+func newNetwork(t testing.TB, num map[string]int) *network {
+	n := &network{t: t, num: num}
+	run := func(args ...string) {
+		t.Helper()
+		if err := ip(args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("link", "set", "lo", "up")
+	run("link", "add", "br0", "type", "bridge", "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0")
+	run("addr", "add", subnet+"1/24", "dev", "br0")
+	run("link", "set", "br0", "up")
+	for name, i := range num {
+		run("netns", "add", name)
+		run("link", "add", "p-"+name, "type", "veth", "peer", "name", "eth0", "netns", name, "address", hardware(i))
+		run("link", "set", "p-"+name, "master", "br0", "up")
+		run("-n", name, "addr", "add", address(i)+"/24", "dev", "eth0")
+		run("-n", name, "link", "set", "lo", "up")
+		run("-n", name, "link", "set", "eth0", "up")
+	}
+	for from := range num {
+		for to := range num {
+			n.set(from, to, false)
+		}
+	}
+	return n
+}
+
+// set cuts the way from one machine to another, or mends it.
+func (n *network) set(from, to string, cut bool) {
+	if from == to {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	mac := hardware(n.num[to])
+	if cut {
+		mac = nowhere
+	}
+	if err := ip("-n", from, "neigh", "replace", address(n.num[to]), "lladdr", mac, "nud", "permanent", "dev", "eth0"); err != nil {
+		n.t.Error(err)
+	}
+}
+
+// command is one that runs on the machine.
+func (n *network) command(machine string, args ...string) *exec.Cmd {
+	return exec.Command("ip", append([]string{"netns", "exec", machine}, args...)...)
+}

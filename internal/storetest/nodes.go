@@ -1,0 +1,116 @@
+package storetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// The shared keystore is changed by compare-and-swap.
+func testKeystore(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	_, _, err := db.Keystore(ctx)
+	wantErr(t, err, concordat.ErrNotFound)
+	first := []byte{0, 1, 2, 255}
+	v, err := db.PutKeystore(ctx, 0, first)
+	must(t, err)
+	_, err = db.PutKeystore(ctx, 0, []byte("another"))
+	wantErr(t, err, concordat.ErrChanged)
+	got, b, err := db.Keystore(ctx)
+	must(t, err)
+	if got != v || !bytes.Equal(b, first) {
+		t.Errorf("version %d with %x, want %d with %x", got, b, v, first)
+	}
+	var wg sync.WaitGroup
+	var won atomic.Int64
+	for i := range 4 {
+		wg.Go(func() {
+			if _, err := db.PutKeystore(ctx, v, fmt.Appendf(nil, "of %d", i)); err == nil {
+				won.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if n, err := db.KeystoreVersion(ctx); err != nil || n != v+1 || won.Load() != 1 {
+		t.Errorf("%d of four changed it, version %d, %v", won.Load(), n, err)
+	}
+}
+
+// A duty has one holder at a time, whose time may pass.
+func testDuties(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	want := func(holder string, want bool) {
+		t.Helper()
+		got, err := db.HoldDuty(ctx, "batches", holder, time.Minute)
+		must(t, err)
+		if got != want {
+			t.Errorf("%s has the duty: %v, want %v", holder, got, want)
+		}
+	}
+	want("a", true)
+	want("b", false)
+	c.move(40 * time.Second)
+	want("a", true)
+	c.move(40 * time.Second)
+	want("b", false)
+	c.move(21 * time.Second)
+	want("b", true)
+	want("a", false)
+	must(t, db.LeaveDuties(ctx, "a")) // it has none
+	if h, err := db.DutyHolder(ctx, "batches"); err != nil || h != "b" {
+		t.Errorf("holder %q, %v", h, err)
+	}
+	must(t, db.LeaveDuties(ctx, "b"))
+	if h, err := db.DutyHolder(ctx, "batches"); err != nil || h != "" {
+		t.Errorf("holder %q, %v", h, err)
+	}
+	want("a", true)
+}
+
+// A partner's message is taken once, until it is too old.
+func testTaken(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	want := func(partner concordat.SiteID, message string, want bool) {
+		t.Helper()
+		got, err := db.TakeMessage(ctx, partner, []byte(message), c.now().Add(time.Minute))
+		must(t, err)
+		if got != want {
+			t.Errorf("%s %s is new: %v, want %v", partner, message, got, want)
+		}
+	}
+	want("north", "1", true)
+	want("north", "1", false)
+	want("south", "1", true)
+	want("north", "2", true)
+	c.move(2 * time.Minute)
+	want("north", "1", true)
+}
+
+func testTaskProgress(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	must(t, db.PutTaskProgress(ctx, "gone", json.RawMessage(`{}`)))
+	_, err := db.StartTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}, "w", time.Minute)
+	must(t, err)
+	for _, e := range []string{`{"stage":"read"}`, `{"stage":"search","done":3}`} {
+		must(t, db.PutTaskProgress(ctx, "a", json.RawMessage(e)))
+		got, err := db.TaskProgress(ctx, "a")
+		must(t, err)
+		if string(got) != e {
+			t.Errorf("got %s, want %s", got, e)
+		}
+	}
+	must(t, db.DeleteTask(ctx, "a"))
+	_, err = db.TaskProgress(ctx, "a")
+	wantErr(t, err, concordat.ErrNotFound)
+}

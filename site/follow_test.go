@@ -1,0 +1,131 @@
+package site_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// places is site.Followed in memory.
+type places struct {
+	mu sync.Mutex
+	at map[concordat.LibraryID]int64
+}
+
+func (p *places) Position(lib concordat.LibraryID) (int64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at[lib], nil
+}
+
+func (p *places) SetPosition(lib concordat.LibraryID, seq int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at[lib] = seq
+	return nil
+}
+
+// TestFollow: what one process makes of the set of an epoch another has as well, in an index of its own, and
+// answers from it; and the two can change places.
+func TestFollow(t *testing.T) {
+	a := newOwner(t, "theses")
+	b := &owner{parts: &parts{store: a.store, index: a.index}, clock: a.clock}
+	seen := map[*owner]*places{}
+	for _, o := range []*owner{a, b} {
+		o.Site = site.New(site.Options{ID: "here", Index: a.index, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
+		set := o.newSet(t, testEpoch)
+		seen[o] = &places{at: map[concordat.LibraryID]int64{}}
+		set.Followed = seen[o]
+		o.use(t, set)
+	}
+	want := func(step string, o *owner, text string, docs ...string) {
+		t.Helper()
+		if got := o.holds(t, text); len(got) != len(docs) || len(docs) > 0 && got[0] != docs[0] {
+			t.Errorf("%s: %v hold the text, want %v", step, got, docs)
+		}
+	}
+	shares := func(o *owner) float64 {
+		t.Helper()
+		c, err := o.OpenTo(t.Context(), "north")
+		must(t, err)
+		if len(c.Libraries) != 1 || len(c.Libraries[0].Ready) != 1 {
+			t.Fatalf("catalogue %+v", c)
+		}
+		return c.Libraries[0].Ready[0].Ready
+	}
+	a.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
+	a.add(t, "theses", site.Incoming{ID: "1", Text: river}, site.Incoming{ID: "2", Text: winter})
+	want("kept", a, river, "theses/1")
+	want("behind", b, river)
+	if got := shares(b); got != 0 {
+		t.Errorf("a process that is behind tells that it holds %v", got)
+	}
+	must(t, b.Follow(t.Context()))
+	want("followed", b, river, "theses/1")
+	if got := shares(b); got != 1 {
+		t.Errorf("a process that has followed tells that it holds %v", got)
+	}
+	if tell := b.answer(t, "north", b.ask(t, winter, concordat.ShowMetadata, "theses")); !tell.Libraries[0].Exists {
+		t.Errorf("the other process does not answer: %+v", tell)
+	}
+	// They change places: what one has made itself it does not take over again.
+	at := seen[b].at["theses"]
+	b.add(t, "theses", site.Incoming{ID: "1", Text: garden})
+	if seen[b].at["theses"] <= at {
+		t.Error("its own changes are to be followed")
+	}
+	want("replaced", b, river)
+	must(t, a.Follow(t.Context()))
+	want("replaced", a, river)
+	want("replaced", a, garden, "theses/1")
+	must(t, a.DeleteDocuments(t.Context(), "theses", "2"))
+	must(t, a.CatchUp(t.Context()))
+	must(t, b.Follow(t.Context()))
+	want("deleted", b, winter)
+	must(t, a.DeleteLibrary(t.Context(), "theses", nil))
+	must(t, a.CatchUp(t.Context()))
+	must(t, b.Follow(t.Context()))
+	want("library deleted", b, garden)
+}
+
+// TestBatchRegain: a batch goes on in another process, whose index has nothing of it yet, and ends as one that
+// was left alone.
+func TestBatchRegain(t *testing.T) {
+	texts := twins()
+	names := slices.Sorted(maps.Keys(texts))
+	alone := said(newBatch(t, newSite(t, "theses"), texts, names, site.BatchJob{}).run(t))
+
+	b := newBatch(t, newSite(t, "theses"), texts, names, site.BatchJob{})
+	b.Site = site.New(site.Options{ID: "here", Index: b.parts.index, Store: b.store, Profiler: profiler(t), Shared: true})
+	ctx, stop := context.WithCancel(t.Context())
+	b.options.Progress = func(stage string, done, _ int) {
+		if stage == site.BatchCompare && done > 1 {
+			stop()
+		}
+	}
+	if err := b.RunBatch(ctx, b.id, b.options); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	b.options.Progress, b.options.Index = nil, openShard(t, filepath.Join(t.TempDir(), "other"), profiler(t))
+	if d := cmp.Diff(alone, said(b.run(t))); d != "" {
+		t.Errorf("in another process: %s", d)
+	}
+
+	// Without the files there is nothing to go on with.
+	must(t, b.store.ReopenBatch(t.Context(), b.id, "test", true))
+	clear(texts)
+	b.options.Index = openShard(t, filepath.Join(t.TempDir(), "third"), profiler(t))
+	if err := b.RunBatch(t.Context(), b.id, b.options); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("without files: %v", err)
+	}
+}
