@@ -50,6 +50,9 @@ type Copy struct {
 	clock      clock
 	operations operations // of other nodes and this one, while the copy is master
 
+	gate  sync.RWMutex           // held for reading by every write, for writing while a moment is taken
+	still map[string]*stillIndex // by moment; under mu
+
 	toSync  chan struct{} // capacity 1: there is something to sync
 	toApply chan struct{} // capacity 1: target rose
 }
@@ -78,6 +81,9 @@ type CopyOptions struct {
 	// Lost says that the copy may lack what it once acknowledged, since its folder was lost or is an
 	// older one: it must not lead before it has caught up.
 	Lost bool
+	// Reprofile makes the profile of a document anew whose record in the log is of another scheme than the
+	// index, as after Reindex. Nil: such a record ends the copy.
+	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock from which revisions are drawn; default time.Now.
 	Now func() time.Time
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
@@ -455,5 +461,5 @@ func (c *Copy) Close() error {
 	c.cancel()
 	c.mu.Unlock()
 	c.wg.Wait()
-	return errors.Join(c.wal.Close(), c.index.Close())
+	return errors.Join(c.thaw(""), c.wal.Close(), c.index.Close())
 }

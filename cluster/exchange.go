@@ -151,7 +151,7 @@ func (c *Copy) install(a replica.Install) {
 func (c *Copy) replace() (index.Applied, error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
-	if err := writeMarker(c.dir); err != nil {
+	if err := errors.Join(c.thaw(""), writeMarker(c.dir)); err != nil {
 		return index.Applied{}, err
 	}
 	c.mu.Lock()
@@ -193,21 +193,7 @@ func finishInstall(dir string) error {
 	if err := os.RemoveAll(filepath.Join(dir, logName)); err != nil {
 		return err
 	}
-	for _, name := range []string{"store", "shard.json"} {
-		from, to := filepath.Join(next, name), filepath.Join(dir, name)
-		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-			continue // moved before the death
-		} else if err != nil {
-			return err
-		}
-		if err := os.RemoveAll(to); err != nil {
-			return err
-		}
-		if err := os.Rename(from, to); err != nil {
-			return err
-		}
-	}
-	return errors.Join(syncDir(dir), os.RemoveAll(next))
+	return moveIndex(next, dir)
 }
 
 func syncDir(dir string) error {

@@ -206,6 +206,9 @@ func (c *Copy) applyNext() (more bool, err error) {
 			if !ok {
 				continue
 			}
+			if err := c.reprofile(&read); err != nil {
+				return false, err
+			}
 			ch = &read
 		}
 		changes = append(changes, *ch)
@@ -230,6 +233,19 @@ func (c *Copy) applyNext() (more bool, err error) {
 		c.stepLocked(replica.Applied{Seq: to.Seq})
 	}
 	return to.Seq < c.target, nil
+}
+
+// reprofile makes a profile of another scheme anew.
+func (c *Copy) reprofile(ch *index.Change) error {
+	if ch.Put == nil || ch.Put.Scheme == c.o.Index.Scheme || c.o.Reprofile == nil {
+		return nil // the index refuses what it cannot take
+	}
+	p, err := c.o.Reprofile(ch.Put.Document)
+	if err != nil {
+		return fmt.Errorf("profile %s/%s anew: %w", ch.Put.Document.Library, ch.Put.Document.ID, err)
+	}
+	ch.Put = p
+	return nil
 }
 
 // waitForRoom waits a second; committed records have to be applied in the end.

@@ -55,6 +55,8 @@ func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change
 	if err := c.room(size); err != nil {
 		return 0, err
 	}
+	c.gate.RLock()
+	defer c.gate.RUnlock()
 	w := &write{open: len(changes), done: make(chan struct{})}
 	c.mu.Lock()
 	if st := c.replica.Status(); op.Epoch != anyEpoch && c.failed == nil && (st.Role != replica.Master || st.Shard.Epoch != op.Epoch) {

@@ -29,6 +29,13 @@ type Node struct {
 	Version     string      `json:"version"`
 	Zone        string      `json:"zone,omitempty"` // shown to people only
 	FreeBytes   uint64      `json:"free_bytes"`
+	// Protocol and OldestProtocol are the versions of the messages that the node sends, and of those
+	// that it still understands; Log that of the log it writes. 0, of programs that did not say, is 1.
+	Protocol       int `json:"protocol,omitempty"`
+	OldestProtocol int `json:"oldest_protocol,omitempty"`
+	Log            int `json:"log,omitempty"`
+	// Supervised: a service manager starts the process again when it ends.
+	Supervised bool `json:"supervised,omitempty"`
 }
 
 // State is all that decides about one shard. States are values: who changes one, changes a Clone.

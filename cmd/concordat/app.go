@@ -35,6 +35,7 @@ type app struct {
 	stdout, stderr io.Writer
 	data           string
 	json, quiet    bool
+	supervised     bool // serve: a service manager starts the process again
 
 	mu sync.Mutex // guards stdout
 
@@ -100,6 +101,8 @@ type opened struct {
 	nodeServer *http.Server
 	nodeDone   chan struct{}                 // closes when nodeServer ended
 	gone       chan error                    // node cannot go on
+	trusted    *cluster.Trust                // of node
+	supervised bool                          // by --supervised
 	index      concordat.Index               // that of the three which is there
 	meters     *meters                       // nil where nobody counts
 	lock       *os.File                      // nil with storeOnly
@@ -133,7 +136,7 @@ func (a *app) open(ctx context.Context, w what) (*opened, error) {
 		return nil, err
 	}
 	segment.UseGojieba(c.Segment.Gojieba)
-	o := &opened{dir: dir, config: c}
+	o := &opened{dir: dir, config: c, supervised: a.supervised}
 	if err := o.openParts(ctx, w); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -182,6 +185,8 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		}
 	case o.clustered():
 		return usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
+	case holdsShards(o.dir):
+		return usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init, then start concordat serve")
 	default:
 		if err := finishReindex(o.dir); err != nil {
 			return err

@@ -99,6 +99,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(metricFree, float64(left))
 	}
 	gauge(metricLow, float64(c.s.o.now().Serve.LowWater))
+	c.collectCluster(gauge, out)
 }
 
 // collectStore reads what stands in the store.
