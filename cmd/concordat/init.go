@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -43,6 +44,9 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
+// siteName is the form of a site's identity, as the configuration wants it.
+var siteName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
 func (a *app) initSite(ctx context.Context, id, title, scheme, database string, public bool) error {
 	dir, err := a.dir()
 	if err != nil {
@@ -51,8 +55,8 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	if id == "" {
 		id = randomSite()
 	}
-	if err := site.CheckName(id); err != nil {
-		return usage(err)
+	if !siteName.MatchString(id) {
+		return usagef("--site %q: want lower-case letters, digits and . _ - after the first, at most 63", id)
 	}
 	entries, err := os.ReadDir(dir)
 	absent := errors.Is(err, os.ErrNotExist)
