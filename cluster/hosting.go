@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
+	"concordat/cluster/replica"
 )
 
 // The copies of a Node: opened, opened again, given up, removed.
@@ -126,5 +127,36 @@ func (n *Node) drop(id concordat.ShardID) {
 	gone := dir + ".removed"
 	if err := errors.Join(os.RemoveAll(gone), os.Rename(dir, gone), os.RemoveAll(gone)); err != nil {
 		n.log.Warn("remove copy", "shard", id, "error", err)
+	}
+}
+
+// handOverTime is how long Close waits for others to take the offices.
+const handOverTime = 2 * time.Second
+
+// handOver gives the offices to other copies, as far as there are any.
+func (n *Node) handOver(ctx context.Context) {
+	var copies []*Copy
+	n.mu.Lock()
+	for _, h := range n.copies {
+		if h.copy != nil {
+			copies = append(copies, h.copy)
+		}
+	}
+	n.mu.Unlock()
+	v, _ := n.fan.now()
+	heir := func(s replica.Status) bool {
+		return s.Role == replica.Master && slices.ContainsFunc(s.Shard.ISR, func(m coord.NodeID) bool {
+			_, live := v.Live[m]
+			return live && m != n.o.Node.ID
+		})
+	}
+	for _, c := range copies {
+		if st, err := c.Status(); err == nil && heir(st) {
+			c.StepDown()
+		}
+	}
+	for _, c := range copies {
+		// An office that nobody takes is left by closing.
+		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }

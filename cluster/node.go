@@ -20,7 +20,6 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
-	"concordat/cluster/replica"
 	"concordat/index"
 )
 
@@ -455,37 +454,6 @@ func (n *Node) Await(ctx context.Context) error {
 		case <-n.ctx.Done():
 			return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
 		}
-	}
-}
-
-// handOverTime is how long Close waits for others to take the offices.
-const handOverTime = 2 * time.Second
-
-// handOver gives the offices to other copies, as far as there are any.
-func (n *Node) handOver(ctx context.Context) {
-	var copies []*Copy
-	n.mu.Lock()
-	for _, h := range n.copies {
-		if h.copy != nil {
-			copies = append(copies, h.copy)
-		}
-	}
-	n.mu.Unlock()
-	v, _ := n.fan.now()
-	heir := func(s replica.Status) bool {
-		return s.Role == replica.Master && slices.ContainsFunc(s.Shard.ISR, func(m coord.NodeID) bool {
-			_, live := v.Live[m]
-			return live && m != n.o.Node.ID
-		})
-	}
-	for _, c := range copies {
-		if st, err := c.Status(); err == nil && heir(st) {
-			c.StepDown()
-		}
-	}
-	for _, c := range copies {
-		// An office that nobody takes is left by closing.
-		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }
 
