@@ -3,6 +3,8 @@ package cluster
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"time"
 
 	"concordat"
 	"concordat/cluster/coord"
@@ -36,22 +38,28 @@ func (r *reader) uvarints(to ...*uint64) {
 	}
 }
 
-func appendFetch(b []byte, f *replica.Fetch) []byte {
-	full := uint64(0)
-	if f.Full {
-		full = 1
+// bits returns the flags as a number, the first in the lowest bit.
+func bits(flags ...bool) (b uint64) {
+	for i, f := range flags {
+		if f {
+			b |= 1 << i
+		}
 	}
+	return b
+}
+
+func appendFetch(b []byte, f *replica.Fetch) []byte {
 	b = appendString(appendString(b, string(f.From)), string(f.Life))
-	return appendUvarints(b, f.ID, f.Epoch, f.Next, f.LastEpoch, full)
+	return appendUvarints(b, f.ID, f.Epoch, f.Next, f.LastEpoch, f.Heard, bits(f.Full, f.Away))
 }
 
 func parseFetch(b []byte) (f replica.Fetch, ok bool) {
 	r := &reader{b, true}
 	f.From, f.Life = coord.NodeID(r.str()), coord.Incarnation(r.str())
-	full := uint64(0)
-	r.uvarints(&f.ID, &f.Epoch, &f.Next, &f.LastEpoch, &full)
-	f.Full = full == 1
-	return f, r.ok && len(r.b) == 0 && full <= 1
+	flags := uint64(0)
+	r.uvarints(&f.ID, &f.Epoch, &f.Next, &f.LastEpoch, &f.Heard, &flags)
+	f.Full, f.Away = flags&1 != 0, flags&2 != 0
+	return f, r.ok && len(r.b) == 0 && flags <= 3
 }
 
 // appendReply adds the reply, and behind it its records as wal.AppendRecords has them.
@@ -64,7 +72,7 @@ func appendReply(b []byte, m *replica.Reply) []byte {
 		b = make([]byte, 0, size)
 	}
 	b = appendString(b, string(m.From))
-	b = appendUvarints(b, m.ID, m.Epoch, m.Next, uint64(m.Kind), m.Commit, m.End, m.EpochStart, m.To, m.ToEpoch)
+	b = appendUvarints(b, m.ID, m.Epoch, m.Next, uint64(m.Kind), m.Commit, m.End, m.EpochStart, m.To, m.ToEpoch, uint64(max(0, m.Lease)), bits(m.Away))
 	return wal.AppendRecords(b, m.Records)
 }
 
@@ -72,12 +80,12 @@ func appendReply(b []byte, m *replica.Reply) []byte {
 func parseReply(b []byte) (m replica.Reply, err error) {
 	r := &reader{b, true}
 	m.From = coord.NodeID(r.str())
-	kind := uint64(0)
-	r.uvarints(&m.ID, &m.Epoch, &m.Next, &kind, &m.Commit, &m.End, &m.EpochStart, &m.To, &m.ToEpoch)
-	if !r.ok || kind > uint64(replica.Fenced) {
+	kind, lease, flags := uint64(0), uint64(0), uint64(0)
+	r.uvarints(&m.ID, &m.Epoch, &m.Next, &kind, &m.Commit, &m.End, &m.EpochStart, &m.To, &m.ToEpoch, &lease, &flags)
+	if !r.ok || kind > uint64(replica.Fenced) || lease > math.MaxInt64 || flags > 1 {
 		return m, fmt.Errorf("reply to a fetch: %w", concordat.ErrInvalid)
 	}
-	m.Kind = replica.ReplyKind(kind)
+	m.Kind, m.Lease, m.Away = replica.ReplyKind(kind), time.Duration(lease), flags == 1
 	m.Records, err = wal.ParseRecords(r.b)
 	return m, err
 }

@@ -4,20 +4,29 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
+	"time"
 
 	"concordat/cluster/replica"
 	"concordat/cluster/wal"
 )
 
 var (
-	someFetch = replica.Fetch{From: "a", Life: "a:1", ID: 3, Epoch: 1 << 40, Next: 7, LastEpoch: 2, Full: true}
-	someReply = replica.Reply{From: "b", ID: 3, Epoch: 4, Next: 7, Kind: replica.Fenced, Commit: 5, End: 9, EpochStart: 2, To: 1, ToEpoch: 1,
+	someFetch = replica.Fetch{From: "a", Life: "a:1", ID: 3, Epoch: 1 << 40, Next: 7, LastEpoch: 2, Full: true, Away: true, Heard: 2}
+	someReply = replica.Reply{From: "b", ID: 3, Epoch: 4, Next: 7, Kind: replica.Fenced, Commit: 5, End: 9, EpochStart: 2, To: 1, ToEpoch: 1, Lease: 3 * time.Second, Away: true,
 		Records: []wal.Record{{Seq: 7, Epoch: 4, Kind: wal.Delete, Slot: 9, Rev: 11, ID: "l\x00d", Payload: []byte{}}}}
 	someWrite   = wireWrite{operation{Sender: "s", Number: 1, Done: 2, Epoch: 3, Rev: 1 << 60}, []byte("changes")}
 	someWritten = wireWritten{Seq: 5, Late: []int{0, 2}, Newest: 1 << 60}
 )
 
 func TestMessages(t *testing.T) {
+	// Whoever adds a field has to write it, too.
+	for _, x := range []any{someFetch, someReply, someWrite.Op, someWritten, someReply.Records[0]} {
+		for i, v := 0, reflect.ValueOf(x); i < v.NumField(); i++ {
+			if v.Field(i).IsZero() {
+				t.Errorf("%T.%s is not tried", x, v.Type().Field(i).Name)
+			}
+		}
+	}
 	if f, ok := parseFetch(appendFetch(nil, &someFetch)); !ok || f != someFetch {
 		t.Errorf("fetch %+v, %v", f, ok)
 	}

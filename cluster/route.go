@@ -113,7 +113,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, rev uint64, 
 			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch, Rev: rev}
 			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, op, changes)
 			if err == nil {
-				n.noteWritten(ctx, id, seq)
+				n.noteWritten(id, seq)
 				return repeated, nil
 			}
 			if last = err; ctx.Err() == nil && !repeatable(err) {
@@ -182,10 +182,7 @@ func (n *Node) cancelOnEpoch(gone <-chan struct{}, id concordat.ShardID, epoch u
 	}
 }
 
-func (n *Node) noteWritten(ctx context.Context, id concordat.ShardID, seq uint64) {
-	if p := positionOf(ctx); p != nil {
-		p.note(id, seq)
-	}
+func (n *Node) noteWritten(id concordat.ShardID, seq uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.written[id] = max(n.written[id], seq)

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
+	"concordat/index"
 )
 
 // A snapshot is the index of a copy on its way to another node, file by file, as it stands: the sender keeps no second
@@ -47,24 +48,29 @@ const (
 )
 
 // serveSnapshot sends a snapshot of c.
-func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) (err error) {
+func serveSnapshot(w http.ResponseWriter, r *http.Request, c *Copy) error {
+	f, err := c.Index().Freeze()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // what it held is read
+	return c.sendFrozen(r.Context(), w, f)
+}
+
+// sendFrozen sends a snapshot of the index in that state. It panics with http.ErrAbortHandler when a part is sent and no more
+// can be: the receiver must see that it is not all.
+func (c *Copy) sendFrozen(ctx context.Context, w http.ResponseWriter, f *index.Frozen) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }() // the next opening tries again
-	f, err := c.Index().Freeze()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := send(r.Context(), w, c.newestRevision(), func(ctx context.Context, file func(string) io.WriteCloser) error {
+	err = send(ctx, w, c.newestRevision(), func(ctx context.Context, file func(string) io.WriteCloser) error {
 		return f.Send(ctx, scratch, file)
-	}); err != nil {
+	})
+	if err != nil {
 		c.log.Warn("snapshot for another node", "shard", c.o.Index.Shard, "error", err)
-		_ = f.Close()               // it is closed once
-		_ = os.RemoveAll(scratch)   // as above
-		panic(http.ErrAbortHandler) // a part of it is sent; the receiver must see that it is not all
+		panic(http.ErrAbortHandler)
 	}
 	return nil
 }

@@ -12,13 +12,14 @@ type electing struct {
 	gone      bool          // the master is missing
 	goneSince time.Duration // since then
 	suspect   coord.NodeID  // a master whose process is gone, although its session lives
-	shortcut  time.Duration // no other suspicion before
+	suspected coord.NodeID  // the last one,
+	shortcut  time.Duration // and until when it is not suspected again
 	forced    bool
 	promised  time.Duration // others rely on it that this copy stands for no office before
 	careful   time.Duration // what an earlier life promised may hold until then
 }
 
-// suspicionPause is the least time between two elections on mere suspicion, against flapping.
+// suspicionPause is the least time between two elections on mere suspicion of the same node, against flapping.
 const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
@@ -26,8 +27,8 @@ func (r *Replica) onUnreachable(e Unreachable) {
 		return // it speaks of an earlier life of the node, perhaps
 	}
 	r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
-	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && r.now >= r.shortcut {
-		r.suspect, r.shortcut = e.Node, r.now+suspicionPause
+	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && (r.now >= r.shortcut || e.Node != r.suspected) {
+		r.suspect, r.suspected, r.shortcut = e.Node, e.Node, r.now+suspicionPause
 	}
 }
 

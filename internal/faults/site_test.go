@@ -180,8 +180,11 @@ func (p *place) letIn(n coord.NodeID) {
 }
 
 func (p *place) spec(n coord.NodeID) nodeSpec {
-	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(), Timeout: p.timeout, Site: site, Scheme: scheme}
+	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(), Timeout: p.timeout, Site: site, Scheme: scheme, Skew: skew[n]}
 }
+
+// skew is how far the nodes' clocks are off.
+var skew = map[coord.NodeID]time.Duration{"b": time.Hour, "c": -time.Hour}
 
 // launch starts a process on the machine of node n.
 func (p *place) launch(n coord.NodeID, spec []byte, logTo string) *process {
