@@ -6,7 +6,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,14 +32,18 @@ const (
 
 // stillIndex is an index as it was at a moment.
 type stillIndex struct {
-	mu     sync.Mutex // guards frozen
+	mu     sync.Mutex // guards all below
 	frozen *index.Frozen
+	closed bool
 }
+
+var errGivenUp = fmt.Errorf("the index as of this moment was given up, since the copy took too long or was made anew meanwhile; begin again: %w", concordat.ErrUnavailable)
 
 // close waits until a copy that is being written is done.
 func (s *stillIndex) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	return s.frozen.Close()
 }
 
@@ -206,7 +209,10 @@ func (c *Copy) copyStill(ctx context.Context, moment, dir string) error {
 		return err
 	}
 	s.mu.Lock()
-	err = s.frozen.CopyTo(ctx, dir)
+	err = errGivenUp
+	if !s.closed {
+		err = s.frozen.CopyTo(ctx, dir)
+	}
 	s.mu.Unlock()
 	return errors.Join(err, c.thaw(moment))
 }
@@ -216,7 +222,7 @@ func (c *Copy) stillOf(moment string) (*stillIndex, error) {
 	defer c.mu.Unlock()
 	s := c.still[moment]
 	if s == nil {
-		return nil, fmt.Errorf("the index as of this moment was given up, since the copy took too long or was made anew meanwhile; begin again: %w", concordat.ErrUnavailable)
+		return nil, errGivenUp
 	}
 	return s, nil
 }
@@ -280,22 +286,15 @@ func (c *Copy) sendStill(ctx context.Context, w http.ResponseWriter, moment stri
 	if err != nil {
 		return err
 	}
-	scratch, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }() // the next opening tries again
 	s.mu.Lock()
-	err = send(ctx, w, c.newestRevision(), func(ctx context.Context, file func(string) io.WriteCloser) error {
-		return s.frozen.Send(ctx, scratch, file)
-	})
-	s.mu.Unlock()
-	if err = errors.Join(err, c.thaw(moment)); err != nil {
-		c.log.Warn("backup for another node", "shard", c.o.Index.Shard, "error", err)
-		_ = os.RemoveAll(scratch)   // as above
-		panic(http.ErrAbortHandler) // a part of it is sent; the receiver must see that it is not all
+	defer func() {
+		s.mu.Unlock()
+		_ = c.thaw(moment) // the index itself says what is wrong with it
+	}()
+	if s.closed {
+		return errGivenUp
 	}
-	return nil
+	return c.sendFrozen(ctx, w, s.frozen)
 }
 
 // ShardMoment says what a copy of a shard has.
