@@ -32,6 +32,9 @@ type Check struct {
 	Finished time.Time        `json:"finished"` // zero: not yet
 	Ahead    *int             `json:"ahead"`    // checks before this one; nil: it does not wait
 	Report   string           `json:"report"`   // empty: there is none
+	// Coverage is the share that counts by the rules in force, 0 to 1; nil: there is no report, nothing was compared,
+	// it is not computed yet, or not shown to who asks.
+	Coverage *float64 `json:"coverage"`
 }
 
 // Ended reports whether the check will not change any more.

@@ -19,7 +19,8 @@ type CSVOptions struct {
 // csvColumns are the columns of WriteCSV, in order.
 var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not", "section", "site", "library", "document",
 	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text",
-	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words"}
+	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words",
+	"verdict", "verdict_by", "signed_off", "verdict_stale"}
 
 // WriteCSV writes one row for each passage and source (RFC 4180, CRLF), under a row of column
 // names. Positions are Unicode code points; those of a source are empty where only its bytes are
@@ -65,12 +66,11 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 			wording = append(wording, p.Text)
 		}
 	}
-	yes := func(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
 	documents := ""
 	if n := s.Documents(); n > 0 {
 		documents = strconv.Itoa(n)
 	}
-	return []string{
+	row := []string{
 		strconv.Itoa(i + 1), strconv.Itoa(here.Start), strconv.Itoa(here.End), Cell(string(e.Kind)),
 		yes(s.Excluded == ""), Cell(string(s.Excluded)), Cell(section),
 		Cell(string(s.Site)), Cell(string(s.Library)), Cell(string(s.Document)), Cell(s.Title), from, to,
@@ -79,6 +79,28 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		strconv.Itoa(e.Characters), yes(e.Cited), documents, Cell(string(s.Date)), Cell(string(s.By)), yes(s.Oldest), yes(s.Later),
 		Cell(r.Place(s.Ref)), Cell(strings.Join(shared, "\n[…]\n")),
 	}
+	return append(row, r.csvReview()...)
+}
+
+// csvReview is what people decided about the report, the same on each row: the verdict, who gave it, who signed it off,
+// and whether the rules have changed since. Without a verdict all are empty.
+func (r *Report) csvReview() []string {
+	v := r.Review
+	if v == nil {
+		return []string{"", "", "", ""}
+	}
+	var signed []string
+	for _, s := range v.Signed {
+		signed = append(signed, s.By)
+	}
+	return []string{v.Verdict, Cell(v.By), Cell(strings.Join(signed, "; ")), yes(v.Stale)}
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }
 
 // formulaStarts begin a formula or its argument in some spreadsheet program; the full-width forms

@@ -155,7 +155,7 @@ var chinese = map[string]string{
 	"Length": "长度", "Document dated": "文献日期", "Untitled document": "无标题文献", "The text": "正文", "The document holds no text.": "该文献没有文本。",
 	"Map of the document": "文献地图", "The document from beginning to end with %s": "文献从头到尾，共有%s", "beginning": "开头", "end": "结尾", "Signs": "符号",
 	"not compared": "未比对", "not compared: %s": "未比对：%s", "Passage %d, %s, %s": "第 %d 处，%s，%s",
-	"No source was found.": "未发现来源。", "Filter by title or place": "按标题或位置筛选",
+	"No source was found.": "未发现来源。", "The sources are not shown.": "来源不予显示。", "The passages are not shown.": "段落不予显示。", "Filter by title or place": "按标题或位置筛选",
 	"Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.": "每个来源及其所含内容占已比对文本的比例。多个来源含有同一段落时，比例会重叠。",
 	"%s, %s word for word": "%s，%s 逐字相同", ", %s in no other source": "，%s 不见于其他来源", "%d more": "另有 %d 处",
 	"Passages and their sources": "段落及其来源", "No passage was found.": "未发现段落。",
@@ -298,6 +298,7 @@ var chinese = map[string]string{
 // chineseFlags holds the name and the meaning of each flag in simplified Chinese, by its code.
 var chineseFlags = map[string][2]string{
 	"much_quoted":         {"引文过多", ""},
+	FlagScoresOnly:        {"仅显示分数", "段落与来源如分数所示确有发现，但均不向本报告的读者显示。"},
 	FlagWithheld:          {"送检文本未保留", "报告生成后，送检文本及其原文件均未保留。报告以等长占位符显示；分数、位置、来源及来源的文字不变。"},
 	FlagDeleted:           {"来源已删除", "报告所引的部分来源此后已从其文库中删除。"},
 	FlagHidden:            {"来源尚未公开", "部分来源处于保密期：它们计入结果，但其标题和文字在保密期满之前不予显示。"},

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/csv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,14 @@ func TestReviewIsInTheReport(t *testing.T) {
 	}
 	if words := strings.Join(r.ReviewWords(), " "); strings.Contains(words, "changed") || !strings.Contains(words, "Signed off by bo") || !strings.Contains(words, "Misconduct suspected, given by ada") {
 		t.Errorf("words %q", words)
+	}
+	var table strings.Builder
+	if err := report.WriteCSV(&table, r, report.CSVOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
+	if err != nil || len(rows) < 2 || strings.Join(rows[1][len(rows[1])-4:], ",") != "suspected,ada,bo,no" {
+		t.Errorf("rows %q: %v", rows, err)
 	}
 	r.Review.Signed, r.Review.Stale = nil, true
 	if s := schema(t); check(s, s, parse(t, r), "report") != nil {

@@ -40,6 +40,38 @@ func WithoutWording(r *Report) *Report {
 	return &out
 }
 
+// FlagScoresOnly is the code of the flag of a report that ScoreOnly returned.
+const FlagScoresOnly = "scores_only"
+
+// scoresOnly reports whether ScoreOnly returned the report.
+func (r *Report) scoresOnly() bool {
+	return slices.ContainsFunc(r.Flags, func(f concordat.Flag) bool { return f.Code == FlagScoresOnly })
+}
+
+// NoPassages says why a report lists no passage, in English, to be translated: there is none, or they are not shown.
+func (r *Report) NoPassages() string {
+	if r.scoresOnly() {
+		return "The passages are not shown."
+	}
+	return "No passage was found."
+}
+
+// NoSources is NoPassages of sources.
+func (r *Report) NoSources() string {
+	if r.scoresOnly() {
+		return "The sources are not shown."
+	}
+	return "No source was found."
+}
+
+// Count writes how many passages or sources a report lists; empty where they are not shown.
+func (r *Report) Count(n int) string {
+	if r.scoresOnly() {
+		return ""
+	}
+	return Thousands(n)
+}
+
 // ScoreOnly returns a report with its scores and without anything that says where they come from: no
 // passages, no sources, no libraries. The argument is not changed.
 func ScoreOnly(r *Report) *Report {
@@ -52,6 +84,7 @@ func ScoreOnly(r *Report) *Report {
 			out.Flags = append(out.Flags, f)
 		}
 	}
+	out.Flags = append(out.Flags, concordat.Flag{Code: FlagScoresOnly, Detail: "Passages and sources were found as the scores say; who reads this report is shown neither."})
 	for _, c := range r.Consulted { // that something was not measured belongs to the score
 		out.Consulted = append(out.Consulted, concordat.Consulted{Asked: c.Asked, Answered: c.Answered})
 	}

@@ -32,7 +32,7 @@ func WriteText(w io.Writer, r *Report) error {
 		t.evidence(r, count, i, e)
 	}
 	if len(r.Evidence) == 0 {
-		t.wrap("", t.Say("No passage was found."))
+		t.wrap("", t.Say(r.NoPassages()))
 	}
 	t.short(r, count)
 	t.heading(t.Say("What the words mean"))

@@ -25,7 +25,7 @@ type MemberLine struct {
 	Error      string           `json:"error,omitempty"` // why it could not be read
 	Task       concordat.TaskID `json:"task,omitempty"`
 	Characters int              `json:"characters"`
-	Share      *float64         `json:"share"` // 0 to 1, covered by what counts; null: not measured
+	Share      *float64         `json:"share"` // 0 to 1, covered by what counts; null: not measured, or not shown to who asks
 	Cluster    int              `json:"cluster,omitempty"`
 }
 
@@ -58,7 +58,7 @@ func (v *BatchView) MemberLines() []MemberLine {
 	for i, m := range v.Members {
 		out[i] = MemberLine{Type: "member", Document: m.Name, Number: m.Number + 1, Title: m.Title, Author: m.Author, Group: m.Group, DraftOf: m.DraftOf,
 			Date: m.Dated, Error: m.Reason, Task: m.Task, Characters: m.Characters, Cluster: cluster[i]}
-		if m.Task != "" {
+		if m.Task != "" && !v.withheld {
 			out[i].Share = &v.Members[i].Share
 		}
 	}

@@ -26,6 +26,8 @@ type BatchView struct {
 	// indices into Members.
 	Clusters [][]int
 	Shares   map[[2]int]float64 // of member i that stands in member j, of those in clusters and of the Pairs
+
+	withheld bool // the shares of Members are
 }
 
 // ViewedPair is a pair with what is thought of it. A and B are indices into Members, A the one whose name
@@ -104,6 +106,29 @@ func ViewBatch(ctx context.Context, db BatchStore, id string) (*BatchView, error
 		}
 	})
 	return v, err
+}
+
+// WithoutPairs returns what is left of a view for somebody who is not told which documents share wording,
+// nor with which sources: the documents with their shares. The view is not changed.
+func (v *BatchView) WithoutPairs() *BatchView {
+	out := *v
+	out.Pairs, out.Clusters, out.Shares = nil, nil, nil
+	out.Members = slices.Clone(v.Members)
+	for i := range out.Members {
+		out.Members[i].Fresh = json.RawMessage("[]")
+	}
+	return &out
+}
+
+// WithoutShares returns a view whose documents are listed without their shares. The view is not changed.
+func (v *BatchView) WithoutShares() *BatchView {
+	out := *v
+	out.withheld = true
+	out.Members = slices.Clone(v.Members)
+	for i := range out.Members {
+		out.Members[i].Share, out.Members[i].Largest = 0, 0
+	}
+	return &out
 }
 
 func (v *BatchView) note(p ViewedPair) {

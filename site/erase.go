@@ -150,12 +150,37 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target) (*Re
 	if err != nil {
 		return nil, err
 	}
+	if r, err := e.await(ctx, id, func(s store.ErasureState) bool { return s == store.ErasureDone }); r != nil || err != nil {
+		return r, err
+	}
+	// What was asked for is carried out: half of it is worse than a caller who went away.
+	return e.Run(context.WithoutCancel(ctx), id)
+}
+
+// Begin deletes so far that no query finds anything of it, and returns the receipt as it is then. The bytes go
+// with the next Resume: that costs a copy of the index, which somebody at a page need not wait for.
+func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target) (*Receipt, error) {
+	id, err := e.s.AskErasure(ctx, e.o.Store, actor, reason, t)
+	if err != nil {
+		return nil, err
+	}
+	if r, err := e.await(ctx, id, func(s store.ErasureState) bool { return s != store.ErasureAsked }); r != nil || err != nil {
+		return r, err
+	}
+	e.at.Lock()
+	defer e.at.Unlock()
+	return e.delete(context.WithoutCancel(ctx), id)
+}
+
+// await waits while another process carries out a deletion, until it is far enough, and returns the receipt; nil: none
+// does.
+func (e *Eraser) await(ctx context.Context, id string, enough func(store.ErasureState) bool) (*Receipt, error) {
 	for e.elsewhere() {
 		row, err := e.o.Store.Erasure(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if row.State == store.ErasureDone {
+		if enough(row.State) {
 			var r Receipt
 			return &r, json.Unmarshal(row.Receipt, &r)
 		}
@@ -165,8 +190,7 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target) (*Re
 		case <-time.After(elsewherePoll):
 		}
 	}
-	// What was asked for is carried out: half of it is worse than a caller who went away.
-	return e.Run(context.WithoutCancel(ctx), id)
+	return nil, nil
 }
 
 // elsewherePoll is how often a deletion that another process carries out is looked at.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"concordat"
@@ -39,9 +40,28 @@ var manifestColumns = map[string]func(*ManifestLine) *string{
 	"date":     func(l *ManifestLine) *string { return (*string)(&l.Date) },
 }
 
+// ManifestError tells what is wrong with a manifest. It wraps concordat.ErrInvalid.
+type ManifestError struct {
+	Line   int    // from 1; 0: the whole
+	Code   string // large, empty, table, column, file, twice, date or many
+	Detail string // such as the word that is no date
+}
+
+func (e *ManifestError) Error() string {
+	what := map[string]string{"large": "it has more than " + e.Detail, "empty": "it is empty", "table": e.Detail, "column": "its first line names no column file",
+		"file": "it names no file", "twice": e.Detail + " stands in an earlier line already", "date": e.Detail + " is no date: want YYYY, YYYY-MM or YYYY-MM-DD",
+		"many": "more than " + e.Detail + " lines"}[e.Code]
+	if e.Line > 0 {
+		return fmt.Sprintf("manifest, line %d: %v: %s", e.Line, concordat.ErrInvalid, what)
+	}
+	return fmt.Sprintf("manifest: %v: %s", concordat.ErrInvalid, what)
+}
+
+func (e *ManifestError) Unwrap() error { return concordat.ErrInvalid }
+
 // ParseManifest reads a table in CSV (RFC 4180) or with tabs whose first line names its columns: file, and
 // any of title, author, group, draft_of and date; others are passed over. It fails with
-// concordat.ErrInvalid, naming the line.
+// ManifestError.
 func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 	in := bufio.NewReader(io.LimitReader(r, mostManifestBytes+1))
 	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
@@ -53,7 +73,7 @@ func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
 	if len(data) > mostManifestBytes {
-		return nil, fmt.Errorf("manifest: %w: more than %d MiB", concordat.ErrInvalid, mostManifestBytes>>20)
+		return nil, &ManifestError{0, "large", fmt.Sprintf("%d MiB", mostManifestBytes>>20)}
 	}
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	c := csv.NewReader(bytes.NewReader(data))
@@ -66,10 +86,10 @@ func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 	}
 	heads, err := c.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("manifest: %w: it is empty", concordat.ErrInvalid)
+		return nil, &ManifestError{0, "empty", ""}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("manifest: %w: %v", concordat.ErrInvalid, err)
+		return nil, &ManifestError{0, "table", err.Error()}
 	}
 	columns := make([]func(*ManifestLine) *string, len(heads))
 	named := false
@@ -79,26 +99,23 @@ func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 		named = named || h == "file"
 	}
 	if !named {
-		return nil, fmt.Errorf("manifest: %w: its first line names no column file", concordat.ErrInvalid)
+		return nil, &ManifestError{0, "column", ""}
 	}
 	return manifestLines(c, columns)
 }
 
 func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]ManifestLine, error) {
 	var out []ManifestLine
-	at := map[string]int{}
+	seen := map[string]bool{}
 	for {
 		row, err := c.Read()
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("manifest: %w: %v", concordat.ErrInvalid, err)
+			return nil, &ManifestError{0, "table", err.Error()}
 		}
 		n, _ := c.FieldPos(0)
-		bad := func(format string, args ...any) error {
-			return fmt.Errorf("manifest, line %d: %w: %s", n, concordat.ErrInvalid, fmt.Sprintf(format, args...))
-		}
 		var l ManifestLine
 		for i, v := range row {
 			if i < len(columns) && columns[i] != nil {
@@ -106,18 +123,18 @@ func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]Mani
 			}
 		}
 		if l.File == "" {
-			return nil, bad("it names no file")
+			return nil, &ManifestError{n, "file", ""}
 		}
-		if before, twice := at[l.File]; twice {
-			return nil, bad("%s stands in line %d already", l.File, before)
+		if seen[l.File] {
+			return nil, &ManifestError{n, "twice", l.File}
 		}
 		if err := l.Date.Validate(); err != nil {
-			return nil, bad("%v", err)
+			return nil, &ManifestError{n, "date", string(l.Date)}
 		}
 		if len(out) == mostManifest {
-			return nil, bad("more than %d lines", mostManifest)
+			return nil, &ManifestError{n, "many", strconv.Itoa(mostManifest)}
 		}
-		at[l.File] = n
+		seen[l.File] = true
 		out = append(out, l)
 	}
 }

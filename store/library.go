@@ -25,7 +25,8 @@ type Policy struct {
 	// Forward is the forwarding of checks that name this library: unmatched, all or none; empty: the
 	// site's setting. Of several libraries the strictest counts, and a check's own wish before all.
 	Forward string `json:"forward,omitempty"`
-	// Template names the section template of its documents; empty: none.
+	// Template names the section template of its documents, and of what is checked against it alone or beside libraries
+	// of the same template, unless a check names its own; empty: none.
 	Template string `json:"template,omitempty"`
 	// Embargo is the instant before which partners get no answer; zero: none.
 	Embargo time.Time `json:"embargo,omitzero"`

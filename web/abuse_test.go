@@ -521,3 +521,18 @@ func TestDelete(t *testing.T) {
 	}
 	call(eraser, `{"reason":"x","tasks":["`+string(id)+`"]}`, http.StatusNotFound)
 }
+
+// TestStrictTransport: a site that people reach by https has browsers keep to that; another says nothing.
+func TestStrictTransport(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		d := newDeskOf(t, true, func(o *web.Options) { o.Secure = secure })
+		resp, err := http.Get(d.URL + "/login")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.Header.Get("Strict-Transport-Security"); (got != "") != secure {
+			t.Errorf("secure %t: %q", secure, got)
+		}
+	}
+}

@@ -2,13 +2,11 @@ package web
 
 import (
 	"crypto/rand"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"concordat"
 	"concordat/store"
 )
 
@@ -86,12 +84,12 @@ func (w *Web) changeTokens(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	name := strings.TrimSpace(f.Get("name"))
 	for _, s := range f["scope"] {
 		if !slices.Contains(scopes, s) {
-			w.fail(rw, r, v, fmt.Errorf("scope %q: %w", s, concordat.ErrInvalid))
+			w.fail(rw, r, v, wrong("wrong.token"))
 			return
 		}
 	}
 	if name == "" || len(name) > 200 || len(f["scope"]) == 0 {
-		w.fail(rw, r, v, fmt.Errorf("%w: a token needs a name and something that it may do", concordat.ErrInvalid))
+		w.fail(rw, r, v, wrong("wrong.token"))
 		return
 	}
 	secret, now := tokenPrefix+rand.Text()+rand.Text(), w.o.Now()

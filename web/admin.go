@@ -330,7 +330,7 @@ func auditFilter(q url.Values) (store.AuditFilter, error) {
 		}
 	}
 	if err := errors.Join(err, err2); err != nil {
-		return f, fmt.Errorf("%w: a date is YYYY-MM-DD: %w", concordat.ErrInvalid, err)
+		return f, wrong("wrong.date", q.Get("from")+" "+q.Get("to"))
 	}
 	return f, nil
 }

@@ -192,7 +192,11 @@ func TestLibraryPages(t *testing.T) {
 	}
 	adam.post(path, http.StatusOK, url.Values{"action": {"unshare"}, "partner": {"SOUTH"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"unword"}, "name": {"cover"}})
-	olga.post(path+"/documents/delete", http.StatusOK, url.Values{"document": {"essay.txt"}})
+	olga.post(path+"/documents/delete", http.StatusOK, url.Values{"document": {"essay.txt"}, "reason": {"handed in twice"}})
+	if es, err := d.store.Erasures(t.Context(), 0, 10); err != nil || len(es) != 1 || es[0].Reason != "handed in twice" || es[0].Receipt == nil {
+		t.Errorf("receipts %v: %v", es, err)
+	}
+	olga.post(path+"/documents/delete", http.StatusNotFound, url.Values{"document": {"none.txt"}, "reason": {"x"}})
 	olga.post(path+"/documents/delete", http.StatusNotFound, url.Values{"document": {"essay.txt"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"theses"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"new & old"}}) // without a reason

@@ -45,7 +45,7 @@ func (w *Web) apiOfBatches(a huma.API) {
 		"partner":   names,
 		"purpose":   {Type: "string", Description: "Told to partners"},
 		"alone":     {Type: "string", Description: "Not empty: compare with no library"},
-		"template":  {Type: "string", Description: "Section template"},
+		"template":  {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
 	}}
 	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches", summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {
@@ -110,17 +110,8 @@ type apiBatchOutput struct {
 	}
 }
 
-// viewOf returns what a batch that the caller may see has found so far.
-func (w *Web) viewOf(ctx context.Context, id string) (*site.BatchView, error) {
-	b, err := w.visibleBatch(ctx, visitorOf(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	return site.ViewBatch(ctx, w.o.Store, b.ID)
-}
-
 func (w *Web) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	v, err := w.viewOf(ctx, in.ID)
+	v, _, err := w.seenBatch(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +141,7 @@ func (w *Web) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput,
 			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrInvalid)
 		}
 	}
-	v, err := w.viewOf(ctx, in.ID)
+	v, err := w.pairsOf(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +162,7 @@ type apiClustersOutput struct {
 }
 
 func (w *Web) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
-	v, err := w.viewOf(ctx, in.ID)
+	v, err := w.pairsOf(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

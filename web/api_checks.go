@@ -56,7 +56,7 @@ var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schem
 	"text":     {Type: "string", Description: "A text, instead of or beside files"},
 	"title":    {Type: "string", Description: "Title of the text"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
-	"template": {Type: "string", Description: "Section template"},
+	"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
 	"partner":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
 	"purpose":  {Type: "string", Description: "Why, told to the partners"},
 	"forward":  {Type: "string", Enum: []any{"unmatched", "all", "none"}, Description: "What partners are asked about; absent: as the site is set"},
@@ -89,6 +89,7 @@ type apiTask struct {
 	Finished *time.Time       `json:"finished,omitempty"`
 	Ahead    *int             `json:"ahead,omitempty" doc:"Checks before this one, while it is queued"`
 	Report   string           `json:"report,omitempty" doc:"Where the report is, once there is one"`
+	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
 }
 
 func (w *Web) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
@@ -149,10 +150,15 @@ func (w *Web) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutp
 		return nil, err
 	}
 	tasks, err := w.o.Store.FilterTasks(ctx, f, before, in.Limit)
+	var scores map[concordat.TaskID]shownScore
+	if err == nil {
+		scores, err = w.scores(ctx, v, tasks)
+	}
 	for _, t := range tasks {
 		if err == nil {
 			var one apiTask
 			one, err = w.apiTask(ctx, t)
+			one.Coverage = scores[t.ID].Share
 			out.Body.Checks = append(out.Body.Checks, one)
 		}
 	}
@@ -174,6 +180,11 @@ func (w *Web) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 		return nil, err
 	}
 	one, err := w.apiTask(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	scores, err := w.scores(ctx, visitorOf(ctx), []store.Task{t})
+	one.Coverage = scores[t.ID].Share
 	return &apiCheckOutput{one}, err
 }
 

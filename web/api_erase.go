@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,13 +13,13 @@ import (
 )
 
 func (w *Web) apiOfDeletions(a huma.API) {
-	huma.Register(a, huma.Operation{OperationID: "delete", Method: http.MethodPost, Path: apiPrefix + "/deletions", Summary: "Delete checks, or documents of a library, for good",
-		Description: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks, administrators documents too.",
-		Security:    scope(scopeErase)}, w.apiErase)
-	huma.Register(a, huma.Operation{OperationID: "list-deletions", Method: http.MethodGet, Path: apiPrefix + "/deletions", Summary: "Receipts of deletions, newest first",
-		Description: "For administrators and auditors.", Security: scope(scopeRead)}, w.apiErasures)
-	huma.Register(a, huma.Operation{OperationID: "get-deletion", Method: http.MethodGet, Path: apiPrefix + "/deletions/{id}", Summary: "One receipt",
-		Description: "For administrators and auditors.", Security: scope(scopeRead)}, w.apiErasure)
+	register(w, a, operation{id: "delete", method: http.MethodPost, path: "/deletions", summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers,
+		text: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks and batches, administrators documents too."}, w.apiErase)
+	get := func(id, path, summary string) operation {
+		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: overseers}
+	}
+	register(w, a, get("list-deletions", "/deletions", "Receipts of deletions, newest first"), w.apiErasures)
+	register(w, a, get("get-deletion", "/deletions/{id}", "One receipt"), w.apiErasure)
 }
 
 type apiEraseInput struct {
@@ -45,7 +44,7 @@ func (w *Web) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutpu
 	b := in.Body
 	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, site.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents, Batches: b.Batches})
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	return w.apiReceipt(ctx, r.ID)
 }
@@ -54,15 +53,7 @@ func (w *Web) apiReceipt(ctx context.Context, id string) (*apiReceiptOutput, err
 	e, err := w.o.Store.Erasure(ctx, id)
 	out := &apiReceiptOutput{}
 	out.Body.ID, out.Body.State, out.Body.Receipt = e.ID, e.State, e.Receipt
-	return out, w.told(err)
-}
-
-// oversees refuses who may not read receipts.
-func oversees(v *visitor) error {
-	if v.Role != store.RoleAdministrator && v.Role != store.RoleAuditor {
-		return fmt.Errorf("receipts as %s: %w", v.Role, concordat.ErrRefused)
-	}
-	return nil
+	return out, err
 }
 
 type apiErasureInput struct {
@@ -70,9 +61,6 @@ type apiErasureInput struct {
 }
 
 func (w *Web) apiErasure(ctx context.Context, in *apiErasureInput) (*apiReceiptOutput, error) {
-	if err := oversees(visitorOf(ctx)); err != nil {
-		return nil, w.told(err)
-	}
 	return w.apiReceipt(ctx, in.ID)
 }
 
@@ -97,9 +85,6 @@ type apiDeletion struct {
 }
 
 func (w *Web) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasuresOutput, error) {
-	if err := oversees(visitorOf(ctx)); err != nil {
-		return nil, w.told(err)
-	}
 	es, err := w.o.Store.Erasures(ctx, in.Cursor, in.Limit)
 	out := &apiErasuresOutput{}
 	out.Body.Deletions = []apiDeletion{}
@@ -109,5 +94,5 @@ func (w *Web) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasur
 	if len(es) == in.Limit {
 		out.Body.Next = es[len(es)-1].Seq
 	}
-	return out, w.told(err)
+	return out, err
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -90,21 +89,13 @@ type apiLibrariesOutput struct {
 }
 
 func (w *Web) apiLibraries(ctx context.Context, in *PageInput) (*apiLibrariesOutput, error) {
-	var after concordat.LibraryID
-	if err := readCursor(in.Cursor, "libraries", &after); err != nil {
-		return nil, err
-	}
 	ls, err := w.o.Store.Libraries(ctx)
 	out := &apiLibrariesOutput{}
 	out.Body.Libraries = []apiLibraryBody{}
+	if err == nil {
+		ls, out.Body.Next, err = pageOf(in, "libraries", ls, func(l store.Library) concordat.LibraryID { return l.ID })
+	}
 	for _, l := range ls {
-		if l.ID <= after {
-			continue
-		}
-		if n := len(out.Body.Libraries); n == in.Limit {
-			out.Body.Next = cursorOf("libraries", out.Body.Libraries[n-1].ID)
-			break
-		}
 		out.Body.Libraries = append(out.Body.Libraries, libraryOf(l))
 	}
 	return out, err
@@ -191,32 +182,20 @@ type apiPartnersOutput struct {
 }
 
 func (w *Web) apiPartners(ctx context.Context, in *PageInput) (*apiPartnersOutput, error) {
-	var after concordat.SiteID
-	if err := readCursor(in.Cursor, "partners", &after); err != nil {
-		return nil, err
-	}
 	all, err := w.o.Partners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all = slices.SortedFunc(slices.Values(all), func(a, b Partner) int { return cmp.Compare(a.Site, b.Site) })
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
+	if err == nil {
+		all, out.Body.Next, err = pageOf(in, "partners", all, func(p Partner) concordat.SiteID { return p.Site })
+	}
 	for _, p := range all {
-		if p.Site <= after {
-			continue
-		}
-		if n := len(out.Body.Partners); n == in.Limit {
-			out.Body.Next = cursorOf("partners", out.Body.Partners[n-1].Site)
-			break
-		}
 		one := apiPartner{p.Site, p.Name, []apiOpenLibrary{}, p.Libraries != nil}
 		for _, l := range p.Libraries {
 			one.Libraries = append(one.Libraries, apiOpenLibrary{l.ID, l.Level})
 		}
 		out.Body.Partners = append(out.Body.Partners, one)
 	}
-	return out, nil
+	return out, err
 }
 
 type apiTemplatesOutput struct {
@@ -281,7 +260,7 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
 	}
 	out := &apiAddedBody{Documents: []apiAdded{}}
 	if err := readAdded(parts, func(f AddedFile, content io.Reader) error {
@@ -308,7 +287,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+			return fmt.Errorf("%w %w", wrong("wrong.form"), err)
 		}
 		if p.FormName() != "file" {
 			if err := f.field(p, &room); err != nil {
@@ -317,7 +296,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			continue
 		}
 		if files++; files > mostFiles {
-			return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
+			return wrong("wrong.many", mostFiles)
 		}
 		if f.Name = cleanName(p.FileName()); f.Name == "" {
 			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
@@ -334,7 +313,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 func (f *AddedFile) field(p *multipart.Part, room *int) error {
 	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
 	if err != nil {
-		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
 	}
 	if *room -= len(b) + 64; *room < 0 {
 		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)

@@ -21,24 +21,13 @@ func (w *Web) apiOfLTI(a huma.API) {
 	if w.lti == nil {
 		return
 	}
-	do := func(id, method, path, summary string, status int) huma.Operation {
-		return huma.Operation{OperationID: id, Method: method, Path: apiPrefix + path, Summary: summary, Security: scope(scopePlatforms), DefaultStatus: status,
-			Description: "Scope: " + scopePlatforms + ". Roles: administrator.", Metadata: map[string]any{"roles": administrators},
-			Extensions: map[string]any{"x-concordat-scope": scopePlatforms, "x-concordat-roles": []string{string(store.RoleAdministrator)}}}
+	do := func(id, method, path, summary string, status int) operation {
+		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: administrators, status: status}
 	}
-	huma.Register(a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK), w.apiPlatforms)
-	huma.Register(a, do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated), w.apiAddPlatform)
-	huma.Register(a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}", "Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
-	huma.Register(a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay", http.StatusNoContent), w.apiRemovePlatform)
-}
-
-// apiAdministrator returns for whom a program acts, if that is an administrator.
-func apiAdministrator(ctx context.Context) (*visitor, error) {
-	v := visitorOf(ctx)
-	if v.Role != store.RoleAdministrator {
-		return nil, fmt.Errorf("%w: this is for administrators", concordat.ErrRefused)
-	}
-	return v, nil
+	register(w, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK), w.apiPlatforms)
+	register(w, a, do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated), w.apiAddPlatform)
+	register(w, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}", "Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
+	register(w, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay", http.StatusNoContent), w.apiRemovePlatform)
 }
 
 // apiPlatform is a learning platform as programs see it.
@@ -61,11 +50,6 @@ func apiPlatformOf(p store.LTIPlatform) apiPlatform {
 	return apiPlatform{p.ID, p.Name, p.Issuer, p.Client, p.AuthURL, p.TokenURL, p.TokenAudience, p.KeysURL, p.Deployments, p.Hosts, p.Disabled, p.Made}
 }
 
-type apiPlatformsInput struct {
-	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"500"`
-	Cursor string `query:"cursor" maxLength:"100" doc:"next of the page before"`
-}
-
 type apiPlatformsOutput struct {
 	Body struct {
 		Platforms []apiPlatform `json:"platforms" nullable:"false"`
@@ -73,43 +57,33 @@ type apiPlatformsOutput struct {
 	}
 }
 
-func (w *Web) apiPlatforms(ctx context.Context, in *apiPlatformsInput) (*apiPlatformsOutput, error) {
-	if _, err := apiAdministrator(ctx); err != nil {
-		return nil, w.told(err)
-	}
+func (w *Web) apiPlatforms(ctx context.Context, in *PageInput) (*apiPlatformsOutput, error) {
 	all, err := w.o.Store.LTIPlatforms(ctx)
 	out := &apiPlatformsOutput{}
 	out.Body.Platforms = []apiPlatform{}
+	if err == nil {
+		all, out.Body.Next, err = pageOf(in, "platforms", all, func(p store.LTIPlatform) string { return p.ID })
+	}
 	for _, p := range all {
-		if p.ID <= in.Cursor {
-			continue
-		}
-		if n := len(out.Body.Platforms); n == in.Limit {
-			out.Body.Next = out.Body.Platforms[n-1].ID
-			break
-		}
 		out.Body.Platforms = append(out.Body.Platforms, apiPlatformOf(p))
 	}
-	return out, w.told(err)
+	return out, err
 }
 
 type apiPlatformBody struct{ Body apiPlatform }
 
 func (w *Web) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*apiPlatformBody, error) {
-	v, err := apiAdministrator(ctx)
 	b := in.Body
 	p := store.LTIPlatform{ID: b.ID, Name: b.Name, Issuer: b.Issuer, Client: b.Client, AuthURL: b.AuthURL, TokenURL: b.TokenURL, TokenAudience: b.TokenAudience,
 		KeysURL: b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
-	if err == nil {
-		err = w.addPlatform(ctx, v.Name, p)
-	}
+	err := w.addPlatform(ctx, visitorOf(ctx).Name, p)
 	if errors.Is(err, concordat.ErrExists) {
 		err = fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
 	}
 	if err == nil {
 		p, err = w.o.Store.LTIPlatform(ctx, p.ID)
 	}
-	return &apiPlatformBody{apiPlatformOf(p)}, w.told(err)
+	return &apiPlatformBody{apiPlatformOf(p)}, err
 }
 
 type apiChangePlatformInput struct {
@@ -121,8 +95,9 @@ type apiChangePlatformInput struct {
 }
 
 func (w *Web) apiChangePlatform(ctx context.Context, in *apiChangePlatformInput) (*apiPlatformBody, error) {
-	v, err := apiAdministrator(ctx)
-	if err == nil && in.Body.Deployments != nil {
+	v := visitorOf(ctx)
+	var err error
+	if in.Body.Deployments != nil {
 		err = w.changePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
 	}
 	if err == nil && in.Body.Disabled != nil {
@@ -133,7 +108,7 @@ func (w *Web) apiChangePlatform(ctx context.Context, in *apiChangePlatformInput)
 	if err == nil {
 		p, err = w.o.Store.LTIPlatform(ctx, in.ID)
 	}
-	return &apiPlatformBody{apiPlatformOf(p)}, w.told(err)
+	return &apiPlatformBody{apiPlatformOf(p)}, err
 }
 
 type apiRemovePlatformInput struct {
@@ -141,9 +116,5 @@ type apiRemovePlatformInput struct {
 }
 
 func (w *Web) apiRemovePlatform(ctx context.Context, in *apiRemovePlatformInput) (*struct{}, error) {
-	v, err := apiAdministrator(ctx)
-	if err == nil {
-		err = w.removePlatform(ctx, v.Name, in.ID)
-	}
-	return nil, w.told(err)
+	return nil, w.removePlatform(ctx, visitorOf(ctx).Name, in.ID)
 }

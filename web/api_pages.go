@@ -13,8 +13,8 @@ import (
 
 // apiOfPages adds the pages of originals to the programs' interface.
 func (w *Web) apiOfPages(a huma.API) {
-	huma.Register(a, huma.Operation{OperationID: "get-page", Method: http.MethodGet, Path: apiPrefix + "/checks/{id}/pages/{page}", Summary: "A page of what was handed in, with a passage marked",
-		Description: "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", Security: scope(scopeRead)}, w.apiPage)
+	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}", summary: "A page of what was handed in, with a passage marked",
+		text: "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", scope: scopeRead, roles: everyone}, w.apiPage)
 }
 
 type apiPageInput struct {
@@ -52,23 +52,23 @@ func (w *Web) apiPage(ctx context.Context, in *apiPageInput) (*apiPageOutput, er
 	}
 	s, err := w.shownPassage(ctx, v, concordat.TaskID(in.ID), k, report.English)
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	n := in.Page
 	if n == 0 {
 		at, err := w.find(ctx, s, 0)
 		if err != nil {
-			return nil, w.told(err)
+			return nil, err
 		}
 		n = max(at.Page, 1)
 	}
 	at, err := w.find(ctx, s, n)
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	p, err := w.o.Originals.Page(ctx, s.file, n)
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	var out apiPageOutput
 	b := &out.Body

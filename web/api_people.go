@@ -45,21 +45,13 @@ type apiPeopleOutput struct {
 }
 
 func (w *Web) apiPeople(ctx context.Context, in *PageInput) (*apiPeopleOutput, error) {
-	after := ""
-	if err := readCursor(in.Cursor, "people", &after); err != nil {
-		return nil, err
-	}
 	all, err := w.o.Store.Accounts(ctx)
 	out := &apiPeopleOutput{}
 	out.Body.People = []apiPerson{}
+	if err == nil {
+		all, out.Body.Next, err = pageOf(in, "people", all, func(a store.Account) string { return a.Name })
+	}
 	for _, a := range all {
-		if a.Name <= after {
-			continue
-		}
-		if n := len(out.Body.People); n == in.Limit {
-			out.Body.Next = cursorOf("people", out.Body.People[n-1].Name)
-			break
-		}
 		out.Body.People = append(out.Body.People, personOf(a))
 	}
 	return out, err
@@ -120,7 +112,7 @@ func (w *Web) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*a
 	if in.Body.Disabled {
 		action = "disable"
 		if a.Name == v.Name {
-			return nil, fmt.Errorf("nobody disables the own account: %w", concordat.ErrInvalid)
+			return nil, wrong("wrong.own")
 		}
 	}
 	a.Disabled = in.Body.Disabled

@@ -14,19 +14,10 @@ import (
 
 // apiOfRequests adds the requests for passages between sites.
 func (w *Web) apiOfRequests(a huma.API) {
-	huma.Register(a, huma.Operation{OperationID: "list-requests", Method: http.MethodGet, Path: apiPrefix + "/requests", Summary: "Requests for passages, from partners and to them, the latest first", Security: scope(scopeRead)}, w.apiRequests)
-	huma.Register(a, huma.Operation{OperationID: "get-request", Method: http.MethodGet, Path: apiPrefix + "/requests/{id}", Summary: "One request, with the passages of this site that it is about", Security: scope(scopeRead)}, w.apiRequest)
-	huma.Register(a, huma.Operation{OperationID: "decide-request", Method: http.MethodPost, Path: apiPrefix + "/requests/{id}/decision", Summary: "Approve or refuse a partner's request, or withdraw an approval", Security: scope(scopeReview)}, w.apiDecide)
-	huma.Register(a, huma.Operation{OperationID: "ask-passages", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/requests", Summary: "Ask partners to show more of a passage of a report", Security: scope(scopeReview)}, w.apiAsk)
-}
-
-// apiOfficer returns for whom a program acts, if that is somebody who decides.
-func (w *Web) apiOfficer(ctx context.Context) (*visitor, error) {
-	v := visitorOf(ctx)
-	if !v.mayReview() {
-		return nil, fmt.Errorf("%w: an administrator or officer sees requests", concordat.ErrRefused)
-	}
-	return v, nil
+	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests", summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: officers}, w.apiRequests)
+	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}", summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: officers}, w.apiRequest)
+	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision", summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: officers}, w.apiDecide)
+	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests", summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: officers}, w.apiAsk)
 }
 
 // oneDisclosure is a request for passages as programs see it.
@@ -71,15 +62,13 @@ type apiRequestsOutput struct {
 func (w *Web) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
 	out := &apiRequestsOutput{}
 	out.Body.Requests = []oneDisclosure{}
-	_, err := w.apiOfficer(ctx)
 	var all []request
-	if err == nil {
-		all, out.Body.Next, err = w.requests(ctx, in.State, in.Cursor, in.Limit)
-	}
+	var err error
+	all, out.Body.Next, err = w.requests(ctx, in.State, in.Cursor, in.Limit)
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))
 	}
-	return out, w.told(err)
+	return out, err
 }
 
 type apiRequestInput struct {
@@ -89,15 +78,11 @@ type apiRequestInput struct {
 type apiRequestOutput struct{ Body oneDisclosure }
 
 func (w *Web) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
-	v, err := w.apiOfficer(ctx)
-	var p requestPage
-	if err == nil {
-		p, err = w.oneRequest(ctx, in.ID)
-	}
+	p, err := w.oneRequest(ctx, in.ID)
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
-	w.audit(ctx, v.Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
+	w.audit(ctx, visitorOf(ctx).Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
 	out := &apiRequestOutput{apiOneRequest(p.request)}
 	out.Body.Passages = p.Passages
 	return out, nil
@@ -112,12 +97,9 @@ type apiDecideInput struct {
 }
 
 func (w *Web) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
-	v, err := w.apiOfficer(ctx)
-	if err == nil {
-		_, err = w.decideRequest(ctx, v, in.ID, in.Body.Action, in.Body.Words)
-	}
+	_, err := w.decideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	return w.apiRequest(ctx, &apiRequestInput{in.ID})
 }
@@ -144,23 +126,20 @@ type apiAskOutput struct {
 func (w *Web) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error) {
 	out := &apiAskOutput{}
 	out.Body.Requests = []report.Disclosure{}
-	v, err := w.apiOfficer(ctx)
-	if err != nil {
-		return nil, w.told(err)
-	}
+	v := visitorOf(ctx)
 	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	if !hasReport(t) {
-		return nil, w.told(fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound))
+		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	f, err := w.o.Site.Findings(ctx, t.ID)
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	at := report.NewCounter(f.Submission.Text).Bytes(concordat.Span{Start: in.Body.Start, End: in.Body.End})
 	ds, err := w.askFor(ctx, v, t, askPassages{at, in.Body.Partner, in.Body.Level, in.Body.Reason, in.Body.Contact, in.Body.Refresh})
 	out.Body.Requests = append(out.Body.Requests, ds...)
-	return out, w.told(err)
+	return out, err
 }

@@ -16,9 +16,9 @@ import (
 
 // apiOfReviews adds what people decide about a report.
 func (w *Web) apiOfReviews(a huma.API) {
-	huma.Register(a, huma.Operation{OperationID: "get-review", Method: http.MethodGet, Path: apiPrefix + "/checks/{id}/review", Summary: "Verdict, comments and changes of the rules of a report", Security: scope(scopeRead)}, w.apiReview)
-	huma.Register(a, huma.Operation{OperationID: "change-rules", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/rules", Summary: "Change what counts in a report; it is rescored at once", Security: scope(scopeReview)}, w.apiRules)
-	huma.Register(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: apiPrefix + "/checks/{id}/notes", Summary: "Add a comment or a verdict, or sign a verdict off", Security: scope(scopeReview)}, w.apiNote)
+	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review", summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
+	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules", summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers}, w.apiRules)
+	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes", summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers}, w.apiNote)
 }
 
 type apiNoted struct {
@@ -63,7 +63,7 @@ func (w *Web) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutpu
 		now, err = w.review(ctx, t.ID)
 	}
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	out := &apiReviewOutput{}
 	b := &out.Body
@@ -93,10 +93,7 @@ func (w *Web) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutpu
 
 // apiReviewed is the task whose report a program decides about.
 func (w *Web) apiReviewed(ctx context.Context, id string) (*visitor, store.Task, *review, error) {
-	v, err := w.apiOfficer(ctx)
-	if err != nil {
-		return nil, store.Task{}, nil, err
-	}
+	v := visitorOf(ctx)
 	t, err := w.visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
 		return v, t, nil, err
@@ -162,7 +159,7 @@ func (w *Web) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput
 		_, err = w.applyRules(ctx, v, t, now, in.form(rep.Submission.Text))
 	}
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	return w.apiReview(ctx, &apiCheckInput{in.ID})
 }
@@ -190,7 +187,7 @@ func (w *Web) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, 
 		err = w.keepNote(ctx, v, t, now, f)
 	}
 	if err != nil {
-		return nil, w.told(err)
+		return nil, err
 	}
 	return w.apiReview(ctx, &apiCheckInput{in.ID})
 }

@@ -74,16 +74,12 @@ func (w *Web) visibleBatch(ctx context.Context, v *visitor, id string) (store.Ba
 }
 
 func (w *Web) newBatchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.showNewBatch(rw, r, v, http.StatusOK, "", "")
+	w.showNewBatch(rw, r, v, http.StatusOK, refused{})
 }
 
-type newBatch struct {
-	newCheck
-	Detail string // of the problem
-}
-
-func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem, detail string) {
-	p := newBatch{newCheck{Templates: w.o.Templates(), Problem: problem, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}, detail}
+func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
+	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}
+	p.tell(was, languageOf(r))
 	var err error
 	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err == nil {
 		p.Partners, err = w.o.Partners(r.Context())
@@ -103,11 +99,14 @@ func (w *Web) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
 			w.lose(r.Context(), v, u)
 		}
 	}
+	var untaken *untakenError
 	switch {
 	case errors.Is(err, errNothing):
-		w.showNewBatch(rw, r, v, http.StatusBadRequest, "batch.nothing", "")
-	case errors.Is(err, concordat.ErrInvalid):
-		w.showNewBatch(rw, r, v, http.StatusBadRequest, "error.invalid", err.Error())
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "batch.nothing", sent: u.fields})
+	case errors.As(err, &untaken):
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "new.untaken", faults: untaken.faults(), sent: u.fields})
+	case errors.Is(err, concordat.ErrInvalid) && u != nil:
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "error.invalid", err: err, sent: u.fields})
 	case err != nil:
 		w.fail(rw, r, v, err)
 	default:
@@ -124,14 +123,14 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 		return "", err
 	}
 	if w.o.Policy.NoStore {
-		return "", fmt.Errorf("%w: by its policy the site keeps no texts, and a batch needs them", concordat.ErrRefused)
+		return "", barred("barred.store")
 	}
 	j, err := w.batchJob(ctx, u)
 	if err != nil {
 		return "", err
 	}
 	if v.Public && len(j.Partners) > 0 {
-		return "", fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+		return "", barred("barred.partners")
 	}
 	done, err := w.spend(ctx, v, taken(u.jobs), u.bytes)
 	if err != nil {
@@ -166,13 +165,13 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 
 func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
 	j := site.BatchJob{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
-	if j.Template != "" && !slices.Contains(w.o.Templates(), j.Template) {
-		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
+	if !w.isTemplate(j.Template) {
+		return j, wrong("wrong.template", j.Template)
 	}
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+			return j, wrong("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -183,7 +182,7 @@ func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
 	if t := u.field("threshold"); t != "" {
 		percent, err := strconv.ParseFloat(t, 64)
 		if err != nil || !(percent > 0 && percent <= 100) {
-			return j, fmt.Errorf("threshold %q: %w: above 0, at most 100 %%", t, concordat.ErrInvalid)
+			return j, wrong("wrong.threshold", t)
 		}
 		j.Threshold = percent / 100
 	}
@@ -200,7 +199,7 @@ func (w *Web) chosen(ctx context.Context, names []string) ([]concordat.SiteID, e
 	var j site.Job
 	err := w.partnerWishes(ctx, &j, names)
 	if err == nil && len(j.PartnerLibraries) > 0 {
-		err = fmt.Errorf("partner %q: %w: a batch asks whole sites", j.PartnerLibraries[0], concordat.ErrInvalid)
+		err = wrong("wrong.partner", j.PartnerLibraries[0])
 	}
 	return j.Partners, err
 }
@@ -223,24 +222,24 @@ var batchTables = map[string]func(*site.BatchView, http.ResponseWriter) error{
 }
 
 func (w *Web) batchTable(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	view, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
 	name := r.PathValue("name")
-	if err == nil && batchTables[name] == nil {
+	switch {
+	case err != nil:
+	case batchTables[name] == nil:
 		err = fmt.Errorf("table %q: %w", name, concordat.ErrNotFound)
-	}
-	var view *site.BatchView
-	if err == nil {
-		view, err = site.ViewBatch(r.Context(), w.o.Store, b.ID)
+	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would say that nothing was found
+		err = errNotShown
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": b.ID, "table": name})
+	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "table": name})
 	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	rw.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	if err := batchTables[name](view, rw); err != nil {
-		w.o.Logger.Info("table", "batch", b.ID, "error", err)
+		w.o.Logger.Info("table", "batch", view.ID, "error", err)
 	}
 }
 
@@ -256,10 +255,13 @@ func pairOf(a, b string) (x, y int, err error) {
 
 // batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
 func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+	b, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
 	if err == nil {
 		x, y, err = pairOf(r.PathValue("a"), r.PathValue("b"))
+	}
+	if err == nil && !shows(see, SeeReport) {
+		err = errNotShown
 	}
 	var f *report.Findings
 	if err == nil {
@@ -270,7 +272,7 @@ func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 		return
 	}
 	w.audit(r.Context(), v.Name, "report_read", map[string]any{"task": f.Task, "batch": b.ID, "with": y + 1})
-	rep := report.Build(f, w.o.Rules())
+	rep := seen(report.Build(f, w.o.Rules()), see)
 	rep.Language = languageOf(r).report()
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// The page stands alone and carries the stricter policy of its own style and script.
@@ -359,7 +361,7 @@ func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first
 		verdict = ""
 	}
 	if len(why) > mostNote {
-		return fmt.Errorf("a reason of at most %d bytes: %w", mostNote, concordat.ErrInvalid)
+		return wrong("wrong.reason", mostNote)
 	}
 	x, y, err := pairOf(first, second)
 	if err != nil {

@@ -288,9 +288,10 @@ func TestBatchByKeyboard(t *testing.T) {
 	ctx, complaints := browser(t, d.URL, 1200)
 	dir := t.TempDir()
 	var files []string
-	for name, text := range map[string]string{"a.txt": ledger + folios, "b.txt": keeper + ledger} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	// In this order: documents are numbered as they come, and the link of a pair has the numbers.
+	for _, f := range [][2]string{{"a.txt", ledger + folios}, {"b.txt", keeper + ledger}} {
+		path := filepath.Join(dir, f[0])
+		if err := os.WriteFile(path, []byte(f[1]), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, path)

@@ -35,8 +35,15 @@ type batchPage struct {
 	Strays                          []string
 	Recheck                         *store.Recheck
 	Today                           string
+	Limited                         See      // what the visitor sees of the findings; empty: everything
 	Now                             progress // of a batch that has not ended
 }
+
+// ShowsPairs reports whether the visitor is told which documents share wording.
+func (p *batchPage) ShowsPairs() bool { return p.Limited == "" || shows(p.Limited, SeeReport) }
+
+// ShowsShares reports whether the visitor is told how much was found.
+func (p *batchPage) ShowsShares() bool { return p.Limited == "" || shows(p.Limited, SeeScore) }
 
 // Address is where the page is.
 func (p *batchPage) Address() string { return "/batches/" + p.ID }
@@ -88,11 +95,7 @@ func matrixOf(v *site.BatchView, label string, docs []int, all int) *shownMatrix
 }
 
 func (w *Web) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
-	var p *batchPage
-	if err == nil {
-		p, err = w.viewBatch(r.Context(), v, b, languageOf(r))
-	}
+	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), languageOf(r))
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
@@ -100,20 +103,26 @@ func (w *Web) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-func (w *Web) viewBatch(ctx context.Context, v *visitor, b store.Batch, l language) (*batchPage, error) {
-	view, err := site.ViewBatch(ctx, w.o.Store, b.ID)
+func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) (*batchPage, error) {
+	view, see, err := w.seenBatch(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
+	b := view.Batch
 	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() && w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
+	if see != SeeEverything {
+		p.Limited = see
+	}
 	if err := p.fill(l); err != nil {
 		return nil, err
 	}
 	if ended(b.State) {
 		p.Strays = site.Strays(view.Job.Manifest, view.Members)
 	}
-	if p.Events, err = w.o.Store.BatchEvents(ctx, b.ID); err != nil {
-		return nil, err
+	if p.Limited == "" { // what officers wrote is theirs
+		if p.Events, err = w.o.Store.BatchEvents(ctx, b.ID); err != nil {
+			return nil, err
+		}
 	}
 	again, err := w.o.Store.Recheck(ctx, store.RecheckBatch, b.ID)
 	if err == nil {
@@ -141,7 +150,7 @@ func (p *batchPage) fill(l language) error {
 		}
 		p.Shown = append(p.Shown, one)
 	}
-	if docs := p.Matrix(0); len(docs) > 1 {
+	if docs := p.Matrix(0); len(docs) > 1 && p.ShowsPairs() {
 		p.All = matrixOf(p.BatchView, l.say("batch.table", l.say("batch.all")), docs, len(docs))
 	}
 	for _, pair := range p.Pairs[:min(len(p.Pairs), batchShownPairs)] {

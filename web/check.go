@@ -2,8 +2,11 @@ package web
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net/http"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"concordat"
@@ -26,8 +29,50 @@ type newCheck struct {
 	Kinds     []concordat.Kind
 	Levels    []concordat.Show
 	Forwards  []string
-	Deadlines []int // seconds
-	NoStore   bool  // by the policy of the site
+	Deadlines []int  // seconds
+	NoStore   bool   // by the policy of the site
+	Detail    string // of the problem
+	DetailIn  string // its language, where it is not that of the page
+	// Sent is what somebody entered before, which could not be taken; nil: the form is new.
+	Sent url.Values
+}
+
+// Field returns what stands in a field: what was sent before, else first.
+func (n newCheck) Field(name, first string) string {
+	if n.Sent == nil {
+		return first
+	}
+	return n.Sent.Get(name)
+}
+
+// Chosen reports whether a box or an option of a field was chosen before.
+func (n newCheck) Chosen(name string, value any) bool {
+	return slices.Contains(n.Sent[name], fmt.Sprint(value))
+}
+
+// On reports whether a box is ticked: as it was sent before, else as it is at first.
+func (n newCheck) On(name string, first bool) bool {
+	if n.Sent == nil {
+		return first
+	}
+	return n.Sent.Has(name)
+}
+
+// refused is a form that could not be taken.
+type refused struct {
+	problem string // key of a message
+	err     error  // says more, if it is of input
+	faults  []fault
+	sent    url.Values
+}
+
+// tell puts into the form what was wrong with it.
+func (n *newCheck) tell(r refused, l language) {
+	n.Problem, n.Faults, n.Sent = r.problem, r.faults, r.sent
+	if r.err != nil {
+		n.Detail, _ = l.reason(r.err)
+		n.DetailIn = inOf(l, r.err)
+	}
 }
 
 // fault is a file that was not taken, and why.
@@ -44,10 +89,10 @@ var (
 const mostDeadline = 3600
 
 func (w *Web) newPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.showNew(rw, r, v, http.StatusOK, "")
+	w.showNew(rw, r, v, http.StatusOK, refused{})
 }
 
-func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string, faults ...fault) {
+func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
 	libraries, err := w.o.Store.Libraries(r.Context())
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -58,9 +103,11 @@ func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code 
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, code, "new", "title.new", newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(), Problem: problem, Faults: faults,
+	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.mayReview(),
-		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore})
+		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
+	p.tell(was, languageOf(r))
+	w.show(rw, r, v, code, "new", "title.new", p)
 }
 
 // exclusible are the kinds of evidence that rules can leave out.

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"concordat"
 )
@@ -53,4 +55,22 @@ func readCursor(cursor, list string, at ...any) error {
 type PageInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Most entries of the page"`
 	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
+}
+
+// pageOf returns the page that in asks for of a list that is in memory, and the cursor of the next one; empty: it
+// is the last. Entries come in ascending order of key, which no two share. The list is not changed.
+func pageOf[T any, K cmp.Ordered](in *PageInput, list string, all []T, key func(T) K) (page []T, next string, err error) {
+	var after K
+	if err := readCursor(in.Cursor, list, &after); err != nil {
+		return nil, "", err
+	}
+	page = slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+	if in.Cursor != "" {
+		page = slices.DeleteFunc(page, func(x T) bool { return key(x) <= after })
+	}
+	if len(page) > in.Limit {
+		page = page[:in.Limit]
+		next = cursorOf(list, key(page[len(page)-1]))
+	}
+	return page, next, nil
 }

@@ -155,16 +155,40 @@ func (w *Web) eraseDocument(rw http.ResponseWriter, r *http.Request, v *visitor)
 	http.Redirect(rw, r, "/deletions", http.StatusSeeOther)
 }
 
+// errNoEraser is what a site answers whose pages do not delete.
+var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
+
+// reasonOf returns why something is deleted, without which nothing is.
+func reasonOf(text string) (string, error) {
+	if text = strings.TrimSpace(text); text == "" || len(text) > mostNote {
+		return "", wrong("wrong.reason", mostNote)
+	}
+	return text, nil
+}
+
+// eraseOne deletes a document of a library for an officer. No query finds it afterwards; its bytes go soon.
+func (w *Web) eraseOne(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID, id concordat.DocumentID) (*site.Receipt, error) {
+	if w.o.Eraser == nil {
+		return nil, errNoEraser
+	}
+	reason, err := reasonOf(reason)
+	if err != nil {
+		return nil, err
+	}
+	return w.o.Eraser.Begin(ctx, v.Name, reason, site.Target{Library: lib, Documents: []concordat.DocumentID{id}})
+}
+
 // erase deletes for a visitor who may: checks as an officer, documents as an administrator.
 func (w *Web) erase(ctx context.Context, v *visitor, reason string, t site.Target) (*site.Receipt, error) {
 	switch {
 	case w.o.Eraser == nil:
-		return nil, fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
+		return nil, errNoEraser
 	case !v.mayReview(), t.Library != "" && v.Role != store.RoleAdministrator:
 		return nil, fmt.Errorf("deletion as %s: %w", v.Role, concordat.ErrRefused)
 	}
-	if reason = strings.TrimSpace(reason); reason == "" || len(reason) > mostNote {
-		return nil, fmt.Errorf("%w: a deletion needs a reason of at most %d bytes", concordat.ErrInvalid, mostNote)
+	reason, err := reasonOf(reason)
+	if err != nil {
+		return nil, err
 	}
 	for _, id := range t.Tasks {
 		task, err := w.visible(ctx, v, id)

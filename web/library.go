@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,10 +78,10 @@ func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string)
 	}
 	l := store.Library{ID: concordat.LibraryID(name), Title: title, Created: w.o.Now()}
 	if err := site.CheckName(name); err != nil {
-		return l, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+		return l, wrong("wrong.name", name)
 	}
 	if strings.Contains(name, "/") {
-		return l, fmt.Errorf("%w: library %q holds a /", concordat.ErrInvalid, name)
+		return l, wrong("wrong.name", name)
 	}
 	if err := w.o.Store.CreateLibrary(ctx, l); err != nil {
 		return l, err
@@ -229,8 +230,8 @@ func (w *Web) addDocuments(rw http.ResponseWriter, r *http.Request, v *visitor) 
 			}
 			return w.enqueue(ctx, v, additions(l.ID), u.jobs, site.Job{Into: l.ID}, "documents_submitted")
 		},
-		show: func(problem string, faults ...fault) {
-			w.showLibrary(rw, r, v, http.StatusBadRequest, problem, faults...)
+		show: func(was refused) {
+			w.showLibrary(rw, r, v, http.StatusBadRequest, was.problem, was.faults...)
 		}})
 }
 
@@ -243,14 +244,15 @@ func (w *Web) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor
 	if err == nil {
 		d, err = w.o.Store.DocumentRow(r.Context(), l.ID, concordat.DocumentID(r.PostForm.Get("document")))
 	}
+	var receipt *site.Receipt
 	if err == nil {
-		err = w.o.Site.DeleteDocuments(context.WithoutCancel(r.Context()), l.ID, d.ID)
+		receipt, err = w.eraseOne(r.Context(), v, r.PostForm.Get("reason"), l.ID, d.ID)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "document_deleted", map[string]any{"library": l.ID, "document": d.ID})
+	w.audit(r.Context(), v.Name, "document_deleted", map[string]any{"library": l.ID, "document": d.ID, "deletion": receipt.ID})
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 }
 
@@ -306,7 +308,7 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 		}
 		t, err := time.ParseInLocation(time.DateOnly, f.Get(name), time.Local)
 		if err != nil {
-			return t, fmt.Errorf("%s %q: %w: want YYYY-MM-DD", name, f.Get(name), concordat.ErrInvalid)
+			return t, wrong("wrong.date", f.Get(name))
 		}
 		return t, nil
 	}
@@ -317,6 +319,9 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 	l.Policy.Expires, err3 = day("expires")
 	if err := errors.Join(err, err2, err3); err != nil {
 		return err
+	}
+	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
+		return wrong("wrong.template", l.Policy.Template)
 	}
 	return w.o.Store.UpdateLibrary(ctx, l)
 }

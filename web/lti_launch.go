@@ -269,7 +269,7 @@ func (d *ltiDesk) keepChoices(ctx context.Context, s *ltiSession, one pendingCho
 		}
 		c.Libraries = append(c.Libraries, l.ID)
 	}
-	if c.Template = f.Get("template"); c.Template != "" && !slices.Contains(d.w.o.Templates(), c.Template) {
+	if c.Template = f.Get("template"); !d.w.isTemplate(c.Template) {
 		return fmt.Errorf("template %q: %w", c.Template, concordat.ErrInvalid)
 	}
 	b, err := json.Marshal(c)

@@ -710,7 +710,7 @@ func TestRegisterPlatform(t *testing.T) {
 	if got := prog.exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`, http.StatusOK); got["disabled"] != true || got["deployments"].([]any)[0] != "x" {
 		t.Errorf("changed to %v", got)
 	}
-	if got := prog.exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] != "brightspace" || len(got["platforms"].([]any)) != 1 {
+	if got := prog.exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] == nil || len(got["platforms"].([]any)) != 1 {
 		t.Errorf("got %v", got)
 	}
 	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNoContent)

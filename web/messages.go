@@ -78,7 +78,7 @@ func (l language) say(key string, args ...any) string {
 }
 
 // messages are the words of the pages by key, in English and in Simplified Chinese.
-var messages = joined(
+var messages = joined(plainMessages,
 	peopleMessages,
 	commonMessages,
 	pagesMessages,
@@ -175,6 +175,9 @@ var commonMessages = map[string][2]string{
 
 	"checks.none":    {"Nothing has been checked yet.", "尚无检测记录。"},
 	"checks.title":   {"Document", "文档"},
+	"checks.share":   {"Matches", "重合比例"},
+	"checks.later":   {"reload to see", "刷新后显示"},
+	"checks.unasked": {"not measured", "未测量"},
 	"checks.state":   {"State", "状态"},
 	"checks.made":    {"Handed in", "提交时间"},
 	"checks.by":      {"By", "提交人"},
@@ -243,11 +246,13 @@ var commonMessages = map[string][2]string{
 
 	"new.files":            {"Documents", "文档"},
 	"new.files.how":        {"Drop files or a folder here or choose them: PDF, Word, OpenDocument, PowerPoint, RTF, EPUB, HTML, LaTeX, text, or a ZIP file of these. At most %d files of %d MiB.", "将文件或文件夹拖放到此处，或选择文件：PDF、Word、OpenDocument、PowerPoint、RTF、EPUB、HTML、LaTeX、纯文本，或其 ZIP 压缩包。最多 %d 个文件，每个不超过 %d MiB。"},
+	"new.filesagain":       {"What you entered is still here; files have to be chosen again.", "您填写的内容仍在；文件须重新选择。"},
 	"new.or":               {"or paste a text", "或粘贴文本"},
 	"new.text":             {"Text", "文本"},
 	"new.title":            {"Title of the text", "文本标题"},
 	"new.libraries":        {"Libraries", "文库"},
 	"new.all":              {"None chosen means all of them.", "不选即为全部。"},
+	"new.bylibrary":        {"That of the libraries chosen", "所选文库的模板"},
 	"new.template":         {"Section template", "章节模板"},
 	"new.plain":            {"none", "无"},
 	"new.submit":           {"Check", "开始检测"},

@@ -22,7 +22,7 @@ const mostTitle = 500
 // boundTitle returns a title as it is kept, or concordat.ErrInvalid where it is too long.
 func boundTitle(s string) (string, error) {
 	if s = strings.TrimSpace(s); len(s) > mostTitle {
-		return "", fmt.Errorf("a name or title of %d bytes: %w: at most %d", len(s), concordat.ErrInvalid, mostTitle)
+		return "", wrong("wrong.title", mostTitle)
 	}
 	return s, nil
 }
@@ -120,12 +120,12 @@ func (w *Web) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	switch {
 	case err != nil:
 	case a.Name == v.Name && action == "disable":
-		err = fmt.Errorf("nobody disables the own account: %w", concordat.ErrInvalid)
+		err = wrong("wrong.own")
 	case action == "disable", action == "enable":
 		a.Disabled = action == "disable"
 		err = w.o.Store.UpdateAccount(r.Context(), a)
 	case action == "role" && a.Name == v.Name:
-		err = fmt.Errorf("nobody changes the own role: %w", concordat.ErrInvalid)
+		err = wrong("wrong.own")
 	case action == "role":
 		a.Role, a.Public = store.Role(r.PostForm.Get("role")), false
 		err = w.o.Store.UpdateAccount(r.Context(), a)

@@ -25,6 +25,8 @@ type shownRecheck struct {
 	Title string
 	Link  string // to what it found last
 	New   []site.FreshSource
+	// Withheld: the visitor is not told what is new.
+	Withheld bool
 }
 
 // rechecks returns what the visitor may see of what is done again.
@@ -41,6 +43,16 @@ func (w *Web) rechecks(ctx context.Context, v *visitor) ([]shownRecheck, error) 
 		one := shownRecheck{Recheck: r}
 		if err := json.Unmarshal(r.Fresh, &one.New); err != nil {
 			return nil, fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
+		}
+		told, err := w.seesFresh(ctx, v, r)
+		if !told {
+			one.New, one.Withheld = nil, true
+		}
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
 		}
 		if r.Kind == store.RecheckBatch {
 			var b store.Batch
@@ -103,7 +115,7 @@ func (w *Web) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		every := 0
 		if text := r.PostForm.Get("every"); text != "" {
 			if every, err = strconv.Atoi(text); err != nil {
-				err = fmt.Errorf("days %q: %w", text, concordat.ErrInvalid)
+				err = wrong("wrong.days", text)
 			}
 		}
 		switch {
@@ -143,7 +155,7 @@ func (w *Web) mayRecheck(ctx context.Context, v *visitor, kind, target string) e
 			return err
 		}
 		if !hasReport(t) {
-			return fmt.Errorf("check %s has no findings yet: %w", target, concordat.ErrInvalid)
+			return wrong("wrong.nofinding")
 		}
 		may = w.mayChange(v, t)
 	}
@@ -159,7 +171,14 @@ func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, e
 		return err
 	}
 	next, err := site.RecheckTime(w.o.Now(), every, on)
-	if err != nil {
+	switch {
+	case errors.Is(err, concordat.ErrInvalid) && every == 0 && on == "":
+		return wrong("wrong.again")
+	case errors.Is(err, concordat.ErrInvalid) && (every < 0 || on == ""):
+		return wrong("wrong.days", strconv.Itoa(every))
+	case errors.Is(err, concordat.ErrInvalid):
+		return wrong("wrong.date", on)
+	case err != nil:
 		return err
 	}
 	now, err := w.o.Store.Recheck(ctx, kind, target)

@@ -185,9 +185,9 @@ func (w *Web) decideRequest(ctx context.Context, v *visitor, id, action, words s
 	words = strings.TrimSpace(words)
 	switch {
 	case len(words) > mostNote:
-		return d, fmt.Errorf("words of %d bytes: %w", len(words), concordat.ErrInvalid)
+		return d, wrong("wrong.long", mostNote)
 	case action != "approve" && words == "":
-		return d, fmt.Errorf("the partner is told why: %w", concordat.ErrInvalid)
+		return d, wrong("wrong.words")
 	}
 	switch action {
 	case "approve":
@@ -289,9 +289,6 @@ type askPassages struct {
 // askFor asks, and returns how the requests stand.
 func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassages) ([]report.Disclosure, error) {
 	a.Reason, a.Contact = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Contact)
-	bad := func(why string) ([]report.Disclosure, error) {
-		return nil, fmt.Errorf("%s: %w", why, concordat.ErrInvalid)
-	}
 	switch {
 	case w.o.Partner == nil:
 		return nil, fmt.Errorf("ask partners: %w", concordat.ErrUnavailable)
@@ -299,11 +296,11 @@ func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassage
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	case a.Refresh:
 	case a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage:
-		return bad("ask for words or passages")
+		return nil, wrong("wrong.action", a.Level)
 	case a.Level == concordat.ShowPassage && (a.Reason == "" || a.Contact == ""):
-		return bad("a person decides, who needs a reason and a contact")
+		return nil, wrong("wrong.ask")
 	case len(a.Reason) > 4<<10 || len(a.Contact) > 4<<10: // as partners bound them
-		return bad("the reason or the contact is too long")
+		return nil, wrong("wrong.ask")
 	}
 	f, err := w.o.Site.Findings(ctx, t.ID)
 	if err != nil {

@@ -202,18 +202,18 @@ func (w *Web) keepNote(ctx context.Context, v *visitor, t store.Task, now *revie
 
 func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewKind(f.Get("kind")), Text: strings.TrimSpace(f.Get("text"))}
-	bad := func(why string) (store.Review, error) { return n, fmt.Errorf("%s: %w", why, concordat.ErrInvalid) }
+	bad := func(key string, args ...any) (store.Review, error) { return n, wrong(key, args...) }
 	if len(n.Text) > mostNote {
-		return bad("the text is too long")
+		return bad("wrong.long", mostNote)
 	}
 	switch n.Kind {
 	case store.ReviewComment:
 		if n.Text == "" {
-			return bad("the comment is empty")
+			return bad("wrong.comment")
 		}
 	case store.ReviewVerdict:
 		if !slices.Contains(verdicts, f.Get("verdict")) || n.Text == "" {
-			return bad("a verdict needs a reason")
+			return bad("wrong.verdict")
 		}
 		var err error
 		if n.Data, err = json.Marshal(f.Get("verdict")); err != nil {
@@ -222,22 +222,22 @@ func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) 
 	case store.ReviewSignOff:
 		switch {
 		case now.Verdict == nil:
-			return bad("there is no verdict to agree with")
+			return bad("wrong.none")
 		case f.Get("verdict") != "" && f.Get("verdict") != strconv.Itoa(now.Verdict.Seq):
 			return n, fmt.Errorf("another verdict was given meanwhile: %w", concordat.ErrChanged)
 		case now.Stale:
-			return bad("the rules have changed since the verdict: it is given again first")
+			return bad("wrong.stale")
 		case now.Verdict.By == v.Name:
-			return bad("somebody else than who gave the verdict signs it off")
+			return bad("wrong.self")
 		case !now.MaySign(v.Name):
-			return bad("signed off already")
+			return bad("wrong.signed")
 		}
 		var err error
 		if n.Data, err = json.Marshal(now.Verdict.Seq); err != nil {
 			return n, err
 		}
 	default:
-		return bad("a note of no known kind")
+		return bad("wrong.action", n.Kind)
 	}
 	return n, nil
 }

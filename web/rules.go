@@ -147,15 +147,15 @@ func without(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
 func setRules(rules report.Rules, f url.Values) (report.Rules, error) {
 	least, err := strconv.Atoi(f.Get("min_characters"))
 	if err != nil {
-		return rules, fmt.Errorf("least length %q: %w", f.Get("min_characters"), concordat.ErrInvalid)
+		return rules, wrong("wrong.number", f.Get("min_characters"))
 	}
 	share, err := strconv.ParseFloat(f.Get("min_source"), 64)
 	if err != nil {
-		return rules, fmt.Errorf("least share %q: %w", f.Get("min_source"), concordat.ErrInvalid)
+		return rules, wrong("wrong.number", f.Get("min_source"))
 	}
 	if s := f.Get("common_above"); s != "" {
 		if rules.CommonAbove, err = strconv.Atoi(s); err != nil || rules.CommonAbove < 1 {
-			return rules, fmt.Errorf("documents of common wording %q: %w", s, concordat.ErrInvalid)
+			return rules, wrong("wrong.number", s)
 		}
 	}
 	if f.Get("count_common") != "" {
@@ -179,7 +179,7 @@ func spanOf(f url.Values) (s concordat.Span, err error) {
 		s.End, err = strconv.Atoi(f.Get("end"))
 	}
 	if err != nil || s.Start < 0 || s.End <= s.Start {
-		return s, fmt.Errorf("passage from %q to %q: %w", f.Get("start"), f.Get("end"), concordat.ErrInvalid)
+		return s, wrong("wrong.passage")
 	}
 	return s, nil
 }
@@ -196,7 +196,7 @@ func (w *Web) passageRules(v *visitor, rules report.Rules, f url.Values) (report
 	}
 	why := strings.TrimSpace(f.Get("comment"))
 	if why == "" || len(why) > mostNote {
-		return rules, "", fmt.Errorf("a passage that is taken out needs a reason of at most %d bytes: %w", mostNote, concordat.ErrInvalid)
+		return rules, "", wrong("wrong.reason", mostNote)
 	}
 	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages), report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
 	return rules, place + ": " + why, nil
@@ -214,7 +214,7 @@ func (w *Web) passageTemplate(ctx context.Context, id concordat.TaskID, rules re
 	}
 	text := got.report.Submission.Text
 	if s.End > len(text) {
-		return rules, "", fmt.Errorf("passage that ends at %d of %d bytes: %w", s.End, len(text), concordat.ErrInvalid)
+		return rules, "", wrong("wrong.passage")
 	}
 	rules, err = addTemplate(rules, strings.ToValidUTF8(s.In(text), ""))
 	return rules, fmt.Sprintf("%d–%d", s.Start, s.End), err
@@ -227,7 +227,7 @@ func addTemplate(rules report.Rules, text string) (report.Rules, error) {
 		size += len(t)
 	}
 	if text == "" || size > mostTemplateBytes || len(rules.ExcludeTemplate) >= mostTemplates {
-		return rules, fmt.Errorf("template wording: %w: some text, in all at most %d bytes in %d pieces", concordat.ErrInvalid, mostTemplateBytes, mostTemplates)
+		return rules, wrong("wrong.wording", mostTemplateBytes>>10, mostTemplates)
 	}
 	rules.ExcludeTemplate = append(slices.Clone(rules.ExcludeTemplate), text)
 	return rules, nil

@@ -117,7 +117,7 @@ func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) er
 func form(rw http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(rw, r.Body, mostForm)
 	if err := r.ParseForm(); err != nil {
-		return fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
 	}
 	return nil
 }

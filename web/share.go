@@ -47,7 +47,7 @@ func (w *Web) putShare(ctx context.Context, x store.Share) error {
 		return err
 	}
 	if !slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == x.Partner }) {
-		return fmt.Errorf("partner %q: %w", x.Partner, concordat.ErrInvalid)
+		return wrong("wrong.partner", x.Partner)
 	}
 	_, err = w.o.Site.Share(ctx, x)
 	return err
@@ -63,7 +63,7 @@ func readShare(r *store.ShareRule, f url.Values) error {
 		}
 		n, err := strconv.Atoi(s)
 		if err != nil || n == 0 || n < -1 {
-			return fmt.Errorf("%s %q: %w: a number above 0, or -1 for no limit", name, s, concordat.ErrInvalid)
+			return wrong("wrong.limit", s)
 		}
 		*to = n
 	}
@@ -82,7 +82,7 @@ func readShare(r *store.ShareRule, f url.Values) error {
 		}
 		t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
 		if err != nil {
-			return fmt.Errorf("%s %q: %w: want YYYY-MM-DD", name, s, concordat.ErrInvalid)
+			return wrong("wrong.date", s)
 		}
 		*to = t
 	}

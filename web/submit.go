@@ -40,14 +40,14 @@ func (u *upload) field(name string) string {
 type taker struct {
 	hand func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error)
 	// show shows the form again with what was wrong; done is where somebody goes after several files.
-	show func(problem string, faults ...fault)
+	show func(was refused)
 	done string
 }
 
 // submit takes files or a text and makes a check of each.
 func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.take(rw, r, v, taker{hand: w.hand, done: "/checks", show: func(problem string, faults ...fault) {
-		w.showNew(rw, r, v, http.StatusBadRequest, problem, faults...)
+	w.take(rw, r, v, taker{hand: w.hand, done: "/checks", show: func(was refused) {
+		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
 }
 
@@ -68,9 +68,11 @@ func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t taker)
 	var untaken *untakenError
 	switch {
 	case errors.Is(err, errNothing):
-		t.show("new.nothing")
+		t.show(refused{problem: "new.nothing", sent: u.fields})
 	case errors.As(err, &untaken):
-		t.show("new.untaken", untaken.faults()...)
+		t.show(refused{problem: "new.untaken", faults: untaken.faults(), sent: u.fields})
+	case errors.Is(err, concordat.ErrInvalid) && u != nil && u.fields != nil:
+		t.show(refused{problem: "error.invalid", err: err, sent: u.fields})
 	case err != nil:
 		w.fail(rw, r, v, err)
 	case len(ids) == 1 && t.done == "/checks":
@@ -193,7 +195,7 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 		return nil, err
 	}
 	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
-		return nil, fmt.Errorf("%w: a public account asks no partners", concordat.ErrRefused)
+		return nil, barred("barred.partners")
 	}
 	done, err := w.spend(ctx, v, taken(jobs), u.bytes+int64(len(u.field("text"))))
 	if err != nil {
@@ -260,8 +262,8 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 	j := site.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), Forward: u.field("forward"),
 		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
 	switch {
-	case j.Template != "" && !slices.Contains(w.o.Templates(), j.Template):
-		return j, fmt.Errorf("template %q: %w", j.Template, concordat.ErrInvalid)
+	case !w.isTemplate(j.Template):
+		return j, wrong("wrong.template", j.Template)
 	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
 		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
 	case j.Level != "" && !slices.Contains(askLevels, j.Level):
@@ -270,14 +272,14 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 	if d := u.field("deadline"); d != "" {
 		seconds, err := strconv.Atoi(d)
 		if err != nil || seconds < 1 || seconds > mostDeadline {
-			return j, fmt.Errorf("deadline %q: %w: seconds, 1 to %d", d, concordat.ErrInvalid, mostDeadline)
+			return j, wrong("wrong.deadline", d, mostDeadline)
 		}
 		j.Deadline = time.Duration(seconds) * time.Second
 	}
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, fmt.Errorf("library %q: %w: %v", name, concordat.ErrInvalid, err)
+			return j, wrong("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -285,6 +287,11 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 		return j, err
 	}
 	return j, w.ruleWishes(ctx, v, &j, u.fields)
+}
+
+// isTemplate reports whether a form can name a section template so: empty is that of the libraries, "none" is none.
+func (w *Web) isTemplate(name string) bool {
+	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
 // partnerWishes reads the partners of a form, SITE or SITE/LIBRARY, each of which must be one that can be
@@ -301,7 +308,7 @@ func (w *Web) partnerWishes(ctx context.Context, j *site.Job, names []string) er
 		id, lib, single := strings.Cut(name, "/")
 		i := slices.IndexFunc(all, func(p Partner) bool { return string(p.Site) == id })
 		if i < 0 || single && !slices.ContainsFunc(all[i].Libraries, func(l concordat.OpenLibrary) bool { return string(l.ID) == lib }) {
-			return fmt.Errorf("partner %q: %w", name, concordat.ErrInvalid)
+			return wrong("wrong.partner", name)
 		}
 		if !single {
 			j.Partners = append(j.Partners, concordat.SiteID(id))
@@ -323,16 +330,16 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 		return nil
 	}
 	if !v.mayReview() {
-		return fmt.Errorf("rules of a report as %s: %w", v.Role, concordat.ErrRefused)
+		return barred("barred.rules")
 	}
 	for _, name := range documents {
 		lib, id, ok := strings.Cut(name, "/")
 		if !ok || id == "" {
-			return fmt.Errorf("document %q: %w: want LIBRARY/DOCUMENT", name, concordat.ErrInvalid)
+			return wrong("wrong.document", name)
 		}
 		ref := concordat.Ref{Site: w.o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
 		if _, err := w.o.Store.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
-			return fmt.Errorf("document %q: %w: %v", name, concordat.ErrInvalid, err)
+			return wrong("wrong.document", name)
 		}
 		j.Exclude = append(j.Exclude, ref)
 	}
@@ -348,13 +355,13 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 	var err error
 	if n := f.Get("min_characters"); n != "" {
 		if rules.MinCharacters, err = strconv.Atoi(n); err != nil {
-			return fmt.Errorf("shortest match %q: %w", n, concordat.ErrInvalid)
+			return wrong("wrong.number", n)
 		}
 	}
 	if n := f.Get("min_source"); n != "" {
 		points, err := strconv.ParseFloat(n, 64)
 		if err != nil {
-			return fmt.Errorf("least share %q: %w", n, concordat.ErrInvalid)
+			return wrong("wrong.number", n)
 		}
 		rules.MinSourceShare = points / 100
 	}
@@ -391,7 +398,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+		return nil, fmt.Errorf("%w %w", wrong("wrong.form"), err)
 	}
 	u := &upload{fields: map[string][]string{}}
 	room := int64(mostForm)
@@ -401,7 +408,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 			return u, nil
 		}
 		if err != nil {
-			return u, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err)
+			return u, fmt.Errorf("%w %w", wrong("wrong.form"), err)
 		}
 		if p.FormName() == "file" {
 			err = w.readFile(r, p, u)
@@ -409,7 +416,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 			var b []byte
 			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
 				if room -= int64(len(b)) + 64; room < 0 {
-					return u, fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
+					return u, wrong("wrong.beside", mostForm>>20)
 				}
 				u.fields[p.FormName()] = append(u.fields[p.FormName()], string(b))
 			}
@@ -427,7 +434,7 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 		return nil // a browser sends an empty part for a field without files
 	}
 	if len(u.jobs) == mostFiles {
-		return fmt.Errorf("%w: more than %d files at once; pack them into one ZIP file", concordat.ErrInvalid, mostFiles)
+		return wrong("wrong.many", mostFiles)
 	}
 	hash, size, err := w.o.Files.Put(r.Context(), p, w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}
@@ -438,7 +445,7 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	case size == 0:
-		job.File, job.Fault = "", "empty: it holds no byte"
+		job.File, job.Fault = "", "empty"
 	}
 	if job.Fault == "" {
 		u.bytes += size

@@ -38,7 +38,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	p.upload(http.StatusOK, nil, "good.txt", folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
 	ids := d.await(t)
 	for title, want := range map[string]string{"good.txt": "100 %", "large.txt": "larger than 1 MiB. Hand in smaller parts, or ask the administrator: raise extract.max_input",
-		"void.txt": "The file is empty: it holds no byte. Hand in a file that holds text.", "broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
+		"void.txt": "The file is empty. Hand in a file that holds text.", "broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
 		if page := p.get("/checks/"+string(ids[title]), http.StatusOK); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", title, want)
 		}

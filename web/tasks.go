@@ -22,6 +22,8 @@ type row struct {
 	store.Task
 	Queued, Running int // before it
 	MayCancel       bool
+	Score           shownScore // in a list; of those without a report: zero
+	HasReport       bool
 }
 
 type checksPage struct {
@@ -40,10 +42,15 @@ func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	tasks, err := w.o.Store.FilterTasks(r.Context(), f, before, taskPage)
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor}
+	var scores map[concordat.TaskID]shownScore
+	if err == nil {
+		scores, err = w.scores(r.Context(), v, tasks)
+	}
 	for _, t := range tasks {
 		if err == nil {
 			var one row
 			one, err = w.row(r.Context(), v, t)
+			one.Score, one.HasReport = scores[t.ID], hasReport(t)
 			p.Rows = append(p.Rows, one)
 			p.Busy = p.Busy || !ended(t.State)
 		}

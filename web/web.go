@@ -156,7 +156,7 @@ func New(o Options) (*Web, error) {
 			protection.AddInsecureBypassPattern(pattern)
 		}
 	}
-	w.handler = headers(protection.Handler(w.mux))
+	w.handler = w.headers(protection.Handler(w.mux))
 	return w, nil
 }
 
@@ -297,7 +297,7 @@ type access struct {
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // headers sets what holds for every answer.
-func headers(next http.Handler) http.Handler {
+func (w *Web) headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -305,6 +305,9 @@ func headers(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if w.o.Secure { // RFC 6797; not for the names below, which may be other services
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		if !strings.HasPrefix(r.URL.Path, "/static/") {
 			h.Set("Cache-Control", "no-store")
 		}
@@ -350,7 +353,7 @@ func rereadAt(r *http.Request) string {
 func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
 	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail})
+	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail, "In": inOf(languageOf(r), err)})
 }
 
 // faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
@@ -384,10 +387,22 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	case errors.Is(err, concordat.ErrUnavailable):
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
+	if p := (*plain)(nil); code == http.StatusForbidden && errors.As(err, &p) {
+		key = "error.barred"
+		detail, _ = languageOf(r).reason(err)
+	}
 	if code == http.StatusBadRequest {
-		detail = err.Error()
+		detail, _ = languageOf(r).reason(err)
 	}
 	return code, key, detail
+}
+
+// inOf is the language of the detail of an error on a page in l, where it is another one; else empty.
+func inOf(l language, err error) string {
+	if _, in := l.reason(err); in != l {
+		return string(in)
+	}
+	return ""
 }
 
 // day writes a date for a form; the zero time is empty.

@@ -248,8 +248,11 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 	for _, p := range f.partners {
 		job.Partners = append(job.Partners, concordat.SiteID(p))
 	}
-	if options.Template != nil {
+	switch {
+	case options.Template != nil:
 		job.Template = options.Template.Name
+	case len(f.templates) > 0:
+		job.Template = noTemplate
 	}
 	if f.manifest != "" {
 		if job.Manifest, err = readManifest(f.manifest); err != nil {

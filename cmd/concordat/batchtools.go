@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,10 +27,7 @@ func (a *app) batchTools() []*cobra.Command {
 	list.Flags().IntVar(&limit, "limit", 50, "most batches listed")
 	withBatch := func(cmd *cobra.Command, id string, f func(context.Context, *opened, store.Batch) error) error {
 		return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-			b, err := o.store.Batch(cmd.Context(), id)
-			if errors.Is(err, concordat.ErrNotFound) {
-				return usagef("no batch %s; see concordat batch list", id)
-			}
+			b, err := o.findBatch(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
@@ -76,15 +71,28 @@ func (a *app) batchTools() []*cobra.Command {
 				return err
 			})
 		}}
-	remove := &cobra.Command{Use: "delete ID", Short: "Forget a batch, its texts and the reports of its documents", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error { return o.deleteBatch(ctx, b) })
-		}}
+	remove := a.deletion("delete ID", "Delete a batch, its texts and the reports of its documents, with a receipt", cobra.ExactArgs(1),
+		func(ctx context.Context, o *opened, args []string) (site.Target, error) {
+			b, err := o.findBatch(ctx, args[0])
+			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {
+				err = usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
+			}
+			return site.Target{Batches: []string{args[0]}}, err
+		})
 	all := []*cobra.Command{show, export, cancel, remove, a.batchLineage(withBatch), a.batchPair(withBatch)}
 	for _, c := range all {
 		c.ValidArgsFunction = a.completeBatches
 	}
 	return append(all, list)
+}
+
+// findBatch returns a batch that somebody named.
+func (o *opened) findBatch(ctx context.Context, id string) (store.Batch, error) {
+	b, err := o.store.Batch(ctx, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		err = usagef("no batch %s; see concordat batch list", id)
+	}
+	return b, err
 }
 
 // completeBatches completes the identity of a batch.
@@ -227,29 +235,4 @@ func (a *app) showBatch(ctx context.Context, o *opened, id string) error {
 		}
 	}
 	return nil
-}
-
-// deleteBatch forgets a batch and all that was made of it.
-func (o *opened) deleteBatch(ctx context.Context, b store.Batch) error {
-	if b.State == concordat.TaskRunning || b.State == concordat.TaskQueued {
-		return usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
-	}
-	members, err := o.store.BatchMembers(ctx, b.ID)
-	if err != nil {
-		return err
-	}
-	for _, m := range members {
-		for round := 1; round <= b.Round; round++ {
-			if err := o.store.DeleteTask(ctx, site.BatchTask(b.ID, m.Number, round)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := o.store.DeleteBatch(ctx, b.ID); err != nil {
-		return err
-	}
-	if !isBatchID(b.ID) {
-		return nil
-	}
-	return os.RemoveAll(filepath.Join(o.dir, batchesName, b.ID))
 }

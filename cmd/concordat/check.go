@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,6 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/report/html"
 	"concordat/segment"
 	"concordat/site"
 )
@@ -117,119 +114,6 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
 }
 
-// outFlags say where a report goes, and in which form.
-type outFlags struct {
-	out, format, language string
-	pages                 pageOptions // of a PDF
-}
-
-func (f *outFlags) add(fl *pflag.FlagSet) {
-	fl.StringVarP(&f.out, "out", "o", "", "file for the report, - for stdout; a folder for several")
-	fl.StringVarP(&f.format, "format", "f", "", "form of the report: "+strings.Join(formats, ", ")+" (default: by --out's ending, else html)")
-	addLanguage(fl, &f.language)
-}
-
-// addLanguage adds the flag for the language of a report.
-func addLanguage(fl *pflag.FlagSet, language *string) {
-	fl.StringVar(language, "language", "", "language of the words of the report: en or zh (default: configuration, en)")
-}
-
-func (f *outFlags) validate() error {
-	if _, err := report.ParseLanguage(f.language); err != nil {
-		return usagef("--language %s: want en or zh", f.language)
-	}
-	if f.format == "" {
-		f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(f.out)), ".")
-		switch f.format {
-		case "htm", "":
-			f.format = "html"
-		case "txt":
-			f.format = "text"
-		}
-		if !slices.Contains(formats, f.format) {
-			f.format = "html"
-		}
-		return nil
-	}
-	if !slices.Contains(formats, f.format) {
-		return usagef("--format %s: want one of %s", f.format, strings.Join(formats, ", "))
-	}
-	return nil
-}
-
-// ruleFlags say what of the findings counts.
-type ruleFlags struct {
-	quotes, bibliography     bool
-	citations, countTemplate bool
-	minMatch, commonAbove    int
-	minSource                float64
-	sources, sections, kinds []string
-	templates                []string
-}
-
-func (f *ruleFlags) add(fl *pflag.FlagSet) {
-	fl.BoolVar(&f.quotes, "exclude-quotes", false, "quotations do not count")
-	fl.BoolVar(&f.bibliography, "exclude-bibliography", false, "the list of references does not count")
-	fl.BoolVar(&f.citations, "exclude-citations", false, "the marks of citations, such as (Author, 2020), do not count")
-	fl.BoolVar(&f.countTemplate, "count-templates", false, "wording of the libraries' templates, and of --template, counts")
-	fl.IntVar(&f.minMatch, "min-match", 0, "matches below this many letters do not count")
-	fl.Float64Var(&f.minSource, "min-source", 0, "sources below this share of the submission do not count")
-	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")
-	fl.StringArrayVar(&f.sections, "exclude-section", nil, "section of the template that does not count (repeatable)")
-	fl.StringArrayVar(&f.kinds, "exclude-kind", nil, "kind of evidence that does not count: verbatim, near, paraphrase, summary (repeatable)")
-	fl.StringArrayVar(&f.templates, "exclude-template", nil, "file of any format whose wording does not count: a form, a task sheet (repeatable)")
-	fl.IntVar(&f.commonAbove, "common-above", 0, "wording in more documents than this is common and does not count (default 20, negative: never)")
-}
-
-func (f *ruleFlags) validate() error {
-	if f.minMatch < 0 {
-		return usagef("--min-match %d: must not be negative", f.minMatch)
-	}
-	if !(f.minSource >= 0 && f.minSource <= 1) {
-		return usagef("--min-source %v: want a share, 0 to 1", f.minSource)
-	}
-	for _, k := range f.kinds {
-		if !slices.Contains([]string{"verbatim", "near", "paraphrase", "summary"}, k) {
-			return usagef("--exclude-kind %s: want verbatim, near, paraphrase or summary", k)
-		}
-	}
-	return nil
-}
-
-// rules returns the rules of the flags over those of the configuration.
-func (f *ruleFlags) rules(ctx context.Context, a *app, o *opened) (report.Rules, error) {
-	return f.over(ctx, a, o, defaultRules(o.config))
-}
-
-// over returns the rules of the flags over others.
-func (f *ruleFlags) over(ctx context.Context, a *app, o *opened, r report.Rules) (report.Rules, error) {
-	r.ExcludeSections, r.ExcludeKinds = slices.Clone(r.ExcludeSections), slices.Clone(r.ExcludeKinds)
-	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)
-	r.ExcludeCitations = r.ExcludeCitations || f.citations
-	r.CountTemplates = r.CountTemplates || f.countTemplate
-	r.ExcludeQuotes = r.ExcludeQuotes || f.quotes
-	r.ExcludeBibliography = r.ExcludeBibliography || f.bibliography
-	r.MinCharacters = cmp.Or(f.minMatch, r.MinCharacters)
-	r.MinSourceShare = cmp.Or(f.minSource, r.MinSourceShare)
-	r.CommonAbove = cmp.Or(f.commonAbove, r.CommonAbove)
-	r.ExcludeSections = append(r.ExcludeSections, f.sections...)
-	for _, k := range f.kinds {
-		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))
-	}
-	for _, s := range f.sources {
-		lib, id, _ := strings.Cut(s, "/")
-		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
-	}
-	for _, path := range f.templates {
-		text, err := a.wording(ctx, o, path)
-		if err != nil {
-			return r, err
-		}
-		r.ExcludeTemplate = append(r.ExcludeTemplate, text)
-	}
-	return r, nil
-}
-
 // template returns the named section template: one of the configuration, or one that ships.
 func (o *opened) template(name string) (*segment.Template, error) {
 	if name == "" {
@@ -271,7 +155,7 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 		return err
 	}
 	r := a.reader(extraction(o.config), len(files))
-	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
+	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
 	for _, file := range files {
 		if err = c.file(ctx, r, file); err != nil {
 			break
@@ -320,10 +204,38 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 	return out, f.setTemplates(ctx, a, o, &out)
 }
 
+// sections returns the section template that is wanted; none: "none". Where nobody says, it is the one that all the
+// libraries named have for their documents: what is handed in to a call has the form of its earlier applications.
+func (o *opened) sections(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
+	all := templates(o.config)
+	if wanted == noTemplate && all[wanted] == nil {
+		return nil, nil
+	}
+	if wanted != "" {
+		return o.template(wanted)
+	}
+	common := ""
+	for i, id := range libraries {
+		l, err := o.store.Library(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && l.Policy.Template != common {
+			return nil, nil
+		}
+		common = l.Policy.Template
+	}
+	return all[common], nil // nil: none, or one that the configuration has no more
+}
+
+// noTemplate asks for no section template, whatever the libraries have.
+const noTemplate = "none"
+
 // setTemplates takes each --template as the section template of that name, or as a file of wording.
 func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *site.CheckOptions) error {
+	chosen := false
 	for _, name := range f.templates {
-		t, err := o.template(name)
+		t, err := o.sections(ctx, name, nil)
 		if info, e := os.Stat(name); err != nil && e == nil && info.Mode().IsRegular() {
 			text, err := a.wording(ctx, o, name)
 			if err != nil {
@@ -335,12 +247,17 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *s
 		if err != nil {
 			return err
 		}
-		if out.Template != nil {
+		if chosen {
 			return usagef("--template %s: the submission has one section template", name)
 		}
-		out.Template = t
+		out.Template, chosen = t, true
 	}
-	return nil
+	if chosen {
+		return nil
+	}
+	var err error
+	out.Template, err = o.sections(ctx, "", out.Libraries)
+	return err
 }
 
 // checker is one run of check.
@@ -353,6 +270,7 @@ type checker struct {
 	language report.Language
 	several  bool            // reports go to a folder
 	names    map[string]bool // of reports written there
+	checked  map[string]bool // names of submissions
 	failures failures
 
 	reached, incomplete bool
@@ -372,18 +290,28 @@ func (c *checker) file(ctx context.Context, r *reader, file input) error {
 			}
 			continue
 		}
-		sub := site.Submission{ID: concordat.DocumentID(filepath.ToSlash(item.Path)), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
-			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
-		sub.Dated, sub.DatedBy = dateOf(c.f.date, item.Result)
 		name := file.name
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			name += "!/" + member
 		}
+		sub := site.Submission{ID: c.submissionID(name, item.Path), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
+			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
+		sub.Dated, sub.DatedBy = dateOf(c.f.date, item.Result)
 		if err := c.one(ctx, sub, name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// submissionID names a submission by its file, from the folder on that was named: where that lies on this machine is
+// nobody's business who reads the report. A second one of that name has its path.
+func (c *checker) submissionID(name, path string) concordat.DocumentID {
+	if c.checked[name] {
+		name = filepath.ToSlash(path)
+	}
+	c.checked[name] = true
+	return concordat.DocumentID(name)
 }
 
 // one checks one submission. name is that of its report if it goes to a folder.
@@ -419,95 +347,4 @@ func (c *checker) one(ctx context.Context, sub site.Submission, name string) err
 		out.out = filepath.Join(out.out, c.fileName(name)+"."+out.format)
 	}
 	return c.a.give(rep, out)
-}
-
-// isFolder reports whether path names a folder, one that is there or one to be made.
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return strings.HasSuffix(path, "/") || err == nil && info.IsDir()
-}
-
-// give writes a report where the flags say.
-func (a *app) give(rep *report.Report, f outFlags) error {
-	if a.json {
-		if err := a.reportLine(rep); err != nil {
-			return err
-		}
-	}
-	switch {
-	case f.out == "" && a.json:
-		return nil
-	case f.out == "":
-		return report.WriteSummary(a.stdout, rep)
-	case f.out == "-":
-		if a.json {
-			return nil
-		}
-		return a.writeReport(a.stdout, rep, f)
-	}
-	if err := a.writeFile(rep, f); err != nil {
-		return err
-	}
-	if a.json {
-		return nil
-	}
-	if err := report.WriteSummary(a.stdout, rep); err != nil {
-		return err
-	}
-	a.say("report: %s", absolute(f.out))
-	return nil
-}
-
-// longestFileName bounds the name of a report in bytes, its ending not counted.
-const longestFileName = 200
-
-// fileName makes a name for a report of the submission's name, one that this run has not used.
-func (c *checker) fileName(name string) string {
-	clean := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
-			return '_'
-		}
-		return r
-	}, strings.TrimLeft(name, "./"))
-	if len(clean) > longestFileName {
-		clean = strings.ToValidUTF8(clean[:longestFileName], "")
-	}
-	unique := cmp.Or(clean, "submission")
-	for n := 2; c.names[unique]; n++ {
-		unique = fmt.Sprintf("%s-%d", clean, n)
-	}
-	c.names[unique] = true
-	return unique
-}
-
-// writeFile writes a report beside its path and renames it, so that the path never holds half of one.
-func (a *app) writeFile(rep *report.Report, f outFlags) error {
-	path := f.out
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
-	if err != nil {
-		return err
-	}
-	err = a.writeReport(tmp, rep, f)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(tmp.Name()))
-	}
-	return nil
-}
-
-func (a *app) writeReport(w io.Writer, rep *report.Report, f outFlags) error {
-	switch f.format {
-	case "pdf":
-		return a.writeReportPDF(w, rep, f.pages)
-	case "json":
-		return a.writeReportJSON(w, rep)
-	case "csv":
-		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
-	case "text":
-		return report.WriteText(w, rep)
-	}
-	return html.Write(w, rep)
 }

@@ -115,7 +115,7 @@ func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.Check
 	if out.Forward, err = o.forward(ctx, j.Forward, j.Libraries); err != nil {
 		return out, nil, err
 	}
-	if out.Template, err = o.template(j.Template); err != nil {
+	if out.Template, err = o.sections(ctx, j.Template, j.Libraries); err != nil {
 		return out, nil, err
 	}
 	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.now().Check.Short, o.now().Check.ShortThreshold

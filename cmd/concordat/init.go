@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"concordat"
 	"concordat/profile"
@@ -42,6 +44,9 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
+// siteName is the form of a site's identity, as the configuration wants it.
+var siteName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
 func (a *app) initSite(ctx context.Context, id, title, scheme, database string, public bool) error {
 	dir, err := a.dir()
 	if err != nil {
@@ -50,8 +55,8 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	if id == "" {
 		id = randomSite()
 	}
-	if err := site.CheckName(id); err != nil {
-		return usage(err)
+	if !siteName.MatchString(id) {
+		return usagef("--site %q: want lower-case letters, digits and . _ - after the first, at most 63", id)
 	}
 	entries, err := os.ReadDir(dir)
 	absent := errors.Is(err, os.ErrNotExist)
@@ -128,8 +133,7 @@ func (a *app) libraryCommand() *cobra.Command {
 }
 
 func (a *app) librarySet() *cobra.Command {
-	var title, expires string
-	var keepDays int
+	var f libraryFlags
 	c := &cobra.Command{
 		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -138,17 +142,8 @@ func (a *app) librarySet() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				flags := cmd.Flags()
-				if flags.Changed("title") {
-					l.Title = title
-				}
-				if flags.Changed("expires") {
-					if l.Policy.Expires, err = parseDate(expires); err != nil {
-						return err
-					}
-				}
-				if flags.Changed("keep-days") {
-					l.Policy.KeepDays = keepDays
+				if err := f.set(cmd.Flags(), o, &l); err != nil {
+					return err
 				}
 				if err := o.store.UpdateLibrary(cmd.Context(), l); err != nil {
 					return err
@@ -157,10 +152,52 @@ func (a *app) librarySet() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&title, "title", "", "name for people")
-	c.Flags().IntVar(&keepDays, "keep-days", 0, "days after which a document is deleted for good; 0: never")
-	c.Flags().StringVar(&expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
+	fl := c.Flags()
+	fl.StringVar(&f.title, "title", "", "name for people")
+	fl.IntVar(&f.keepDays, "keep-days", 0, "days after which a document is deleted for good; 0: never")
+	fl.StringVar(&f.embargo, "embargo", "", "date (YYYY-MM-DD) before which partners get no answer; empty: none")
+	fl.StringVar(&f.expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
+	fl.StringVar(&f.forward, "forward", "", "what checks of it ask partners about: unmatched, all or none; empty: as the site is set")
+	fl.StringVar(&f.template, "template", "", "section template of its documents, and of what is checked against it alone; empty: none")
 	return c
+}
+
+// libraryFlags are the title and the policy of a library.
+type libraryFlags struct {
+	title, embargo, expires, forward, template string
+	keepDays                                   int
+}
+
+// set changes what was named.
+func (f *libraryFlags) set(fl *pflag.FlagSet, o *opened, l *store.Library) (err error) {
+	p := &l.Policy
+	for name, change := range map[string]func(){
+		"title":     func() { l.Title = f.title },
+		"keep-days": func() { p.KeepDays = f.keepDays },
+		"forward":   func() { p.Forward = f.forward },
+		"template":  func() { p.Template = f.template },
+	} {
+		if fl.Changed(name) {
+			change()
+		}
+	}
+	if fl.Changed("embargo") {
+		if p.Embargo, err = parseDate(f.embargo); err != nil {
+			return err
+		}
+	}
+	if fl.Changed("expires") {
+		if p.Expires, err = parseDate(f.expires); err != nil {
+			return err
+		}
+	}
+	if _, err := o.template(p.Template); fl.Changed("template") && err != nil {
+		return err
+	}
+	if err := p.Validate(); err != nil {
+		return usage(err)
+	}
+	return nil
 }
 
 func parseDate(s string) (time.Time, error) {
@@ -242,11 +279,20 @@ func (a *app) printLibrary(o *opened, l store.Library) error {
 		return a.line(map[string]any{"library": l.ID, "title": l.Title, "documents": l.Documents, "created": l.Created, "policy": l.Policy})
 	}
 	extra := ""
+	if !l.Policy.Embargo.IsZero() {
+		extra += "  embargo until " + l.Policy.Embargo.Local().Format(time.DateOnly)
+	}
 	if !l.Policy.Expires.IsZero() {
 		extra += "  expires " + l.Policy.Expires.Local().Format(time.DateOnly)
 	}
 	if l.Policy.Central > 0 {
 		extra += fmt.Sprintf("  policy of the cluster, version %d", l.Policy.Central)
+	}
+	if l.Policy.Template != "" {
+		extra += "  template " + l.Policy.Template
+	}
+	if l.Policy.Forward != "" {
+		extra += "  asks partners about " + l.Policy.Forward
 	}
 	a.say("%s", fmt.Sprintf("%-20s %8d documents  %s%s", l.ID, l.Documents, l.Title, extra))
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -128,7 +129,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 			return cmd.Help()
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(plainFlag(err)) })
 	f := root.PersistentFlags()
 	f.StringVar(&a.data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.json, "json", false, "print JSON lines on stdout")
@@ -154,4 +155,12 @@ func requireArgs(c *cobra.Command) {
 	for _, s := range c.Commands() {
 		requireArgs(s)
 	}
+}
+
+// parsing is what the standard library says of text that is no number, which names the text twice.
+var parsing = regexp.MustCompile(`strconv\.\w+: parsing ".*": |time: `)
+
+// plainFlag says what is wrong with a flag without the name of the function that found it.
+func plainFlag(err error) error {
+	return errors.New(parsing.ReplaceAllString(err.Error(), ""))
 }

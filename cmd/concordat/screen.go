@@ -198,6 +198,23 @@ func (f *screenFlags) shortOptions() (screen.ShortOptions, error) {
 	return o, err
 }
 
+// sections returns the section template of the documents, that of their libraries where none is named, and notes its
+// name, which is part of the question. nil: none, or the method does not know where texts agree.
+func (f *screenFlags) sections(ctx context.Context, o *opened) (*segment.Template, error) {
+	if f.Method != methodFingerprint || len(f.Partners) > 0 {
+		return nil, nil
+	}
+	libraries := []concordat.LibraryID{concordat.LibraryID(f.Library)}
+	if f.Against != "" {
+		libraries = append(libraries, concordat.LibraryID(f.Against))
+	}
+	t, err := o.sections(ctx, f.Template, libraries)
+	if f.Template = ""; t != nil {
+		f.Template = t.Name
+	}
+	return t, err
+}
+
 // screening is one run.
 type screening struct {
 	screenFlags
@@ -291,15 +308,13 @@ func (a *app) newScreening(ctx context.Context, o *opened, f screenFlags) (*scre
 	if f.Against == f.Library {
 		f.Against = ""
 	}
-	f.Scheme, f.Site = o.profiler.Scheme(), o.config.Site.ID
-	s := &screening{screenFlags: f, app: a, site: o, self: f.Against == ""}
-	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.Library), Against: concordat.LibraryID(f.Against), Method: f.Method, Threshold: f.Threshold}
-	var err error
-	if f.Template != "" {
-		if s.template, err = o.template(f.Template); err != nil {
-			return nil, err
-		}
+	template, err := f.sections(ctx, o)
+	if err != nil {
+		return nil, err
 	}
+	f.Scheme, f.Site = o.profiler.Scheme(), o.config.Site.ID
+	s := &screening{screenFlags: f, app: a, site: o, template: template, self: f.Against == ""}
+	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.Library), Against: concordat.LibraryID(f.Against), Method: f.Method, Threshold: f.Threshold}
 	if len(f.Partners) > 0 {
 		s.self = false
 		if s.abroad, err = a.openAbroad(ctx, o, &s.screenFlags); err != nil {

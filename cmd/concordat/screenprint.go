@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -336,8 +337,15 @@ func (a *app) printScreened(s *screening, r *screenResults) error {
 		a.say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), s.name(c.oldest), strings.Join(ids, ", "), more)
 	}
 	t := s.sum
-	a.say("%d pairs at or above threshold %.2f (method %s, after the exact pass) in %d clusters, of %d documents with %d distinct texts, %d of which the method can compare",
-		t.Pairs, t.Threshold, t.Method, t.Clusters, t.Documents, t.Distinct, t.Compared)
+	near := ""
+	if t.Method == methodSimhash {
+		near = fmt.Sprintf(", at most %d bits apart", s.Print.Distance)
+	}
+	a.say("%s at or above threshold %.2f%s (method %s, after the exact pass) in %s, of %s with %s, %d of which the method can compare",
+		number(t.Pairs, "pair"), t.Threshold, near, t.Method, number(t.Clusters, "cluster"), number(t.Documents, "document"), number(t.Distinct, "distinct text"), t.Compared)
+	if t.Method == methodShort && t.Compared < t.Distinct {
+		a.say("a text of more than 200 letters is compared whole only; other methods find what two such texts share")
+	}
 	if t.Folded > 0 {
 		a.say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, mostFolded)
 	}
@@ -345,12 +353,20 @@ func (a *app) printScreened(s *screening, r *screenResults) error {
 		a.say("%d sentences became known at partners as keyed fingerprints, %d were withheld; of %d texts partners hold something that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
-		a.say("%d documents could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", t.Removable, s.keep, s.removal)
+		a.say("%s could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", number(t.Removable, "document"), s.keep, s.removal)
 	}
 	if s.out != "" {
 		a.say("written to %s", s.out)
 	}
 	return nil
+}
+
+// number writes how many of something there are.
+func number(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // name is a document for people: a partner's by its title, as its handle says nothing.

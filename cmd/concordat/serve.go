@@ -90,57 +90,93 @@ type server struct {
 	eraser   *site.Eraser
 }
 
+// listeners are the addresses at which a site answers. Those that are not wanted are nil.
+type listeners struct{ control, public, partners, metrics net.Listener }
+
+// listen opens them; on an error none stays open.
+func (s *server) listen() (l listeners, err error) {
+	c := s.o.config
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	if l.control, err = cluster.Listen(filepath.Join(s.o.dir, socketName)); err != nil {
+		return l, err
+	}
+	if l.public, err = listenAt("serve.listen", "--listen", c.Serve.Listen); err != nil {
+		return l, err
+	}
+	s.address = l.public.Addr().String()
+	if s.partners != nil {
+		if l.partners, err = listenAt("federation.listen", "", c.Federation.Listen); err != nil {
+			return l, err
+		}
+	}
+	if c.Serve.Metrics != "" {
+		if l.metrics, err = listenAt("serve.metrics", "", c.Serve.Metrics); err != nil {
+			return l, err
+		}
+		s.monitor = l.metrics.Addr().String()
+	}
+	return l, nil
+}
+
+func (l listeners) close() error {
+	var errs []error
+	for _, one := range []net.Listener{l.control, l.public, l.partners, l.metrics} {
+		if one != nil {
+			errs = append(errs, one.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // serve serves until ctx ends.
 func (a *app) serve(ctx context.Context, o *opened) error {
 	s := &server{o: o, started: time.Now(), registry: prometheus.NewRegistry()}
 	o.meters = newMeters(s.registry)
 	s.level.Set(o.config.Log.Level)
 	s.log = slog.New(o.meters.log(logHandler(a.stderr, o.config.Log.Format, &s.level)))
-	control, err := cluster.Listen(filepath.Join(o.dir, socketName))
-	if err != nil {
+	var err error
+	if s.partners, err = s.openPartners(ctx, a); err != nil {
 		return err
 	}
-	public, err := listenAt("serve.listen", "--listen", o.config.Serve.Listen)
+	l, err := s.listen()
 	if err != nil {
-		return errors.Join(err, control.Close())
+		return errors.Join(err, s.closePartners())
 	}
 	d, err := s.openDesk(a)
+	var first string
+	if err == nil {
+		first, err = d.pages.FirstLink(ctx)
+	}
 	if err != nil {
-		return errors.Join(err, control.Close(), public.Close())
+		return errors.Join(err, l.close(), s.closePartners())
 	}
-	first, err := d.pages.FirstLink(ctx)
-	if err != nil {
-		return errors.Join(err, control.Close(), public.Close())
-	}
-	if s.partners, err = s.openPartners(ctx, a); err != nil {
-		return errors.Join(err, control.Close(), public.Close())
-	}
-	var listener net.Listener
-	if s.partners != nil {
-		if listener, err = listenAt("federation.listen", "", o.config.Federation.Listen); err != nil {
-			return errors.Join(err, s.partners.close(), control.Close(), public.Close())
-		}
-	}
-	var private net.Listener
-	if o.config.Serve.Metrics != "" {
-		if private, err = listenAt("serve.metrics", "", o.config.Serve.Metrics); err != nil {
-			err = errors.Join(err, control.Close(), public.Close())
-			if s.partners != nil {
-				err = errors.Join(err, listener.Close(), s.partners.close())
-			}
-			return err
-		}
-		s.monitor = private.Addr().String()
-	}
-	s.address = public.Addr().String()
 	g, ctx := errgroup.WithContext(ctx)
+	s.start(ctx, g, d, l)
+	err = errors.Join(s.tell(a, first), g.Wait(), s.leaveDuties(), s.closePartners())
+	s.log.Info("stopped", "site", o.ID(), "error", err)
+	return err
+}
+
+func (s *server) closePartners() error {
+	if s.partners == nil {
+		return nil
+	}
+	return s.partners.close()
+}
+
+// start begins all that a serving process does, until ctx ends.
+func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listeners) {
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
-	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
+	serveAt(ctx, g, l.control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	people := &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime}
 	people.RegisterOnShutdown(d.pages.EndStreams)
-	serveAt(ctx, g, public, people)
-	if private != nil {
-		serveAt(ctx, g, private, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
+	serveAt(ctx, g, l.public, people)
+	if l.metrics != nil {
+		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
 	}
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
@@ -148,18 +184,18 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
-		s.partners.run(ctx, g, listener, s)
+		s.partners.run(ctx, g, l.partners, s)
 	}
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, s.keepSite) })
 	g.Go(func() error { return s.watchNodes(ctx) })
 	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
-	if o.node != nil {
+	if s.o.node != nil {
 		g.Go(func() error { return s.keepCertificate(ctx) })
 		g.Go(func() error {
 			select {
-			case err := <-o.gone:
+			case err := <-s.o.gone:
 				if errors.Is(err, errRestart) {
 					return &exitError{exitRestart, err}
 				}
@@ -169,20 +205,20 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 			}
 		})
 	}
+}
+
+// tell says where the site is served. first is the path of the page that makes the first administrator; empty:
+// there is one.
+func (s *server) tell(a *app, first string) (err error) {
 	if a.json {
 		err = a.line(s.status())
 	} else {
-		a.say("serving site %s at http://%s/", o.ID(), s.address)
+		a.say("serving site %s at http://%s/", s.o.ID(), s.address)
 	}
 	if first != "" { // a secret: it goes to the terminal and not to the log
 		fmt.Fprintf(a.stderr, "make the first administrator, within a day, at http://%s%s\n", s.address, first)
 	}
-	s.log.Info("serving", "site", o.ID(), "listen", s.address)
-	err = errors.Join(err, g.Wait(), s.leaveDuties())
-	if s.partners != nil {
-		err = errors.Join(err, s.partners.close())
-	}
-	s.log.Info("stopped", "site", o.ID(), "error", err)
+	s.log.Info("serving", "site", s.o.ID(), "listen", s.address)
 	return err
 }
 

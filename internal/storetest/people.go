@@ -297,3 +297,37 @@ func testReviews(t *testing.T, p Place) {
 		t.Errorf("reviews of a deleted task: %v, %v", got, err)
 	}
 }
+
+func testScores(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	queue(t, db, "t1", "t2", "t3")
+	must(t, db.PutFindings(ctx, "t1", []byte("{}")))
+	must(t, db.PutFindings(ctx, "t2", []byte("{}")))
+	ids := []concordat.TaskID{"t1", "t2", "t3", "none"}
+	first, err := db.FindingsRevision(ctx, "t1")
+	must(t, err)
+	of := func() map[concordat.TaskID]store.Score {
+		t.Helper()
+		got, err := db.Scores(ctx, ids)
+		must(t, err)
+		return got
+	}
+	if got := of(); len(got) != 0 {
+		t.Errorf("scores %v before any", got)
+	}
+	must(t, db.PutScore(ctx, "t1", store.Score{Revision: first, Rules: "old", Measured: true, Covered: 0.5}))
+	want := store.Score{Revision: first, Rules: "new", Measured: true, Covered: 0.25}
+	must(t, db.PutScore(ctx, "t1", want))
+	must(t, db.PutScore(ctx, "t2", store.Score{Revision: first, Rules: "new"}))
+	must(t, db.PutScore(ctx, "t3", store.Score{Revision: 1, Rules: "of no findings"}))
+	wantErr(t, db.PutScore(ctx, "none", want), concordat.ErrNotFound)
+	if d := cmp.Diff(map[concordat.TaskID]store.Score{"t1": want, "t2": {Revision: first, Rules: "new"}}, of()); d != "" {
+		t.Error(d)
+	}
+	must(t, db.PutFindings(ctx, "t1", []byte("[]")))
+	must(t, db.DeleteTask(ctx, "t2"))
+	if got := of(); len(got) != 0 {
+		t.Errorf("scores %v of findings that are others now", got)
+	}
+}

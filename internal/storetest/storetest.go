@@ -57,6 +57,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"FirstAccount", testFirstAccount},
 		{"JoinAccount", testJoinAccount},
 		{"Reviews", testReviews},
+		{"Scores", testScores},
 		{"APITokens", testAPITokens},
 		{"Once", testOnce},
 		{"Hooks", testHooks},

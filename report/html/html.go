@@ -96,8 +96,8 @@ func (d *doc) head() {
 		d.fact(d.in.Say("Document dated"), string(d.r.Dated))
 	}
 	d.fact(d.in.Say("Length"), d.in.Plural(d.r.Scores.Characters, "letter or digit", "letters and digits"))
-	d.fact(d.in.Say("Passages"), report.Thousands(len(d.r.Evidence)))
-	d.fact(d.in.Say("Sources"), report.Thousands(len(d.r.Sources)))
+	d.fact(d.in.Say("Passages"), d.r.Count(len(d.r.Evidence)))
+	d.fact(d.in.Say("Sources"), d.r.Count(len(d.r.Sources)))
 	d.raw(`</dl><nav`)
 	d.attr("aria-label", d.in.Say("Parts of this report"))
 	d.raw(">")

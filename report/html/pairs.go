@@ -15,7 +15,7 @@ func (d *doc) passages() {
 	d.raw(`<section id="passages" aria-labelledby="passages-h">`)
 	d.heading("passages-h", "Passages and their sources")
 	if len(d.r.Evidence) == 0 {
-		d.note("No passage was found.")
+		d.note(d.r.NoPassages())
 		d.raw("</section>")
 		return
 	}

@@ -14,7 +14,7 @@ func (d *doc) sources() {
 	d.raw(`<aside id="sources" aria-labelledby="sources-h">`)
 	d.heading("sources-h", "Sources")
 	if len(d.r.Sources) == 0 {
-		d.note("No source was found.")
+		d.note(d.r.NoSources())
 		d.raw("</aside>")
 		return
 	}

@@ -13,7 +13,7 @@ import (
 func (d *doc) passages() {
 	d.heading("Passages and their sources")
 	if len(d.r.Evidence) == 0 {
-		d.note("No passage was found.")
+		d.note(d.r.NoPassages())
 		return
 	}
 	before, after, _ := strings.Cut(d.in.Say("The checked text stands on the left, the source on the right. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")

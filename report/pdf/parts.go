@@ -27,7 +27,7 @@ func (d *doc) front() {
 	r := d.r
 	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)}, {"Document dated", string(r.Dated)},
 		{"Length", d.in.Plural(r.Scores.Characters, "letter or digit", "letters and digits")},
-		{"Passages", report.Thousands(len(r.Evidence))}, {"Sources", report.Thousands(len(r.Sources))}, {"Task", string(r.Task)}, {"SHA-256 of the text", r.Digest}}
+		{"Passages", r.Count(len(r.Evidence))}, {"Sources", r.Count(len(r.Sources))}, {"Task", string(r.Task)}, {"SHA-256 of the text", r.Digest}}
 	d.facts(facts)
 }
 
@@ -199,7 +199,7 @@ func (d *doc) coverage() {
 func (d *doc) sources() {
 	d.heading("Sources")
 	if len(d.r.Sources) == 0 {
-		d.note("No source was found.")
+		d.note(d.r.NoSources())
 		return
 	}
 	d.note("Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.")

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"concordat/report"
+	"concordat/report/html"
+)
+
+// outFlags say where a report goes, and in which form.
+type outFlags struct {
+	out, format, language string
+	pages                 pageOptions // of a PDF
+}
+
+func (f *outFlags) add(fl *pflag.FlagSet) {
+	fl.StringVarP(&f.out, "out", "o", "", "file for the report, - for stdout; a folder for several")
+	fl.StringVarP(&f.format, "format", "f", "", "form of the report: "+strings.Join(formats, ", ")+" (default: by --out's ending, else html)")
+	addLanguage(fl, &f.language)
+}
+
+// addLanguage adds the flag for the language of a report.
+func addLanguage(fl *pflag.FlagSet, language *string) {
+	fl.StringVar(language, "language", "", "language of the words of the report: en or zh (default: configuration, en)")
+}
+
+func (f *outFlags) validate() error {
+	if _, err := report.ParseLanguage(f.language); err != nil {
+		return usagef("--language %s: want en or zh", f.language)
+	}
+	if f.format == "" {
+		f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(f.out)), ".")
+		switch f.format {
+		case "htm", "":
+			f.format = "html"
+		case "txt":
+			f.format = "text"
+		}
+		if !slices.Contains(formats, f.format) {
+			f.format = "html"
+		}
+		return nil
+	}
+	if !slices.Contains(formats, f.format) {
+		return usagef("--format %s: want one of %s", f.format, strings.Join(formats, ", "))
+	}
+	return nil
+}
+
+// isFolder reports whether path names a folder, one that is there or one to be made.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return strings.HasSuffix(path, "/") || err == nil && info.IsDir()
+}
+
+// give writes a report where the flags say.
+func (a *app) give(rep *report.Report, f outFlags) error {
+	if a.json {
+		if err := a.reportLine(rep); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.out == "" && a.json:
+		return nil
+	case f.out == "":
+		return report.WriteSummary(a.stdout, rep)
+	case f.out == "-":
+		if a.json {
+			return nil
+		}
+		return a.writeReport(a.stdout, rep, f)
+	}
+	if err := a.writeFile(rep, f); err != nil {
+		return err
+	}
+	if a.json {
+		return nil
+	}
+	if err := report.WriteSummary(a.stdout, rep); err != nil {
+		return err
+	}
+	a.say("report: %s", absolute(f.out))
+	return nil
+}
+
+// longestFileName bounds the name of a report in bytes, its ending not counted.
+const longestFileName = 200
+
+// fileName makes a name for a report of the submission's name, one that this run has not used.
+func (c *checker) fileName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, strings.TrimLeft(name, "./"))
+	if len(clean) > longestFileName {
+		clean = strings.ToValidUTF8(clean[:longestFileName], "")
+	}
+	unique := cmp.Or(clean, "submission")
+	for n := 2; c.names[unique]; n++ {
+		unique = fmt.Sprintf("%s-%d", clean, n)
+	}
+	c.names[unique] = true
+	return unique
+}
+
+// writeFile writes a report beside its path and renames it, so that the path never holds half of one.
+func (a *app) writeFile(rep *report.Report, f outFlags) error {
+	path := f.out
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	if err != nil {
+		return err
+	}
+	err = a.writeReport(tmp, rep, f)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(tmp.Name()))
+	}
+	return nil
+}
+
+func (a *app) writeReport(w io.Writer, rep *report.Report, f outFlags) error {
+	switch f.format {
+	case "pdf":
+		return a.writeReportPDF(w, rep, f.pages)
+	case "json":
+		return a.writeReportJSON(w, rep)
+	case "csv":
+		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
+	case "text":
+		return report.WriteText(w, rep)
+	}
+	return html.Write(w, rep)
+}

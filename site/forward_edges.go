@@ -1,0 +1,128 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"concordat"
+	"concordat/align"
+)
+
+// edges is the edge round: the exact copies within stretches that are probably copied.
+func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text, literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
+	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
+	for _, l := range literal {
+		a.Spans = append(a.Spans, l.B)
+	}
+	a.Spans = joined(a.Spans)
+	e, err := r.p.Partner.Edges(ctx, a)
+	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {
+		return nil, 0, nil, nil // a strict partner: passages keep the edges of whole sentences
+	}
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if e == nil || len(e.Passages) != len(a.Spans) {
+		return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+	}
+	for i, p := range e.Passages {
+		if !wordsWithin(p, a.Spans[i]) {
+			return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+		}
+		words += len(p.Words)
+	}
+	for _, l := range literal {
+		k := slices.IndexFunc(a.Spans, func(s concordat.Span) bool { return s.Start <= l.B.Start && l.B.End <= s.End })
+		own, err := full.Order(r.p.SketchKey, l.A)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		found, err := align.Copies(own, align.Order{Spans: e.Passages[k].Spans, Words: e.Passages[k].Words}, align.Options{})
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		copies = append(copies, found...)
+	}
+	return copies, words, &e.Statement, nil
+}
+
+// wordsWithin reports whether the words lie in order within the span that was asked for.
+func wordsWithin(p concordat.EdgeWords, within concordat.Span) bool {
+	end := within.Start
+	for _, s := range p.Spans {
+		if s.Start < end || s.End < s.Start || s.End > within.End {
+			return false
+		}
+		end = s.End
+	}
+	return len(p.Spans) == len(p.Words)
+}
+
+// joined returns the union of spans, in order.
+func joined(in []concordat.Span) []concordat.Span {
+	in = slices.Clone(in)
+	slices.SortFunc(in, func(a, b concordat.Span) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	var out []concordat.Span
+	for _, s := range in {
+		if n := len(out); n > 0 && s.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, s.End)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// together returns the copies with exact edges, and of the rough passages what lies beside them.
+func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passage {
+	var out []concordat.Passage
+	for _, c := range copies {
+		p := concordat.Passage{Span: c.A, SourceSpan: c.B, Kind: c.Kind, Similarity: 1}
+		if !slices.ContainsFunc(out, func(q concordat.Passage) bool { return q.Span == p.Span && q.SourceSpan == p.SourceSpan }) {
+			out = append(out, p)
+		}
+	}
+	for _, p := range rough {
+		whole := true
+		at := p.A.Start
+		var rest []concordat.Span
+		for _, c := range sortedSpans(copies) {
+			if !c.A.Overlaps(p.A) || !c.B.Overlaps(p.B) {
+				continue
+			}
+			whole = false
+			if c.A.Start > at {
+				rest = append(rest, concordat.Span{Start: at, End: c.A.Start})
+			}
+			at = max(at, c.A.End)
+		}
+		if at < p.A.End {
+			rest = append(rest, concordat.Span{Start: at, End: p.A.End})
+		}
+		for _, s := range rest {
+			if s = tight(fw.sub.Text, s); s.Len() > 0 && (whole || fw.count.Characters(s) >= leastRest) {
+				out = append(out, concordat.Passage{Span: s, SourceSpan: p.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
+			}
+		}
+	}
+	return out
+}
+
+func sortedSpans(ps []align.Passage) []align.Passage {
+	out := slices.Clone(ps)
+	slices.SortFunc(out, func(a, b align.Passage) int { return cmp.Compare(a.A.Start, b.A.Start) })
+	return out
+}
+
+// tight returns s without white space at its ends.
+func tight(text string, s concordat.Span) concordat.Span {
+	part := s.In(text)
+	s.Start += len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
+	s.End = s.Start + len(strings.TrimSpace(part))
+	return s
+}

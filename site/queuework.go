@@ -1,0 +1,274 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// tell passes an event on: it takes the place of one that has not been read.
+func (q *Queue) tell(e Event) {
+	if q.o.Told != nil {
+		q.o.Told(e)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e.Stage == StageEnded {
+		delete(q.latest, e.Task)
+	} else {
+		e.Partners = withPartner(q.latest[e.Task].Partners, e.Progress)
+		q.latest[e.Task] = e
+	}
+	for c := range q.watchers[e.Task] {
+		select {
+		case <-c:
+		default:
+		}
+		c <- e // q.mu makes this the only sender, and there is room
+	}
+}
+
+// Run runs queued tasks until ctx ends, and then puts back what it had begun. Only one process of a
+// site may run a queue of one Worker name.
+func (q *Queue) Run(ctx context.Context) error {
+	if err := q.o.Store.ReclaimTasks(ctx, q.o.Worker); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped before it has begun
+		}
+		return fmt.Errorf("queue: %w", err)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for range q.o.Checks {
+		g.Go(func() error { return q.work(ctx, store.LaneChecks) })
+	}
+	// A large archive on its way into a library must not hold the checks up.
+	g.Go(func() error { return q.work(ctx, store.LaneAdding) })
+	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// work takes one task of a lane after the other.
+func (q *Queue) work(ctx context.Context, lane store.Lane) error {
+	poll := time.NewTicker(queuePoll)
+	defer poll.Stop()
+	if lane == store.LaneChecks {
+		q.count(1)
+		defer q.count(-1)
+	}
+	for {
+		if q.held(q.o.Hold) != nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-poll.C:
+			}
+			continue
+		}
+		t, err := q.o.Store.ClaimTaskOf(ctx, lane, q.o.Worker, queueLease)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, concordat.ErrNotFound):
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-q.wake[lane]:
+			case <-poll.C:
+			}
+			continue
+		case err != nil:
+			q.o.Logger.Error("claim a task", "error", err)
+			_ = q.held(func() error { return err }) // until it is asked again
+			select {                                // a store that is out of reach for a while must not end the site
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-poll.C:
+			}
+			continue
+		}
+		if q.o.Begun != nil {
+			q.o.Begun(q.site.o.Now().Sub(t.Made))
+		}
+		q.run(ctx, t, lane)
+	}
+}
+
+// run does one task and ends it, or puts it back when ctx ends.
+func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
+	own, stop := context.WithCancel(ctx)
+	defer stop()
+	q.mu.Lock()
+	q.running[t.ID] = begun{stop, lane}
+	q.mu.Unlock()
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		q.renew(own, stop, t)
+	}()
+	shared := make(chan struct{})
+	go func() {
+		defer close(shared)
+		q.share(own, t.ID)
+	}()
+	began := time.Now()
+	state, cause, err := q.do(own, t)
+	stop()
+	<-renewed
+	<-shared
+	q.mu.Lock()
+	delete(q.running, t.ID)
+	q.mu.Unlock()
+
+	last := context.WithoutCancel(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = q.o.Store.ReleaseTask(last, t)
+	case err != nil:
+		state, cause = concordat.TaskFailed, err.Error()
+		err = q.o.Store.FinishTask(last, t, state, cause)
+	case state != "": // else the findings were kept and the task has ended with them
+		err = q.o.Store.FinishTask(last, t, state, cause)
+	}
+	if err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) { // cancelled or deleted meanwhile
+		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
+	}
+	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
+	if ctx.Err() == nil {
+		q.discard(last, t)
+		q.tell(Event{Task: t.ID, State: cmp.Or(state, concordat.TaskDone), Progress: Progress{Stage: StageEnded}})
+	}
+}
+
+// discard removes what a job with NoStore does not keep.
+func (q *Queue) discard(ctx context.Context, t store.Task) {
+	var j Job
+	if q.o.Discard == nil || json.Unmarshal(t.Request, &j) != nil || !j.NoStore {
+		return
+	}
+	if err := q.o.Discard(ctx, t.ID); err != nil {
+		q.o.Logger.Error("discard what is not kept", "task", t.ID, "error", err)
+	}
+}
+
+// renew keeps the task ours until ctx ends, and stops its work if it has gone to somebody else.
+func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
+	tick := time.NewTicker(queueLease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := q.o.Store.RenewTask(ctx, t, queueLease)
+		if errors.Is(err, store.ErrLease) || errors.Is(err, concordat.ErrNotFound) {
+			stop()
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			q.o.Logger.Error("renew a task", "task", t.ID, "error", err)
+		}
+	}
+}
+
+// do does the work of a task. With findings it ends the task itself and returns no state.
+func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, error) {
+	var j Job
+	if err := json.Unmarshal(t.Request, &j); err != nil {
+		return "", "", fmt.Errorf("task: %w: %v", concordat.ErrCorrupt, err)
+	}
+	if j.Fault != "" {
+		return concordat.TaskFailed, j.Fault, nil
+	}
+	q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: Progress{Stage: StageRead, Total: 1}})
+	items := []Item{{Submission: Submission{ID: concordat.DocumentID(cmp.Or(j.Name, "text")), Title: j.Title, Text: j.Text, Flags: j.Flags}}}
+	if j.File != "" {
+		var err error
+		if items, err = q.o.Read(ctx, j); err != nil {
+			return "", "", err
+		}
+	}
+	if q.o.Admit != nil && j.Into == "" { // what is added is no submission
+		if err := q.o.Admit(ctx, t, j, items); err != nil {
+			return "", "", err
+		}
+	}
+	switch {
+	case j.Into != "" && len(items) > 0:
+		return q.add(ctx, t, j, items)
+	case len(items) == 0:
+		return concordat.TaskFailed, "empty: the file holds no document", nil
+	case len(items) > 1:
+		return concordat.TaskDone, fmt.Sprintf("split into %d checks", len(items)), q.split(ctx, t, j, items)
+	case items[0].Err != nil:
+		return concordat.TaskFailed, items[0].Err.Error(), nil
+	}
+	f, err := q.check(ctx, t, j, items[0].Submission)
+	if err != nil {
+		return "", "", err
+	}
+	if j.NoStore {
+		report.Withhold(f)
+	}
+	return "", "", q.site.keep(ctx, t, f)
+}
+
+// check does the check of a task.
+func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) (*report.Findings, error) {
+	if err := CheckName(string(sub.ID)); err != nil {
+		return nil, err
+	}
+	if err := checkText(sub.Text); err != nil {
+		return nil, err
+	}
+	sub.Title = cmp.Or(j.Title, sub.Title)
+	o, done, err := q.o.Options(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	if done != nil {
+		defer done()
+	}
+	o.Progress = func(p Progress) { q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: p}) }
+	libraries, err := q.site.libraries(ctx, o.Libraries)
+	if err != nil {
+		return nil, err
+	}
+	f, err := q.site.find(ctx, t.ID, sub, o, libraries)
+	if err != nil {
+		return nil, err
+	}
+	f.Task, f.Made = t.ID, t.Made
+	return f, nil
+}
+
+// split makes a task of each text of an archive. Doing it again makes none twice.
+func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) error {
+	for i, item := range items {
+		id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
+		one := j
+		one.File, one.Name, one.Title, one.Text, one.Flags = "", string(item.ID), item.Title, item.Text, item.Flags
+		if item.Err != nil {
+			one.Fault = item.Err.Error()
+		}
+		err := q.submit(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
+		if err == nil && one.Fault != "" {
+			err = q.o.Store.CancelTask(ctx, id, one.Fault)
+		}
+		if err != nil && !errors.Is(err, concordat.ErrExists) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// seesMore orders what is seen from nothing to everything.
+var seesMore = []See{SeeNothing, SeeScore, SeeReport, SeeEverything}
+
+// batchSees returns what the visitor sees today of what was found among documents of a batch: the least of
+// what is seen of any of their reports, for a pair says something of both.
+func (w *Web) batchSees(ctx context.Context, v *visitor, members []store.BatchMember) (See, error) {
+	if v.seesAll() {
+		return SeeEverything, nil
+	}
+	if w.o.Policy.From == FromDone {
+		return w.o.Policy.See, nil
+	}
+	least := w.o.Policy.See
+	for _, m := range members {
+		switch {
+		case m.Reason != "":
+			continue // there is nothing of it
+		case m.Task == "":
+			return SeeNothing, nil
+		}
+		now, err := w.review(ctx, m.Task)
+		if err != nil {
+			return SeeNothing, err
+		}
+		if s := w.sees(v, now); !shows(s, least) {
+			least = s
+		}
+	}
+	return least, nil
+}
+
+// shows reports whether somebody who sees s sees what needs at least the other.
+func shows(s, least See) bool { return slices.Index(seesMore, s) >= slices.Index(seesMore, least) }
+
+// seenBatch returns what the visitor may see of what a batch has found so far, and how much that is.
+func (w *Web) seenBatch(ctx context.Context, v *visitor, id string) (*site.BatchView, See, error) {
+	b, err := w.visibleBatch(ctx, v, id)
+	if err != nil {
+		return nil, SeeNothing, err
+	}
+	view, err := site.ViewBatch(ctx, w.o.Store, b.ID)
+	if err != nil {
+		return nil, SeeNothing, err
+	}
+	s, err := w.batchSees(ctx, v, view.Members)
+	if err != nil {
+		return nil, SeeNothing, err
+	}
+	if !shows(s, SeeReport) {
+		view = view.WithoutPairs()
+	}
+	if !shows(s, SeeScore) {
+		view = view.WithoutShares()
+	}
+	return view, s, nil
+}
+
+// pairsOf is seenBatch for somebody who asks for pairs: errNotShown if they are not shown.
+func (w *Web) pairsOf(ctx context.Context, id string) (*site.BatchView, error) {
+	view, s, err := w.seenBatch(ctx, visitorOf(ctx), id)
+	if err == nil && !shows(s, SeeReport) {
+		return nil, errNotShown
+	}
+	return view, err
+}
+
+// seesFresh reports whether the visitor is told which sources a check or a batch that is done again was the
+// first to find.
+func (w *Web) seesFresh(ctx context.Context, v *visitor, r store.Recheck) (bool, error) {
+	if v.seesAll() {
+		return true, nil
+	}
+	if r.Kind == store.RecheckBatch {
+		members, err := w.o.Store.BatchMembers(ctx, r.Target)
+		if err != nil {
+			return false, err
+		}
+		s, err := w.batchSees(ctx, v, members)
+		return shows(s, SeeReport), err
+	}
+	id := r.Latest
+	if id == "" {
+		id = r.Target
+	}
+	s, err := w.batchSees(ctx, v, []store.BatchMember{{Task: concordat.TaskID(id)}})
+	return shows(s, SeeReport), err
+}

@@ -1,0 +1,130 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+	"concordat/web"
+)
+
+// TestBatchSeen: what submitters see of a batch is bound by the same policy as their reports, by whatever
+// way they ask.
+func TestBatchSeen(t *testing.T) {
+	for _, c := range []struct {
+		policy               web.Policy
+		verdicts             bool
+		wording, pair, share bool
+	}{
+		{policy: web.Policy{}, wording: true, pair: true, share: true},
+		{policy: web.Policy{See: web.SeeReport}, pair: true, share: true},
+		{policy: web.Policy{See: web.SeeScore}, share: true},
+		{policy: web.Policy{See: web.SeeNothing}},
+		{policy: web.Policy{From: web.FromVerdict}},
+		{policy: web.Policy{From: web.FromVerdict, See: web.SeeReport}, verdicts: true, pair: true, share: true},
+	} {
+		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
+			d := newDeskOf(t, false, func(o *web.Options) { o.Policy = c.policy })
+			sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
+			path := sue.handBatch(http.StatusOK, nil, "a.txt", "My own words come before it all, and nobody else has them. "+ledger, "b.txt", keeper+ledger)
+			b := d.awaitBatch(t, path)
+			id := concordat.TaskID(b.ID + "-1")
+			if c.verdicts {
+				for _, n := range []string{"-1", "-2"} {
+					olga.post("/checks/"+b.ID+n+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"it is cited"}})
+				}
+			}
+			olga.post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"among officers"}})
+			for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.ID}, {Kind: store.RecheckCheck, Target: string(id)}} {
+				r.Owner, r.Every, r.Fresh, r.Ran, r.Next = "sue", 3, []byte(`[{"site":"here","library":"x","document":"y","title":"A new source","share":0.5}]`), b.Made, b.Made.AddDate(1, 0, 0)
+				if err := d.store.PutRecheck(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sue.seesBatch(path, c.wording, c.pair, c.share)
+			again := sue.get("/rechecks", http.StatusOK)
+			if got := strings.Contains(again, "A new source"); got != c.pair {
+				t.Errorf("names new sources: %t", got)
+			}
+			if !c.pair && strings.Contains(again, "nothing new") {
+				t.Error("says that nothing is new, and does not tell")
+			}
+			prog, at := sue.program("read"), "/api/v1/batches/"+b.ID
+			want := http.StatusForbidden
+			if c.pair {
+				want = http.StatusOK
+			}
+			prog.call("GET", at+"/pairs", want, nil)
+			prog.call("GET", at+"/clusters", want, nil)
+			var got struct{ Documents []site.MemberLine }
+			prog.call("GET", at, http.StatusOK, &got)
+			if len(got.Documents) != 2 || (got.Documents[0].Share != nil) != c.share || !c.pair && got.Documents[0].Cluster != 0 {
+				t.Errorf("%+v", got.Documents)
+			}
+			if page := olga.get(path, http.StatusOK); !strings.Contains(page, "among officers") || !strings.Contains(page, "/pairs/1/2") {
+				t.Error("an officer does not see all of it")
+			}
+		})
+	}
+}
+
+// seesBatch tries the pages and tables of a batch.
+func (p *person) seesBatch(path string, wording, pair, share bool) {
+	p.t.Helper()
+	want := http.StatusForbidden
+	if pair {
+		want = http.StatusOK
+	}
+	beside := p.get(path+"/pairs/1/2", want)
+	if got := strings.Contains(beside, "ferries that crossed"); got != wording {
+		p.t.Errorf("the pair shows the wording of the other document: %t", got)
+	}
+	for _, table := range []string{"pairs.csv", "matrix.csv", "batch.json"} {
+		p.get(path+"/tables/"+table, want)
+	}
+	page := p.get(path, http.StatusOK)
+	if got := strings.Contains(page, "/pairs/1/2"); got != pair {
+		p.t.Errorf("the page shows the pair: %t", got)
+	}
+	if got := !strings.Contains(page, "not shown"); got != share {
+		p.t.Errorf("the page shows shares: %t", got)
+	}
+	if got := strings.Contains(p.get(path+"/tables/documents.csv", http.StatusOK), ",0,,"); got == share {
+		p.t.Errorf("the table shows shares: %t", !got)
+	}
+	if strings.Contains(page, "among officers") != wording {
+		p.t.Error("the page shows what officers wrote, or does not show it to whom sees everything")
+	}
+}
+
+// TestFormsKeepWhatWasEntered: a form that cannot be taken comes back with what was in it, and says why in
+// the person's language.
+func TestFormsKeepWhatWasEntered(t *testing.T) {
+	d := newDesk(t, true)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})
+	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"}, "purpose": {"thesis"}}
+	page := olga.do(olga.form("/batches", fields, "a.txt", ledger), http.StatusBadRequest)
+	olga.wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`, `value="thesis"`, "比例“101”无效", "文件须重新选择")
+	if strings.Contains(page, "invalid") {
+		t.Error("English on a Chinese page")
+	}
+	page = olga.do(olga.form("/batches", url.Values{"manifest": {"file,date\na.txt,soon\n"}}, "a.txt", ledger), http.StatusBadRequest)
+	olga.wants(page, "第 2 行：“soon”不是日期")
+	fields = url.Values{"text": {"My <text>."}, "level": {"exists"}, "deadline": {"0"}, "rules": {"chosen"}, "min_characters": {"12"}, "short": {"on"}}
+	page = olga.do(olga.form("/checks", fields), http.StatusBadRequest)
+	olga.wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`, `id="min" name="min_characters" type="number" min="0" value="12"`, `name="short" aria-describedby="short-hint" checked`, "“0”秒无效")
+}
+
+func mustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// scoreTime bounds how long one list computes scores that nobody has asked for before. Those that are left come with
+// the next list.
+const scoreTime = 200 * time.Millisecond
+
+// shownScore is what a list says of the report of a check.
+type shownScore struct {
+	Share    *float64 // that counts; nil: see the rest
+	Unasked  bool     // nothing was compared
+	Withheld bool     // the policy does not show it to the visitor
+	Later    bool     // not computed yet
+	Verdict  string   // key of the message of the latest; empty: none, or not for the visitor
+}
+
+// scores returns the scores of those checks that have a report.
+func (w *Web) scores(ctx context.Context, v *visitor, tasks []store.Task) (map[concordat.TaskID]shownScore, error) {
+	var ids []concordat.TaskID
+	for _, t := range tasks {
+		if hasReport(t) {
+			ids = append(ids, t.ID)
+		}
+	}
+	known, err := w.o.Store.Scores(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := map[concordat.TaskID]shownScore{}
+	began := time.Now() // bounds work, and is no time that anybody sees
+	for _, id := range ids {
+		now, err := w.review(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		see := w.sees(v, now)
+		if see == SeeNothing {
+			out[id] = shownScore{Withheld: true}
+			continue
+		}
+		one := shownScore{}
+		if see == SeeEverything && now.Verdict != nil {
+			one.Verdict = now.VerdictKey()
+		}
+		rules, err := rulesDigest(now.Rules)
+		if err != nil {
+			return nil, err
+		}
+		s, ok := known[id]
+		if !ok || s.Rules != rules {
+			if one.Later = time.Since(began) > scoreTime; !one.Later {
+				s, err = w.score(ctx, id, now.Rules, rules)
+			}
+		}
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		if one.Unasked = !one.Later && !s.Measured; !one.Later && s.Measured {
+			one.Share = &s.Covered
+		}
+		out[id] = one
+	}
+	return out, nil
+}
+
+// score computes the score of a check, and keeps it for the next list.
+func (w *Web) score(ctx context.Context, id concordat.TaskID, rules report.Rules, digest string) (store.Score, error) {
+	f, revision, err := w.o.Site.FindingsAt(ctx, id)
+	if err != nil {
+		return store.Score{}, err
+	}
+	got := report.Build(f, rules).Scores
+	s := store.Score{Revision: revision, Rules: digest, Measured: got.Measured(), Covered: got.Covered}
+	return s, w.o.Store.PutScore(ctx, id, s)
+}
+
+func rulesDigest(rules report.Rules) (string, error) {
+	b, err := json.Marshal(rules)
+	if err != nil {
+		return "", fmt.Errorf("rules: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16]), nil
+}
