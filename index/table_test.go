@@ -41,7 +41,11 @@ func skewedOccurrences(seed uint64, n int) ([]concordat.Fingerprint, []occurrenc
 
 // TestTable compares look-ups in a level with a comparison of all with all.
 func TestTable(t *testing.T) {
-	for _, n := range []int{0, 1, 300, 6000} {
+	sizes := []int{0, 1, 300, 6000}
+	if testing.Short() {
+		sizes[3] = 1500
+	}
+	for _, n := range sizes {
 		fps, occs := skewedOccurrences(uint64(n), n)
 		l := newLevel(fps, occs)
 		if got := l.sentences; got != n {
