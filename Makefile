@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test lint bench eval long faults package clean FORCE
+.PHONY: build demo test lint check-deploy bench eval long faults package clean FORCE
 
 build: $(BIN)
 
@@ -48,6 +48,10 @@ package:
 
 lint:
 	sh deploy/lint.sh
+
+# check-deploy: what deploy/ holds, read by Prometheus's, BuildKit's, Compose's and Helm's own code, a module of its own.
+check-deploy:
+	$(GO) -C deploy/check run . ..
 
 clean:
 	rm -rf bin demo/site

@@ -29,6 +29,8 @@ import (
 const (
 	// Format is the version of the folder; see doc/format.md.
 	Format = 1
+	// FormatShards is that of a backup of several shards, which earlier programs must not take for one of one.
+	FormatShards = 2
 
 	manifestName = "manifest.json"
 	listName     = "files.sha256" // in the folder of the state
@@ -53,6 +55,8 @@ type Manifest struct {
 	// Documents is how many the catalogue has, Sentences how many the index has.
 	Documents int `json:"documents"`
 	Sentences int `json:"sentences"`
+	// Shards is how many the index has, in folders of their own, where the site has several machines; 0: one machine.
+	Shards int `json:"shards,omitempty"`
 	// State is the folder of the state, List the SHA-256 of the list of all files.
 	State string `json:"state"`
 	List  string `json:"list"`
@@ -105,8 +109,11 @@ func parseManifest(b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(b, &m); err != nil {
 		return nil, fmt.Errorf("%w: %v", concordat.ErrCorrupt, err)
 	}
-	if m.Format != Format {
-		return nil, fmt.Errorf("%w: format %d, this program knows %d", concordat.ErrInvalid, m.Format, Format)
+	if m.Format != Format && m.Format != FormatShards {
+		return nil, fmt.Errorf("%w: format %d, this program knows %d and %d", concordat.ErrInvalid, m.Format, Format, FormatShards)
+	}
+	if m.Shards < 0 || m.Shards > 0 != (m.Format == FormatShards) {
+		return nil, fmt.Errorf("%w: %d shards in format %d", concordat.ErrCorrupt, m.Shards, m.Format)
 	}
 	if !strings.HasPrefix(m.State, statePrefix) || !plain(m.State) || strings.Contains(m.State, "/") {
 		return nil, fmt.Errorf("%w: folder %q", concordat.ErrCorrupt, m.State)

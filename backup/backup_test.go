@@ -189,7 +189,8 @@ func TestOpenRefuses(t *testing.T) {
 		want     error
 	}{
 		"none":    {"", concordat.ErrNotFound},
-		"later":   {`{"format":2}`, concordat.ErrInvalid},
+		"later":   {`{"format":3}`, concordat.ErrInvalid},
+		"shards":  {`{"format":1,"shards":4,"state":"state-x","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
 		"no json": {`{`, concordat.ErrCorrupt},
 		"climbs":  {`{"format":1,"state":"state-x/../../y","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
 		"hash":    {`{"format":1,"state":"state-x","list":"00"}`, concordat.ErrCorrupt},

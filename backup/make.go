@@ -95,37 +95,47 @@ func (m *Making) AddOriginals(ctx context.Context, from string) (damaged []strin
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		want, ok := hashName(e.Name())
-		if !ok || !e.Type().IsRegular() {
+		if _, ok := hashName(e.Name()); !ok || !e.Type().IsRegular() {
 			return nil
 		}
-		name := originalPath(e.Name())
-		to := filepath.Join(m.dir, filepath.FromSlash(name))
-		info, err := e.Info()
+		whole, err := m.AddOriginal(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		if have, err := os.Stat(to); err == nil && have.Size() == info.Size() {
-			m.files, m.bytes = append(m.files, File{name, want}), m.bytes+info.Size()
-			return nil // it was complete when it got its name
-		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
-		}
-		got, err := copyFile(path, to, m.Progress)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil && got != want {
+		if err == nil && !whole {
 			damaged = append(damaged, e.Name())
 		}
-		m.files, m.bytes = append(m.files, File{name, got}), m.bytes+info.Size()
 		return err
 	})
 	return damaged, err
+}
+
+// AddOriginal copies one file whose name is its SHA-256, if the backup does not have it; false: its bytes do
+// not fit its name, and it is copied as it is.
+func (m *Making) AddOriginal(path string) (bool, error) {
+	want, ok := hashName(filepath.Base(path))
+	if !ok {
+		return false, fmt.Errorf("original %s: its name is no hash", path)
+	}
+	name := originalPath(filepath.Base(path))
+	to := filepath.Join(m.dir, filepath.FromSlash(name))
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	if have, err := os.Stat(to); err == nil && have.Size() == info.Size() {
+		m.files, m.bytes = append(m.files, File{name, want}), m.bytes+info.Size()
+		return true, nil // it was complete when it got its name
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return false, err
+	}
+	got, err := copyFile(path, to, m.Progress)
+	if err != nil {
+		return false, err
+	}
+	m.files, m.bytes = append(m.files, File{name, got}), m.bytes+info.Size()
+	return got == want, nil
 }
 
 func hashName(name string) (sum [32]byte, ok bool) {
@@ -147,7 +157,11 @@ func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) 
 		return nil, err
 	}
 	slices.SortFunc(m.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	about.Format, about.State, about.Files, about.Bytes = Format, m.state, len(m.files), m.bytes
+	about.Format = Format
+	if about.Shards > 0 {
+		about.Format = FormatShards
+	}
+	about.State, about.Files, about.Bytes = m.state, len(m.files), m.bytes
 	var err error
 	if about.List, err = m.writeList(); err != nil {
 		return nil, err

@@ -22,6 +22,10 @@ type GrowthResult struct {
 	Build     float64 `json:"sentences_per_cpu_second"` // bulk, merged
 	Bytes     float64 `json:"bytes_per_sentence"`       // on disk
 	Open      float64 `json:"open_cpu_s"`               // the index opened and its table derived
+	OpenPeak  float64 `json:"open_peak_mb"`             // largest resident size meanwhile, less what the bench itself held
+	Close     float64 `json:"close_cpu_s"`              // closed, the table kept
+	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of it
+	Warm      float64 `json:"warm_cpu_s"`               // opened again with it
 	Memory    float64 `json:"heap_bytes_per_sentence"`  // of the open index
 	Exact     float64 `json:"exact_cpu_us"`             // a sentence, asked as documents of 200
 	One       float64 `json:"one_cpu_us"`
@@ -48,13 +52,18 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	}
 	r.Sentences, r.Bytes = len(prints), float64(bytes)/n
 	before := heap()
+	held := resident()
+	r.Peak = peak()
+	resetPeak()
 	start = cpu()
+	o.Warm = true
 	s, err := index.Open(d, o)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	r.Open = (cpu() - start).Seconds()
+	r.OpenPeak = peak() - held
 	r.Memory, r.Distinct = float64(heap()-before)/n, s.Stats().Distinct
 	runtime.KeepAlive(prints) // lest the difference be theirs
 	for _, p := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
@@ -69,8 +78,24 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 			r.One, r.Found = took, matches
 		}
 	}
-	r.Peak = peak()
-	return r, nil
+	r.Peak = max(r.Peak, peak())
+	start = cpu()
+	if err := s.Close(); err != nil {
+		return r, err
+	}
+	r.Close = (cpu() - start).Seconds()
+	whole, err := size(d)
+	if err != nil {
+		return r, err
+	}
+	r.Kept = float64(whole-bytes) / n
+	start = cpu()
+	again, err := index.Open(d, o)
+	if err != nil {
+		return r, err
+	}
+	r.Warm = (cpu() - start).Seconds()
+	return r, again.Close()
 }
 
 func heap() int64 {

@@ -1,6 +1,11 @@
 package bench
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+)
 
 // MemoryResult is what the memory of the machine gives one core at this moment: the limit of look-ups, which wait for
 // it more than they compute.
@@ -31,15 +36,7 @@ func Memory() MemoryResult {
 	}
 	var each float64
 	best(&each, float64(len(a)*8), func() {
-		var s [4]uint64
-		for i := 0; i < len(a); i += 4 {
-			b := a[i : i+4 : i+4]
-			s[0] += b[0]
-			s[1] += b[1]
-			s[2] += b[2]
-			s[3] += b[3]
-		}
-		sum += s[0] + s[1] + s[2] + s[3]
+		sum += add(a)
 	})
 	r.Stream = 1 / each
 	best(&r.Lines, lines, func() {
@@ -59,3 +56,40 @@ func Memory() MemoryResult {
 	}
 	return r
 }
+
+// add reads a in order and returns the sum.
+func add(a []uint64) uint64 {
+	var s [4]uint64
+	for len(a) >= 4 {
+		s[0] += a[0]
+		s[1] += a[1]
+		s[2] += a[2]
+		s[3] += a[3]
+		a = a[4:]
+	}
+	return s[0] + s[1] + s[2] + s[3]
+}
+
+// resident returns the resident size of the process in megabytes, 0 where that is not known.
+func resident() float64 { return status("VmRSS:") }
+
+// status returns a value of /proc/self/status in megabytes, 0 where there is none.
+func status(name string) float64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == name {
+			kb, err := strconv.ParseFloat(f[1], 64)
+			if err != nil {
+				return 0
+			}
+			return kb / 1024
+		}
+	}
+	return 0
+}
+
+// resetPeak lets peak begin anew, where the system can (Linux, proc(5), clear_refs).
+func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

@@ -5,11 +5,9 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -182,94 +180,6 @@ func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = gob.NewEncoder(w).Encode(n.answer(r.Context(), &q)) // a caller that went away misses nothing
-}
-
-// asking is what a node knows of how others answer.
-type asking struct {
-	mu     sync.Mutex // guards all below
-	nodes  map[coord.NodeID]*load
-	recent [128]time.Duration // the last answers' times, a ring
-	count  int                // of them, ever
-	sent   int
-	second int
-}
-
-type load struct {
-	time   time.Duration // weighted mean, newer ones more
-	flying int
-}
-
-func (a *asking) of(n coord.NodeID) *load {
-	if a.nodes == nil {
-		a.nodes = map[coord.NodeID]*load{}
-	}
-	if a.nodes[n] == nil {
-		a.nodes[n] = &load{}
-	}
-	return a.nodes[n]
-}
-
-// choose returns the less loaded of two candidates drawn at random (Mitzenmacher 2001).
-func (a *asking) choose(from []coord.NodeID) coord.NodeID {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(from) == 1 {
-		return from[0]
-	}
-	i := rand.IntN(len(from))
-	j := (i + 1 + rand.IntN(len(from)-1)) % len(from)
-	cost := func(n coord.NodeID) time.Duration { l := a.of(n); return l.time * time.Duration(l.flying+1) }
-	if cost(from[j]) < cost(from[i]) {
-		return from[j]
-	}
-	return from[i]
-}
-
-// begin counts a message; end, what came of it.
-func (a *asking) begin(n coord.NodeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.of(n).flying++
-	a.sent++
-}
-
-func (a *asking) end(n coord.NodeID, took time.Duration, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	l := a.of(n)
-	l.flying--
-	if !ok {
-		took = max(took, 2*l.time)
-	}
-	l.time += (took - l.time) / 8
-	if ok {
-		a.recent[a.count%len(a.recent)] = took
-		a.count++
-	}
-}
-
-// patience returns how long an answer may take before a second copy is asked: what 95 of 100 need.
-func (a *asking) patience() time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n := min(a.count, len(a.recent))
-	if n < 20 {
-		return firstHedge
-	}
-	s := slices.Clone(a.recent[:n])
-	slices.Sort(s)
-	return max(leastHedge, s[n*95/100])
-}
-
-// mayHedge counts a second message, if there may be one.
-func (a *asking) mayHedge() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.second*hedgeShare > a.sent+hedgeShare {
-		return false
-	}
-	a.second++
-	return true
 }
 
 // answered is what a message came to.

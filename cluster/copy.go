@@ -47,7 +47,11 @@ type Copy struct {
 
 	applying sync.Mutex // held while the index is changed or replaced; taken before mu
 
+	clock      clock
 	operations operations // of other nodes and this one, while the copy is master
+
+	gate  sync.RWMutex           // held for reading by every write, for writing while a moment is taken
+	still map[string]*stillIndex // by moment; under mu
 
 	toSync  chan struct{} // capacity 1: there is something to sync
 	toApply chan struct{} // capacity 1: target rose
@@ -77,6 +81,11 @@ type CopyOptions struct {
 	// Lost says that the copy may lack what it once acknowledged, since its folder was lost or is an
 	// older one: it must not lead before it has caught up.
 	Lost bool
+	// Reprofile makes the profile of a document anew whose record in the log is of another scheme than the
+	// index, as after Reindex. Nil: such a record ends the copy.
+	Reprofile func(concordat.Document) (*concordat.Profile, error)
+	// Now is the clock from which revisions are drawn; default time.Now.
+	Now func() time.Time
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
 	// its office to another copy; default 2 s.
 	SlowSync time.Duration
@@ -86,8 +95,9 @@ type CopyOptions struct {
 type Peers interface {
 	// Fetch asks the node and returns its answer.
 	Fetch(ctx context.Context, to coord.Node, shard concordat.ShardID, f replica.Fetch) (replica.Reply, error)
-	// Snapshot copies the node's index into the folder dir, which is absent, durably.
-	Snapshot(ctx context.Context, from coord.Node, shard concordat.ShardID, dir string) error
+	// Snapshot copies the node's index into the folder dir, which is absent, durably. No document of it
+	// has a revision above newest.
+	Snapshot(ctx context.Context, from coord.Node, shard concordat.ShardID, dir string) (newest uint64, err error)
 }
 
 type fetchKey struct {
@@ -126,6 +136,7 @@ func newCopy(dir string, o CopyOptions) (*Copy, error) {
 		dir: dir, o: o, log: o.Index.Logger, start: time.Now(), writes: map[uint64]*write{}, changes: map[uint64]*index.Change{},
 		fetches: map[fetchKey]chan replica.Reply{}, refused: map[coord.NodeID]int{}, toSync: make(chan struct{}, 1), toApply: make(chan struct{}, 1),
 	}
+	c.clock.now = o.Now
 	if c.o.SlowSync == 0 {
 		c.o.SlowSync = 2 * time.Second
 	}
@@ -185,12 +196,16 @@ func (c *Copy) openLog() error {
 	}
 	at := c.index.Applied()
 	explained := false // damage that the log told of is judged already
-	log, err := c.openWAL(&meta, at, &explained)
+	revs := replica.NewRevisions(meta.Horizon)
+	log, err := c.openWAL(&meta, at, &explained, revs)
 	if err != nil {
 		return err
 	}
 	x := log.Extent()
 	if x.End < at.Seq {
+		if !c.o.Restored {
+			revs.Raise(c.clock.draw(1)) // the index has documents whose revisions are lost with the log
+		}
 		if !explained && !c.o.Restored {
 			// What followed in the log is gone, and nobody knows how much that was.
 			meta.Damaged = true
@@ -205,14 +220,20 @@ func (c *Copy) openLog() error {
 		return errors.Join(fmt.Errorf("%s: the index has come to record %d and the log begins after %d: %w", c.dir, at.Seq, x.Base, concordat.ErrCorrupt), log.Close())
 	}
 	c.wal, c.target = log, at.Seq
-	c.replica = replica.New(c.o.Replica, meta, x, at.Seq)
+	c.replica = replica.New(c.o.Replica, meta, x, revs, at.Seq)
+	c.clock.see(revs.Newest())
 	return nil
 }
 
-// openWAL opens the log. Damage of records that the index has on disk is no damage.
-func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool) (*wal.Log, error) {
+// openWAL opens the log. Damage of records that the index has on disk is no damage. revs learns of the records; nil:
+// nobody does.
+func (c *Copy) openWAL(meta *replica.Meta, at index.Applied, explained *bool, revs *replica.Revisions) (*wal.Log, error) {
+	var found func(*wal.Record)
+	if revs != nil {
+		found = revs.Add
+	}
 	return wal.Open(c.logDir(), wal.Options{
-		Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes,
+		Shard: c.o.Index.Shard, LowWater: c.o.LowWater, SegmentBytes: c.o.SegmentBytes, Found: found,
 		Damaged: func(lost uint64) error {
 			*explained = true
 			if lost <= at.Seq {
@@ -308,7 +329,7 @@ func (c *Copy) act(a replica.Action) replica.Event {
 	case replica.Acknowledge:
 		c.answerWrite(a.ID, a.Seq, nil)
 	case replica.Refuse:
-		c.answerWrite(a.ID, 0, refusal(a))
+		c.refuseWrite(a)
 	case replica.Install:
 		c.gen = a.Gen
 		c.install(a)
@@ -353,7 +374,7 @@ func (c *Copy) reopenLog(cause error) replica.Event {
 		}
 		var log *wal.Log
 		if err == nil {
-			log, err = c.openWAL(&meta, c.index.Persisted(), new(bool))
+			log, err = c.openWAL(&meta, c.index.Persisted(), new(bool), nil)
 		}
 		if err != nil {
 			c.fail(errors.Join(cause, err))
@@ -440,5 +461,5 @@ func (c *Copy) Close() error {
 	c.cancel()
 	c.mu.Unlock()
 	c.wg.Wait()
-	return errors.Join(c.wal.Close(), c.index.Close())
+	return errors.Join(c.thaw(""), c.wal.Close(), c.index.Close())
 }

@@ -44,7 +44,7 @@ func (c *Copy) sendFetch(a replica.SendFetch) {
 				c.step(replica.Lost{ID: a.Fetch.ID})
 				return
 			case n == refusals:
-				c.step(replica.Unreachable{Node: a.To})
+				c.step(replica.Unreachable{Node: a.To, ID: a.Fetch.ID})
 				return
 			}
 			select {
@@ -59,8 +59,10 @@ func (c *Copy) sendFetch(a replica.SendFetch) {
 // Fetch answers another copy. It waits until there is something to say, or for the configured time.
 func (c *Copy) Fetch(ctx context.Context, f replica.Fetch) (replica.Reply, error) {
 	key, answer := fetchKey{f.From, f.ID}, make(chan replica.Reply, 1)
+	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()
-	c.fetches[key] = answer // an older life's fetch of the same number is not waited for any more
+	c.stepLocked(replica.Contact{Me: me}) // the answer may lend a lease
+	c.fetches[key] = answer               // an older life's fetch of the same number is not waited for any more
 	c.stepLocked(f)
 	c.mu.Unlock()
 	defer func() {
@@ -124,9 +126,10 @@ func (c *Copy) install(a replica.Install) {
 			return
 		}
 		next := snapshotDir(c.dir)
+		newest := uint64(0)
 		err := os.RemoveAll(next)
 		if err == nil {
-			err = c.o.Peers.Snapshot(c.ctx, from, c.o.Index.Shard, next)
+			newest, err = c.o.Peers.Snapshot(c.ctx, from, c.o.Index.Shard, next)
 		}
 		if err != nil {
 			c.log.Warn("snapshot", "shard", c.o.Index.Shard, "from", from.ID, "error", err)
@@ -140,7 +143,7 @@ func (c *Copy) install(a replica.Install) {
 			c.fail(fmt.Errorf("snapshot: %w", err))
 			return
 		}
-		c.stepLocked(replica.Installed{Gen: a.Gen, Seq: at.Seq, Epoch: at.Epoch})
+		c.stepLocked(replica.Installed{Gen: a.Gen, Seq: at.Seq, Epoch: at.Epoch, Newest: newest})
 	})
 }
 
@@ -148,7 +151,7 @@ func (c *Copy) install(a replica.Install) {
 func (c *Copy) replace() (index.Applied, error) {
 	c.applying.Lock()
 	defer c.applying.Unlock()
-	if err := writeMarker(c.dir); err != nil {
+	if err := errors.Join(c.thaw(""), writeMarker(c.dir)); err != nil {
 		return index.Applied{}, err
 	}
 	c.mu.Lock()
@@ -190,21 +193,7 @@ func finishInstall(dir string) error {
 	if err := os.RemoveAll(filepath.Join(dir, logName)); err != nil {
 		return err
 	}
-	for _, name := range []string{"store", "shard.json"} {
-		from, to := filepath.Join(next, name), filepath.Join(dir, name)
-		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-			continue // moved before the death
-		} else if err != nil {
-			return err
-		}
-		if err := os.RemoveAll(to); err != nil {
-			return err
-		}
-		if err := os.Rename(from, to); err != nil {
-			return err
-		}
-	}
-	return errors.Join(syncDir(dir), os.RemoveAll(next))
+	return moveIndex(next, dir)
 }
 
 func syncDir(dir string) error {

@@ -181,7 +181,11 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	if err := spend(dir, in.Node, in.Secret, now); err != nil {
 		return out, err
 	}
-	if err := n.AddMember(r.Context(), in.Node, in.Zone); err != nil {
+	key, err := requestKey(in.Request)
+	if err != nil {
+		return out, err
+	}
+	if err := n.AddMember(r.Context(), in.Node, in.Zone, key); err != nil {
 		return out, err
 	}
 	if out.Certificate, out.Authority, err = sign(dir, n.layout.Cluster, in.Node, in.Request, now); err != nil {
@@ -192,11 +196,11 @@ func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byt
 	return out, err
 }
 
-// AddMember lets a node take part; one that is a member already stays it.
-func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone string) error {
+// AddMember lets a node take part whose public key has the name, as Member.Key; one that is a member already stays it.
+func (n *Node) AddMember(ctx context.Context, id coord.NodeID, zone, key string) error {
 	return ChangeLayout(ctx, n, func(l *Layout) error {
 		m := l.Members[id]
-		m.Zone, m.Drained = zone, false
+		m.Zone, m.Drained, m.Key = zone, false, key
 		l.Members[id] = m
 		return nil
 	})
@@ -259,4 +263,15 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 		err = fmt.Errorf("certificate for %s of %s: %w", own.Node, own.Cluster, concordat.ErrRefused)
 	}
 	return out.Files, err
+}
+
+// DropTokens makes the tokens for a node, made in this folder, good for nothing.
+func DropTokens(dir string, node coord.NodeID, now time.Time) error {
+	tokensMu.Lock()
+	defer tokensMu.Unlock()
+	ts, err := readTokens(dir)
+	if err != nil || len(ts) == 0 {
+		return err
+	}
+	return writeTokens(dir, slices.DeleteFunc(ts, func(t storedToken) bool { return t.Node == node }), now)
 }

@@ -32,6 +32,10 @@ type Member struct {
 	// Boot names the last start of the node. Its folder says the same, unless the folder is an older
 	// copy of itself or another node has taken the name.
 	Boot string `json:"boot,omitempty"`
+	// Key is the SHA-256 of the public key that speaks for the node, hexadecimal; empty: it has not been seen yet.
+	Key string `json:"key,omitempty"`
+	// Authority: the node holds the key of the cluster's authority.
+	Authority bool `json:"authority,omitempty"`
 }
 
 const (
@@ -99,6 +103,12 @@ func CheckNode(n coord.NodeID) error {
 // Found makes a cluster of the given members at a coordinator that has none. A call that was cut short is
 // finished by another with the same Layout.Cluster. Errors: concordat.ErrExists if there is another.
 func Found(ctx context.Context, s coord.Session, l Layout) error {
+	return FoundRestored(ctx, s, l, nil)
+}
+
+// FoundRestored is Found for a site whose shards came from a backup, with the epochs that their copies, see
+// Adopt, have come to: the next ones are higher.
+func FoundRestored(ctx context.Context, s coord.Session, l Layout, epochs map[concordat.ShardID]uint64) error {
 	l.Format = layoutFormat
 	if err := l.validate(); err != nil {
 		return err
@@ -123,7 +133,7 @@ func Found(ctx context.Context, s coord.Session, l Layout) error {
 	}
 	shards := map[concordat.ShardID]coord.State{}
 	for i, nodes := range Place(&l, nil) {
-		shards[ShardName(i)] = coord.State{ISR: nodes, Replicas: nodes}
+		shards[ShardName(i)] = coord.State{Epoch: epochs[ShardName(i)], ISR: nodes, Replicas: nodes}
 	}
 	if err := s.Create(ctx, shards); err != nil && !errors.Is(err, concordat.ErrExists) {
 		return err

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -42,6 +44,12 @@ type NodeOptions struct {
 	// Fatal is called once, on a goroutine of its own, if the node must not go on, as when another
 	// process has taken its name. Nil: nobody wants to know.
 	Fatal func(error)
+	// Key names the public key of the node, see Trust.Key; empty: any speaks for it.
+	Key string
+	// Authority says that the key of the cluster's authority is on this machine.
+	Authority bool
+	// Restart ends the process so that its service manager starts it again. Nil: there is none.
+	Restart func()
 }
 
 // Node is one node of a site of several: the copies that it ought to have, and the way to all the others.
@@ -56,6 +64,7 @@ type Node struct {
 	peers  *HTTPPeers
 	ask    asking
 	write  numbers
+	clock  clock
 
 	ctx    context.Context // of everything that runs on its own; ends with Close
 	cancel context.CancelFunc
@@ -65,7 +74,10 @@ type Node struct {
 	copies  map[concordat.ShardID]*hosted
 	written map[concordat.ShardID]uint64 // newest record that this node wrote: its readers see it
 	said    coord.Incarnation            // announced
+	held    *hold                        // a moment that is being taken
 	fatal   error
+
+	sessions atomic.Int64 // with the coordinator, since the start
 
 	poke chan struct{} // capacity 1: something has to be looked at
 }
@@ -88,6 +100,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.ReadTime == 0 {
 		o.ReadTime = 30 * time.Second
 	}
+	speak(&o.Node)
+	o.Node.Supervised = o.Restart != nil
 	if o.WriteTime == 0 {
 		o.WriteTime = time.Minute
 	}
@@ -95,6 +109,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
+	n.clock.now = o.Copy.Now
 	n.peers = &HTTPPeers{Client: o.Client, Scheme: o.Scheme}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.join(ctx); err != nil {
@@ -130,6 +145,9 @@ func (n *Node) join(ctx context.Context) error {
 			return err
 		}
 		n.layout = *l
+		if err := n.ofScheme(); err != nil {
+			return err
+		}
 		known, err := readNodeFile(n.o.Dir)
 		if err != nil {
 			return err
@@ -138,7 +156,13 @@ func (n *Node) join(ctx context.Context) error {
 		if n.lost = known.Boot != me.Boot && known.Next != me.Boot; n.lost && me.Boot != "" {
 			n.log.Error("the folder of this node is not the one that the cluster knows: its copies are brought up to date before they count", "node", n.o.Node.ID)
 		}
-		next, err := l.with(n.o.Node.ID, func(m *Member) { m.Boot, m.Zone = n.boot, n.o.Node.Zone })
+		if err := compatible(&n.o.Node, v.Live); err != nil {
+			return err
+		}
+		next, err := l.with(n.o.Node.ID, func(m *Member) {
+			m.Boot, m.Zone, m.Authority = n.boot, n.o.Node.Zone, n.o.Authority
+			m.Key = cmp.Or(m.Key, n.o.Key)
+		})
 		if err != nil {
 			return err
 		}
@@ -189,8 +213,12 @@ func (n *Node) check(l *Layout) error {
 	if l.Scheme != n.o.Index.Scheme {
 		return fmt.Errorf("the cluster has scheme %s, this node %s: %w", l.Scheme, n.o.Index.Scheme, concordat.ErrScheme)
 	}
-	if _, ok := l.Members[n.o.Node.ID]; !ok {
-		return fmt.Errorf("node %s is no member of the cluster: %w", n.o.Node.ID, concordat.ErrRefused)
+	m, ok := l.Members[n.o.Node.ID]
+	if !ok {
+		return fmt.Errorf("node %s is no member of the cluster: it was removed, or never joined: %w", n.o.Node.ID, concordat.ErrRefused)
+	}
+	if n.o.Key != "" && m.Key != "" && n.o.Key != m.Key {
+		return fmt.Errorf("the name %s belongs to another machine, which joined with another key: %w", n.o.Node.ID, concordat.ErrRefused)
 	}
 	return nil
 }
@@ -247,6 +275,9 @@ func (n *Node) runViews() {
 			if !ok {
 				return
 			}
+			if was, _ := n.fan.now(); was.Me != v.Me && v.Me != "" {
+				n.sessions.Add(1)
+			}
 			n.fan.pass(v)
 			wake(n.poke)
 		}
@@ -289,6 +320,9 @@ func (n *Node) taken(v *coord.View) error {
 	if err != nil {
 		return nil // a coordinator that lost its state is no reason to stop reading
 	}
+	if _, member := l.Members[n.o.Node.ID]; l.Cluster == n.layout.Cluster && !member {
+		return fmt.Errorf("node %s was removed from the cluster: %w", n.o.Node.ID, concordat.ErrRefused)
+	}
 	if b := l.Members[n.o.Node.ID].Boot; l.Cluster != n.layout.Cluster || b != n.boot && b != n.layout.Members[n.o.Node.ID].Boot {
 		return fmt.Errorf("another process has joined as node %s: %w", n.o.Node.ID, concordat.ErrRefused)
 	}
@@ -322,121 +356,6 @@ func (n *Node) close(h *hosted) {
 	}
 }
 
-// host opens the copy if it is not open, or opens it again after it failed (R12).
-func (n *Node) host(id concordat.ShardID, s coord.Shard) {
-	n.mu.Lock()
-	h := n.copies[id]
-	if h == nil {
-		h = &hosted{}
-		n.copies[id] = h
-	}
-	n.mu.Unlock()
-	if h.copy != nil {
-		if _, err := h.copy.Status(); err == nil {
-			return
-		}
-		n.mu.Lock()
-		failed := *h
-		h.copy, h.views = nil, nil
-		n.mu.Unlock()
-		n.close(&failed)
-	}
-	if time.Now().Before(h.again) {
-		return
-	}
-	views := n.fan.join()
-	c, err := n.openCopy(id, s, views)
-	n.mu.Lock()
-	h.copy, h.views, h.err, h.again = c, views, err, time.Now().Add(5*lookAgain)
-	n.mu.Unlock()
-	if err != nil {
-		n.log.Error("copy cannot be opened", "shard", id, "error", err)
-		n.mu.Lock()
-		h.copy, h.views = nil, nil
-		n.mu.Unlock()
-		n.fan.leave(views)
-		n.relinquish(id)
-	}
-}
-
-// openCopy opens the copy. One that is damaged where nothing can be cut is put aside if others have the shard:
-// an empty one takes its place, which counts when it has caught up.
-func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
-	o := n.o.Copy
-	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
-	o.Index.Shard = id
-	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
-	dir := n.copyDir(id)
-	// A member that has nothing must have lost it: all had the same, nothing, in epoch 0 only.
-	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
-	o.Lost = mine && !exists(dir)
-	c, err := OpenCopy(dir, o)
-	if err == nil || !errors.Is(err, concordat.ErrCorrupt) {
-		return c, err
-	}
-	if !slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID }) {
-		return nil, fmt.Errorf("the only copy in sync: restore it, or give the shard to another by force: %w", err)
-	}
-	n.log.Error("copy is damaged; another is made from the master's", "shard", id, "error", err)
-	aside := dir + ".damaged"
-	if rerr := errors.Join(os.RemoveAll(aside), os.RemoveAll(dir+".snapshot"), os.Rename(dir, aside), syncDir(n.o.Dir)); rerr != nil {
-		return nil, errors.Join(err, rerr)
-	}
-	o.Lost = true
-	return OpenCopy(dir, o)
-}
-
-// relinquish gives up what a copy that does not open has: its office, and the right to stand. The node may
-// announce itself then for the sake of its other copies.
-func (n *Node) relinquish(id concordat.ShardID) {
-	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
-	defer cancel()
-	s, err := n.fan.Read(ctx, id)
-	if err != nil {
-		return // again soon
-	}
-	next, me := s.Clone(), n.o.Node.ID
-	if slices.Contains(next.ISR, me) && !slices.Contains(next.Hold, me) {
-		next.Hold = append(next.Hold, me)
-		if next.ISR[0] == me {
-			next.Leader = ""
-		}
-		if _, err := n.fan.CAS(ctx, id, s.Version, next, ""); err != nil {
-			return
-		}
-	}
-	v, _ := n.fan.now()
-	n.readyFor(id, v.Me)
-}
-
-// drop closes a copy that nobody wants any more and removes its folder, once the coordinator confirms that.
-func (n *Node) drop(id concordat.ShardID) {
-	dir := n.copyDir(id)
-	n.mu.Lock()
-	h := n.copies[id]
-	n.mu.Unlock()
-	if h == nil && !exists(dir) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
-	defer cancel()
-	s, err := n.fan.Read(ctx, id)
-	if err != nil || slices.Contains(s.ISR, n.o.Node.ID) || slices.Contains(s.Replicas, n.o.Node.ID) {
-		return
-	}
-	n.mu.Lock()
-	delete(n.copies, id)
-	n.mu.Unlock()
-	if h != nil {
-		n.close(h)
-	}
-	n.log.Info("copy removed", "shard", id)
-	gone := dir + ".removed"
-	if err := errors.Join(os.RemoveAll(gone), os.Rename(dir, gone), os.RemoveAll(gone)); err != nil {
-		n.log.Warn("remove copy", "shard", id, "error", err)
-	}
-}
-
 func (n *Node) readyFor(id concordat.ShardID, i coord.Incarnation) {
 	n.mu.Lock()
 	if h := n.copies[id]; h != nil {
@@ -455,6 +374,10 @@ func (n *Node) announce(v *coord.View) {
 	}
 	n.mu.Unlock()
 	if !ready {
+		return
+	}
+	if err := compatible(&n.o.Node, v.Live); err != nil {
+		n.end(err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
@@ -485,6 +408,9 @@ func (n *Node) Copy(id concordat.ShardID) (*Copy, bool) {
 	return h.copy, true
 }
 
+// Sessions returns how many sessions with the coordinator the node had; each but the last was lost.
+func (n *Node) Sessions() int64 { return max(1, n.sessions.Load()) }
+
 // Layout returns the layout as it is now.
 func (n *Node) Layout() (*Layout, error) {
 	v, _ := n.fan.now()
@@ -499,14 +425,14 @@ func (n *Node) Configure(ctx context.Context, version int64, data []byte) (int64
 	return n.o.Session.Configure(ctx, version, data)
 }
 
-// Member reports whether the node is one, as far as this one knows.
-func (n *Node) Member(id coord.NodeID) bool {
+// Member reports whether the node with the public key of that name is one, as far as this one knows.
+func (n *Node) Member(id coord.NodeID, key string) bool {
 	l, err := n.Layout()
 	if err != nil {
 		return false
 	}
-	_, ok := l.Members[id]
-	return ok
+	m, ok := l.Members[id]
+	return ok && (m.Key == "" || m.Key == key)
 }
 
 // Await waits until every shard has a master at work.

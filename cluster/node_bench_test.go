@@ -2,7 +2,11 @@ package cluster_test
 
 import (
 	"fmt"
-	"strings"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,32 +35,40 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkCatchUp lets a node be away for 16 MiB of documents and measures how fast it gets them, from the log and,
-// where the log does not reach back, as a snapshot.
+// BenchmarkCatchUp lets a node be away for many documents, and measures how fast it gets them: from the log, and where the
+// log does not reach back as a snapshot, opening and joining the set included. The bytes are those of the log, or of the index.
+// CONCORDAT_CATCHUP is the number of documents, of 22 KB of text that does not compress well and 100 sentences.
 func BenchmarkCatchUp(b *testing.B) {
 	for _, from := range []string{"log", "snapshot"} {
 		b.Run(from, func(b *testing.B) {
-			s := newSite(b, 1, 2, "a", "b")
-			s.settle(60)
-			if from == "log" {
-				s.keep = 1 << 30
-				s.stop("a")
-				s.start("a")
-				s.settle(60)
+			docs := 2000
+			if n, err := strconv.Atoi(os.Getenv("CONCORDAT_CATCHUP")); err == nil {
+				docs = n
 			}
+			s := newSite(b, 1, 2, "a", "b")
+			s.segment = 16 << 20
+			if from == "log" {
+				s.keep = 1 << 40
+			}
+			s.stop("a")
+			s.start("a")
+			s.settle(60)
 			g := indextest.NewGenerator(1, 50)
-			text := strings.Repeat("some words of a text. ", 1000)
+			r := rand.New(rand.NewPCG(1, 1))
 			n := 0
 			for b.Loop() {
 				b.StopTimer()
 				s.stop("b")
 				bytes := 0
-				for bytes < 16<<20 {
+				for i := 0; i < docs; i += 20 {
 					ps := make([]*concordat.Profile, 20)
 					for i := range ps {
 						ps[i] = g.Profile("l", concordat.DocumentID(fmt.Sprint(n)), 100)
-						ps[i].Document.Text = text
-						bytes += len(text) + 100*concordat.FingerprintBytes
+						ps[i].Document.Text = randomText(r, 22_000)
+						for j := range ps[i].Indexed {
+							ps[i].Indexed[j].Fingerprint = concordat.FingerprintFromHalves(r.Uint64(), r.Uint64())
+						}
+						bytes += 22_000 + 100*concordat.FingerprintBytes
 						n++
 					}
 					s.must(s.nodes["a"].Put(b.Context(), ps...))
@@ -64,6 +76,10 @@ func BenchmarkCatchUp(b *testing.B) {
 				c, _ := s.nodes["a"].Copy(cluster.ShardName(0))
 				st, err := c.Status()
 				s.must(err)
+				s.must(c.Index().Persist(b.Context()))
+				if from == "snapshot" {
+					bytes = treeSize(b, filepath.Join(s.dir, "a", "00", "store"))
+				}
 				b.SetBytes(int64(bytes))
 				b.StartTimer()
 				s.start("b")
@@ -71,4 +87,29 @@ func BenchmarkCatchUp(b *testing.B) {
 			}
 		})
 	}
+}
+
+// randomText returns words of random letters.
+func randomText(r *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		if b[i] = 'a' + byte(r.IntN(26)); r.IntN(6) == 0 {
+			b[i] = ' '
+		}
+	}
+	return string(b)
+}
+
+func treeSize(t testing.TB, dir string) (n int) {
+	if err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if i, e := d.Info(); e == nil {
+				n += int(i.Size())
+			}
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,14 @@ import (
 
 // testSite is a site of several nodes in one process, over real connections.
 type testSite struct {
-	t      testing.TB
-	hub    local.Hub
-	dir    string
-	layout cluster.Layout
-	nodes  map[coord.NodeID]*running
-	keep   int64 // bytes of log that stay
+	t       testing.TB
+	hub     local.Hub
+	dir     string
+	layout  cluster.Layout
+	nodes   map[coord.NodeID]*running
+	keep    int64 // bytes of log that stay
+	segment int64 // bytes of a file of the log; default 64 KiB
+	clocks  map[coord.NodeID]func() time.Time
 }
 
 type running struct {
@@ -40,7 +43,14 @@ type running struct {
 }
 
 func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite {
-	s := &testSite{t: t, dir: t.TempDir(), nodes: map[coord.NodeID]*running{}}
+	s := &testSite{}
+	s.found(t, shards, copies, names...)
+	return s
+}
+
+// found makes the site; what s says of clocks and logs counts from the start.
+func (s *testSite) found(t testing.TB, shards, copies int, names ...coord.NodeID) {
+	s.t, s.dir, s.nodes = t, t.TempDir(), map[coord.NodeID]*running{}
 	s.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: copies, Members: map[coord.NodeID]cluster.Member{}}
 	for _, n := range names {
 		s.layout.Members[n] = cluster.Member{}
@@ -58,7 +68,6 @@ func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite 
 			s.stop(n)
 		}
 	})
-	return s
 }
 
 func (s *testSite) must(err error) {
@@ -85,7 +94,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
 		Node: coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
-		Copy: cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: 64 << 10}, Fatal: func(err error) { r.fatal <- err },
+		Copy: cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: cmp.Or(s.segment, 64<<10), Now: s.clocks[name]}, Fatal: func(err error) { r.fatal <- err },
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -162,6 +171,14 @@ func (s *testSite) copy(name coord.NodeID, id concordat.ShardID) *cluster.Copy {
 // same checks that all copies of each shard hold the same documents, and together those of want.
 func (s *testSite) same(want map[string]string) {
 	s.t.Helper()
+	if docs := s.each(want); docs > len(want) {
+		s.t.Errorf("%d documents, want at most %d", docs, len(want))
+	}
+}
+
+// each checks that all copies of each shard hold as many documents, and those of want. It returns how many there are.
+func (s *testSite) each(want map[string]string) int {
+	s.t.Helper()
 	s.settle(60)
 	n := s.any()
 	docs := 0
@@ -189,9 +206,7 @@ func (s *testSite) same(want map[string]string) {
 			}
 		}
 	}
-	if docs > len(want) {
-		s.t.Errorf("%d documents, want at most %d", docs, len(want))
-	}
+	return docs
 }
 
 func TestNodeContract(t *testing.T) {

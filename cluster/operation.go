@@ -18,6 +18,7 @@ type operation struct {
 	Number uint64
 	Done   uint64 // all operations of the sender below this one are over
 	Epoch  uint64 // of the master that is meant; another refuses
+	Rev    uint64 // revision of the first change, the others' follow
 }
 
 const (
@@ -126,7 +127,7 @@ func (o *operations) forget(op operation, out *outcome) {
 // operate makes the changes as the operation says. Errors: those of Write; NotMasterError also if the epoch is another.
 func (c *Copy) operate(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
 	return c.operations.do(ctx, op, func(ctx context.Context) (uint64, error) {
-		return c.writeIn(ctx, op.Epoch, changes)
+		return c.writeIn(ctx, op, changes)
 	})
 }
 

@@ -25,13 +25,13 @@ func TestOperations(t *testing.T) {
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
+		close(hold)
 		seq, err := o.do(t.Context(), first, run)
 		if err != nil {
 			t.Error(err)
 		}
 		second <- seq
 	}()
-	close(hold)
 	if seq := <-second; seq != 7 || runs > 2 {
 		t.Errorf("record %d after %d runs", seq, runs)
 	}

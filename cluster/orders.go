@@ -49,6 +49,22 @@ func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.Shard
 	return p.exchange(ctx, to, id, order, true, &done)
 }
 
+// serveRestart ends the process, after the answer, so that its service manager starts it again.
+func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
+	if n.o.Restart == nil {
+		fail(w, fmt.Errorf("node %s runs under no service manager that would start it again: %w", n.o.Node.ID, concordat.ErrRefused))
+		return
+	}
+	_ = gob.NewEncoder(w).Encode(true) // a caller that went away sees the node go
+	n.o.Restart()
+}
+
+// Restart tells a node to end, where its service manager starts it again: concordat.ErrRefused where there is none.
+func (p *HTTPPeers) Restart(ctx context.Context, to coord.Node) error {
+	var done bool
+	return p.exchange(ctx, to, "-", "restart", true, &done)
+}
+
 // Purge takes the bytes of deleted and replaced documents off the disks of all nodes. A node that is away has
 // them still: the call fails with concordat.ErrUnavailable then, and may be repeated.
 func (n *Node) Purge(ctx context.Context) error {

@@ -2,70 +2,75 @@ package cluster
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// sent is a snapshot of two files as serveSnapshot sends it.
-func sent(t testing.TB, change func(*manifest), content string) []byte {
+// sent is a snapshot of the files, each a name and its text.
+func sent(t testing.TB, files ...[2]string) []byte {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{"shard.json": "one", "store/root.bolt": "two"} {
-		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
-			t.Fatal(err)
+	var b bytes.Buffer
+	err := send(t.Context(), &b, 7, func(_ context.Context, file func(string) io.WriteCloser) error {
+		for _, f := range files {
+			w := file(f[0])
+			if _, err := io.Copy(w, strings.NewReader(f[1])); err != nil {
+				return err
+			}
+			if err := w.Close(); err != nil {
+				return err
+			}
 		}
-		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m, err := inventory(dir)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(&m)
-	b, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(fmt.Appendf(nil, "%d\n%s", len(b), b), content...)
+	return b.Bytes()
 }
 
 func TestReceive(t *testing.T) {
-	as := func(name string) func(*manifest) { return func(m *manifest) { m.Files[1].Name = name } }
-	for name, c := range map[string]struct {
-		change  func(*manifest)
-		content string
-		good    bool
-	}{
-		"whole":    {func(*manifest) {}, "onetwo", true},
-		"short":    {func(*manifest) {}, "onetw", false},
-		"changed":  {func(*manifest) {}, "onetWo", false},
-		"outside":  {as("../two"), "onetwo", false},
-		"absolute": {as("/two"), "onetwo", false},
-		"twice":    {as("shard.json"), "onetwo", false},
-		"negative": {func(m *manifest) { m.Files[0].Size = -1 }, "onetwo", false},
-	} {
-		dir := filepath.Join(t.TempDir(), "new")
-		err := receive(bytes.NewReader(sent(t, c.change, c.content)), dir)
-		if (err == nil) != c.good {
-			t.Errorf("%s: %v", name, err)
+	long := strings.Repeat("some bytes ", 3<<20)
+	good := [][2]string{{"store/1.zap", long}, {"store/root.bolt", "two"}, {"shard.json", "one"}}
+	whole := sent(t, good...)
+	dir := filepath.Join(t.TempDir(), "new")
+	newest, err := receive(bytes.NewReader(whole), dir)
+	if err != nil || newest != 7 {
+		t.Errorf("newest %d, %v", newest, err)
+	}
+	for _, f := range good {
+		if b, err := os.ReadFile(filepath.Join(dir, f[0])); err != nil || string(b) != f[1] {
+			t.Errorf("%s: %d bytes, want %d (%v)", f[0], len(b), len(f[1]), err)
 		}
-		if b, _ := os.ReadFile(filepath.Join(dir, "store", "root.bolt")); c.good && string(b) != "two" {
-			t.Errorf("%s: got %q", name, b)
+	}
+	small := sent(t, good[1:]...)
+	changed := bytes.Replace(small, []byte("two"), []byte("tWo"), 1)
+	for name, b := range map[string][]byte{
+		"short": small[:len(small)-2], "changed": changed, "of another version": bytes.Replace(small, []byte("snap\x01"), []byte("snap\x02"), 1),
+		"outside": sent(t, [2]string{"../two", "x"}), "absolute": sent(t, [2]string{"/two", "x"}),
+		"twice": sent(t, good[1], good[1]), "the folder": sent(t, [2]string{".", "x"}),
+	} {
+		if _, err := receive(bytes.NewReader(b), filepath.Join(t.TempDir(), "new")); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	for i := range small {
+		if _, err := receive(bytes.NewReader(small[:i]), filepath.Join(t.TempDir(), "new")); err == nil {
+			t.Errorf("the first %d bytes: taken", i)
 		}
 	}
 }
 
 func FuzzReceive(f *testing.F) {
-	f.Add(sent(f, func(*manifest) {}, "onetwo"))
-	f.Add([]byte("99999999999\n{}"))
+	f.Add(sent(f, [2]string{"store/root.bolt", "two"}, [2]string{"shard.json", "one"}))
+	f.Add([]byte(snapshotMagic + "12345678\xff\xff"))
+	f.Add([]byte(snapshotMagic + "12345678\x01\x00a\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir := t.TempDir()
-		_ = receive(bytes.NewReader(b), filepath.Join(dir, "new"))
+		_, _ = receive(bytes.NewReader(b), filepath.Join(dir, "new"))
 		if es, _ := os.ReadDir(dir); len(es) > 1 || len(es) == 1 && es[0].Name() != "new" {
 			t.Errorf("wrote outside its folder: %v", es)
 		}

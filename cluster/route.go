@@ -1,10 +1,11 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -69,8 +70,39 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeout(ctx, d)
 }
 
-// writeShard sends the changes to the shard's master, again whenever another is master, until they are acknowledged.
+// redrawTime is how long after its beginning an operation may draw another revision: one that hung for longer, with
+// its process or its machine, may have been given up by its caller, who went elsewhere.
+const redrawTime = 2 * time.Second
+
+// writeShard brings the changes to the shard's master until they are acknowledged. Where others have written a document
+// under a higher revision, since this node's clock is behind or at the same time, the change is made again under
+// one above.
 func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []index.Change) error {
+	begun := time.Now()
+	for {
+		rev := n.clock.draw(len(changes))
+		repeated, err := n.writeOnce(ctx, id, rev, changes)
+		var late *lateError
+		if !errors.As(err, &late) {
+			return err
+		}
+		n.clock.see(late.newest)
+		// The wall clock tells of a machine that stood still.
+		took := max(time.Since(begun), time.Now().Round(0).Sub(begun.Round(0)))
+		if repeated || took > redrawTime {
+			return err // it may have been made once and overwritten
+		}
+		rest := make([]index.Change, len(late.changes))
+		for i, c := range late.changes {
+			rest[i] = changes[c]
+		}
+		changes = rest
+	}
+}
+
+// writeOnce sends the changes to the shard's master, again whenever another is master, until there is an answer.
+// repeated: an earlier message may have had its way too.
+func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, rev uint64, changes []index.Change) (repeated bool, err error) {
 	number := n.write.begin()
 	defer n.write.end(number)
 	var last error
@@ -78,32 +110,36 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 		v, news := n.fan.now()
 		s, ok := v.Shards[id]
 		if ok && v.Leads(s.State) {
-			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch}
+			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch, Rev: rev}
 			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, op, changes)
 			if err == nil {
 				n.noteWritten(id, seq)
-				return nil
+				return repeated, nil
 			}
 			if last = err; ctx.Err() == nil && !repeatable(err) {
-				return err
+				return repeated, err
 			}
+			repeated = true
 		}
 		select {
 		case <-news:
 		case <-time.After(tryAgain):
 		case <-n.ctx.Done():
-			return fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+			return repeated, fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
 		case <-ctx.Done():
 			if last == nil {
 				last = errors.New("no master")
 			}
-			return fmt.Errorf("%w: it may have been written or not: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
+			return repeated, fmt.Errorf("%w: it may have been written or not: %w (last: %w)", concordat.ErrUnavailable, context.Cause(ctx), last)
 		}
 	}
 }
 
 // repeatable reports whether another try may succeed.
 func repeatable(err error) bool {
+	if late := (*lateError)(nil); errors.As(err, &late) {
+		return false
+	}
 	if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrScheme) || errors.Is(err, concordat.ErrDiskFull) || errors.Is(err, concordat.ErrRefused) {
 		return false
 	}
@@ -152,29 +188,40 @@ func (n *Node) noteWritten(id concordat.ShardID, seq uint64) {
 	n.written[id] = max(n.written[id], seq)
 }
 
-// wireWrite is a write on its way to a master.
-type wireWrite struct {
-	Op      operation
-	Changes []byte // see packChanges
-}
-
-type wireWritten struct{ Seq uint64 }
-
 // write sends the changes to a node that should be master.
 func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.ShardID, op operation, changes []index.Change) (uint64, error) {
 	packed, err := packChanges(changes)
 	if err != nil {
 		return 0, err
 	}
-	var out wireWritten
-	err = p.exchange(ctx, to, id, "write", wireWrite{op, packed}, &out)
-	return out.Seq, err
+	resp, err := p.call(ctx, http.MethodPost, to, id, callWrite, bytes.NewReader(appendWrite(nil, &wireWrite{op, packed})))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(64+10*len(changes))))
+	out, ok := parseWritten(b, len(changes))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return 0, fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
+	case err != nil:
+		return 0, fmt.Errorf("node %s: %w: %w", to.ID, concordat.ErrUnavailable, err)
+	case !ok:
+		return 0, fmt.Errorf("node %s: broken answer: %w", to.ID, concordat.ErrUnavailable)
+	case len(out.Late) > 0:
+		return out.Seq, &lateError{out.Late, out.Newest}
+	}
+	return out.Seq, nil
 }
 
 func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
-	var in wireWrite
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&in); err != nil {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	if err != nil {
 		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
+	}
+	in, ok := parseWrite(b)
+	if !ok {
+		return fmt.Errorf("write: %w", concordat.ErrInvalid)
 	}
 	if in.Op.Epoch == anyEpoch {
 		return fmt.Errorf("write without an epoch: %w", concordat.ErrInvalid)
@@ -184,8 +231,12 @@ func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
 		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
 	}
 	seq, err := c.operate(r.Context(), in.Op, changes)
-	if err != nil {
+	out := wireWritten{Seq: seq}
+	if late := (*lateError)(nil); errors.As(err, &late) {
+		out.Late, out.Newest = late.changes, late.newest
+	} else if err != nil {
 		return err
 	}
-	return gob.NewEncoder(w).Encode(wireWritten{seq})
+	_, _ = w.Write(appendWritten(nil, &out)) // a caller that went away asks again
+	return nil
 }

@@ -95,7 +95,13 @@ func (c *Copy) trimTo(seq uint64, keep int64) error {
 	if keep > 0 && c.syncing != 0 {
 		return nil // trimming waits for the disk, and mu is held; later
 	}
+	if !c.wal.Trimmable(seq, keep) {
+		return nil
+	}
 	before := c.wal.Extent().Base
+	if c.stepLocked(replica.Trimming{Seq: seq}); c.failed != nil {
+		return c.failed
+	}
 	err := c.wal.Trim(seq, keep)
 	if x := c.wal.Extent(); x.Base > before {
 		c.stepLocked(replica.Trimmed{Base: x.Base, Epoch: x.BaseEpoch})
@@ -200,6 +206,9 @@ func (c *Copy) applyNext() (more bool, err error) {
 			if !ok {
 				continue
 			}
+			if err := c.reprofile(&read); err != nil {
+				return false, err
+			}
 			ch = &read
 		}
 		changes = append(changes, *ch)
@@ -224,6 +233,19 @@ func (c *Copy) applyNext() (more bool, err error) {
 		c.stepLocked(replica.Applied{Seq: to.Seq})
 	}
 	return to.Seq < c.target, nil
+}
+
+// reprofile makes a profile of another scheme anew.
+func (c *Copy) reprofile(ch *index.Change) error {
+	if ch.Put == nil || ch.Put.Scheme == c.o.Index.Scheme || c.o.Reprofile == nil {
+		return nil // the index refuses what it cannot take
+	}
+	p, err := c.o.Reprofile(ch.Put.Document)
+	if err != nil {
+		return fmt.Errorf("profile %s/%s anew: %w", ch.Put.Document.Library, ch.Put.Document.ID, err)
+	}
+	ch.Put = p
+	return nil
 }
 
 // waitForRoom waits a second; committed records have to be applied in the end.

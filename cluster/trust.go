@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"concordat"
@@ -29,7 +31,8 @@ type Trust struct {
 	Cluster string
 	Node    coord.NodeID
 	roots   *x509.CertPool
-	own     tls.Certificate
+	ca      *x509.Certificate
+	own     atomic.Pointer[tls.Certificate] // replaced by a renewal
 }
 
 // Files of a Trust, in one folder.
@@ -40,8 +43,12 @@ const (
 	nodeKey       = "node-key.pem"
 )
 
-// certificateTime is how long certificates are valid; joining again renews a node's.
-const certificateTime = 10 * 365 * 24 * time.Hour
+const (
+	// certificateTime is how long a node's certificate is valid; it is renewed by itself when a third of that is left.
+	certificateTime = 2 * 365 * 24 * time.Hour
+	// authorityTime is how long the authority's is.
+	authorityTime = 20 * 365 * 24 * time.Hour
+)
 
 // identity is the name of a node in its certificate.
 func identity(cluster string, node coord.NodeID) *url.URL {
@@ -60,7 +67,7 @@ func NewAuthority(dir, cluster string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	c := template("concordat "+cluster, now)
+	c := template("concordat "+cluster, now, now.Add(authorityTime))
 	c.IsCA, c.BasicConstraintsValid, c.MaxPathLenZero, c.KeyUsage = true, true, true, x509.KeyUsageCertSign
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
 	if err != nil {
@@ -72,9 +79,9 @@ func NewAuthority(dir, cluster string, now time.Time) error {
 	return replaceFile(filepath.Join(dir, authorityCert), pemOf("CERTIFICATE", der))
 }
 
-func template(name string, now time.Time) *x509.Certificate {
+func template(name string, now, end time.Time) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)) // never fails
-	return &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(certificateTime)}
+	return &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-24 * time.Hour), NotAfter: end}
 }
 
 func pemOf(kind string, der []byte) []byte {
@@ -101,7 +108,17 @@ func request(dir string) ([]byte, error) {
 	if err := writeKey(filepath.Join(dir, nodeKey), key); err != nil {
 		return nil, err
 	}
+	return requestFor(key)
+}
+
+func requestFor(key any) ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+}
+
+// keyName is how a layout names a public key.
+func keyName(spki []byte) string {
+	sum := sha256.Sum256(spki)
+	return hex.EncodeToString(sum[:])
 }
 
 // sign returns the certificate of the node for the key of the request, and that of the authority.
@@ -117,7 +134,11 @@ func sign(dir, cluster string, node coord.NodeID, request []byte, now time.Time)
 	if err != nil {
 		return nil, nil, fmt.Errorf("request of node %s: %w: %w", node, concordat.ErrInvalid, err)
 	}
-	c := template(string(node), now)
+	end := now.Add(certificateTime)
+	if end.After(pair.Leaf.NotAfter) {
+		end = pair.Leaf.NotAfter
+	}
+	c := template(string(node), now, end)
 	c.URIs = []*url.URL{identity(cluster, node)}
 	c.KeyUsage, c.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	der, err := x509.CreateCertificate(rand.Reader, c, pair.Leaf, r.PublicKey, pair.PrivateKey)
@@ -153,13 +174,16 @@ func LoadTrust(dir string) (*Trust, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trust{roots: x509.NewCertPool(), own: own}
+	t := &Trust{roots: x509.NewCertPool()}
 	if block, _ := pem.Decode(b); block != nil {
-		t.own.Certificate = append(t.own.Certificate, block.Bytes) // for those who know its hash only
+		own.Certificate = append(own.Certificate, block.Bytes) // for those who know its hash only
+		t.ca, err = x509.ParseCertificate(block.Bytes)
 	}
-	if !t.roots.AppendCertsFromPEM(b) {
+	if t.ca == nil || err != nil {
 		return nil, fmt.Errorf("%s: no certificate: %w", filepath.Join(dir, authorityCert), concordat.ErrCorrupt)
 	}
+	t.roots.AddCert(t.ca)
+	t.own.Store(&own)
 	if t.Cluster, t.Node, err = t.verify([]*x509.Certificate{own.Leaf}); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, nodeCert), err)
 	}
@@ -198,7 +222,23 @@ func (t *Trust) check(cs *tls.ConnectionState) (coord.NodeID, error) {
 }
 
 func (t *Trust) config() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{t.own}, NextProtos: []string{"http/1.1"}}
+	return &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"},
+		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return t.own.Load(), nil },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.own.Load(), nil }}
+}
+
+// Key names the public key of the node as Member.Key does.
+func (t *Trust) Key() string { return keyName(t.own.Load().Leaf.RawSubjectPublicKeyInfo) }
+
+// Ends returns when the certificates of the node and of the authority end.
+func (t *Trust) Ends() (node, authority time.Time) {
+	return t.own.Load().Leaf.NotAfter, t.ca.NotAfter
+}
+
+// Due reports whether less than a third of the time of the node's certificate is left, and a new one would last longer.
+func (t *Trust) Due(now time.Time) bool {
+	c := t.own.Load().Leaf
+	return c.NotAfter.Sub(now) < c.NotAfter.Sub(c.NotBefore)/3 && c.NotAfter.Before(t.ca.NotAfter)
 }
 
 // ServerTLS returns the configuration of a node's listener. Callers without a certificate reach what OnlyNodes
@@ -225,10 +265,11 @@ func (t *Trust) ClientTLS() *tls.Config {
 }
 
 // OnlyNodes refuses callers that are no node of the cluster, or none any more.
-func (t *Trust) OnlyNodes(member func(coord.NodeID) bool, h http.Handler) http.Handler {
+// member tells whether a node with the key named is one.
+func (t *Trust) OnlyNodes(member func(node coord.NodeID, key string) bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		node, err := t.check(r.TLS)
-		if err == nil && !member(node) {
+		if err == nil && !member(node, keyName(r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo)) {
 			err = fmt.Errorf("node %s is no member: %w", node, concordat.ErrRefused)
 		}
 		if err != nil {

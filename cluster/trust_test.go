@@ -42,10 +42,12 @@ func (s *testSite) startTrusted(name coord.NodeID, dir string) *running {
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}},
 		Node: coord.Node{ID: name, Address: r.address}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
+		Key: t.Key(), Authority: cluster.HasAuthority(dir),
 	})
 	s.must(err)
 	m := http.NewServeMux()
 	m.Handle("/cluster/join/", r.LetIn(dir, func() (map[string][]byte, error) { return map[string][]byte{"key": []byte("k")}, nil }))
+	m.Handle("/cluster/renew/", r.Renewals(dir, t))
 	m.Handle("/", t.OnlyNodes(r.Member, r.Handler()))
 	r.server = &http.Server{Handler: m, TLSConfig: t.ServerTLS()}
 	go func() { _ = r.server.ServeTLS(l, "", "") }() // ends with Close

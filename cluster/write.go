@@ -13,10 +13,12 @@ import (
 
 // write is one call of Write that waits.
 type write struct {
-	open int // its records without an answer
-	err  error
-	seq  uint64
-	done chan struct{}
+	first uint64 // number of its first record's Write; the others' follow
+	late  []int  // changes that came too late
+	open  int    // its records without an answer
+	err   error
+	seq   uint64
+	done  chan struct{}
 }
 
 // Write appends the changes and returns when they are acknowledged: on the disk of every copy in sync,
@@ -24,15 +26,16 @@ type write struct {
 // concordat.ErrUnavailable (some changes may have been made, or be made yet; repeating is safe),
 // concordat.ErrDiskFull, concordat.ErrInvalid and concordat.ErrScheme (nothing was changed).
 func (c *Copy) Write(ctx context.Context, changes []index.Change) (uint64, error) {
-	return c.writeIn(ctx, anyEpoch, changes)
+	return c.writeIn(ctx, operation{Epoch: anyEpoch}, changes)
 }
 
 // anyEpoch lets writeIn write as long as the copy is master.
 const anyEpoch = 0
 
-// writeIn is Write, and refuses if the copy is not master of the given epoch: a message that was long under
-// way must not have its way in a later one.
-func (c *Copy) writeIn(ctx context.Context, epoch uint64, changes []index.Change) (uint64, error) {
+// writeIn is Write, and refuses if the copy is not master of the operation's epoch: a message that was long under
+// way must not have its way in a later one. The changes have the revisions from op.Rev on; 0: the newest. With a
+// lateError the changes that it does not name are acknowledged.
+func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
 	records, size := make([]wal.Record, len(changes)), 0
 	for i := range changes {
 		if p := changes[i].Put; p != nil {
@@ -52,13 +55,22 @@ func (c *Copy) writeIn(ctx context.Context, epoch uint64, changes []index.Change
 	if err := c.room(size); err != nil {
 		return 0, err
 	}
+	c.gate.RLock()
+	defer c.gate.RUnlock()
 	w := &write{open: len(changes), done: make(chan struct{})}
 	c.mu.Lock()
-	if st := c.replica.Status(); epoch != anyEpoch && c.failed == nil && (st.Role != replica.Master || st.Shard.Epoch != epoch) {
+	if st := c.replica.Status(); op.Epoch != anyEpoch && c.failed == nil && (st.Role != replica.Master || st.Shard.Epoch != op.Epoch) {
 		c.mu.Unlock()
 		return 0, &NotMasterError{master(st.Shard.State)}
 	}
+	w.first = c.nextID + 1
+	rev := op.Rev
+	if rev == 0 {
+		c.clock.see(c.replica.NewestRevision())
+		rev = c.clock.draw(len(changes))
+	}
 	for i := range changes {
+		records[i].Rev = rev + uint64(i)
 		if c.failed != nil {
 			w.answer(0, c.failed)
 			continue
@@ -72,6 +84,9 @@ func (c *Copy) writeIn(ctx context.Context, epoch uint64, changes []index.Change
 	c.mu.Unlock()
 	select {
 	case <-w.done:
+		if w.err == nil && len(w.late) > 0 {
+			return w.seq, &lateError{changes: w.late, newest: c.newestRevision()}
+		}
 		return w.seq, w.err
 	case <-ctx.Done():
 		return 0, fmt.Errorf("write: %w", context.Cause(ctx))
@@ -102,6 +117,36 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 		delete(c.writes, id)
 		w.answer(seq, err)
 	}
+}
+
+// lateError says that documents have newer revisions than some changes, or may have had. It is a concordat.ErrUnavailable:
+// with another revision they may be made.
+type lateError struct {
+	changes []int // that were not made
+	newest  uint64
+}
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("%d documents were written by others since; repeat it", len(e.changes))
+}
+
+func (e *lateError) Unwrap() error { return concordat.ErrUnavailable }
+
+// newestRevision returns the highest revision that the copy knows, or one above.
+func (c *Copy) newestRevision() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replica.NewestRevision()
+}
+
+// refuseWrite answers one record that was not taken. mu is held.
+func (c *Copy) refuseWrite(a replica.Refuse) {
+	if w := c.writes[a.ID]; w != nil && a.Why == replica.Superseded {
+		w.late = append(w.late, int(a.ID-w.first))
+		c.answerWrite(a.ID, 0, nil)
+		return
+	}
+	c.answerWrite(a.ID, 0, refusal(a))
 }
 
 // master returns who is, as far as the state says.

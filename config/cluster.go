@@ -11,7 +11,7 @@ type Cluster struct {
 
 var clusterKeys = []Key{
 	text("cluster.coordinator", "", restart, func(c *Config) *string { return &c.Cluster.Coordinator },
-		"What the machines of the site agree through: zk://host:port,host:port, or http://host:port of concordat cluster coordinator. Empty: the site has one machine."),
+		"What the machines of the site agree through: zk://host:port,host:port (with ?timeout=10s, account=FILE, ca=FILE, certificate=FILE, key=FILE joined by & behind it, if needed), or http://host:port of concordat cluster coordinator. Empty: the site has one machine."),
 	text("cluster.node", "", restart, func(c *Config) *string { return &c.Cluster.Node },
 		"Name of this machine among those of the site: lower-case letters, digits, hyphen; at most 63."),
 	text("cluster.zone", "", restart, func(c *Config) *string { return &c.Cluster.Zone },

@@ -11,6 +11,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -120,6 +121,13 @@ type Log struct {
 	Format string // text or json
 }
 
+// Central are values of keys that hold on all machines of a site: over those of a file, and under the
+// environment of a machine.
+type Central struct {
+	Version int64
+	Keys    map[string]string // written as in the environment
+}
+
 // Lookup finds a variable of the environment, as os.LookupEnv does.
 type Lookup func(name string) (value string, ok bool)
 
@@ -130,7 +138,10 @@ const MaxFile = 1 << 20
 // that is wrong comes back at once as [Faults], which wraps concordat.ErrInvalid; other errors are
 // those of reading the file. Relative paths of the file are taken from its folder, those of the
 // environment from the working folder.
-func Load(path string, env Lookup) (*Config, error) {
+func Load(path string, env Lookup) (*Config, error) { return LoadCentral(path, Central{}, env) }
+
+// LoadCentral is Load with what holds on all machines of the site.
+func LoadCentral(path string, central Central, env Lookup) (*Config, error) {
 	var text []byte
 	if path != "" {
 		var err error
@@ -138,7 +149,7 @@ func Load(path string, env Lookup) (*Config, error) {
 			return nil, err
 		}
 	}
-	return load(text, path, env)
+	return loadCentral(text, path, central, env)
 }
 
 // Default returns the configuration without file and environment.
@@ -153,9 +164,14 @@ func Default() *Config {
 }
 
 func load(text []byte, path string, env Lookup) (*Config, error) {
+	return loadCentral(text, path, Central{}, env)
+}
+
+func loadCentral(text []byte, path string, central Central, env Lookup) (*Config, error) {
 	c := Default()
 	p := parser{config: c, file: path, dir: filepath.Dir(path)}
 	p.parse(text)
+	p.central(central)
 	p.environment(env)
 	p.secrets(env)
 	p.together()
@@ -163,6 +179,47 @@ func load(text []byte, path string, env Lookup) (*Config, error) {
 		return nil, p.faults
 	}
 	return c, nil
+}
+
+// central overlays what holds on all machines on what the file said.
+func (p *parser) central(central Central) {
+	for _, k := range keys {
+		value, ok := central.Keys[k.Name]
+		if !ok {
+			continue
+		}
+		origin := Origin{Central: central.Version}
+		if err := k.set(p.config, value); err != nil {
+			p.faults = append(p.faults, Fault{File: origin.String(), Key: k.Name, Problem: err.Error()})
+			continue
+		}
+		p.config.origins[k.Name] = origin
+	}
+}
+
+// WithLive returns a configuration with the values of next for the keys that change while the site runs, and
+// those of c for the others.
+func (c *Config) WithLive(next *Config) *Config {
+	out := *c
+	out.origins = maps.Clone(c.origins)
+	take := func(name string) {
+		delete(out.origins, name)
+		if o, ok := next.origins[name]; ok {
+			out.origins[name] = o
+		}
+	}
+	for _, k := range keys {
+		if !k.Live {
+			continue
+		}
+		if err := k.set(&out, k.get(next)); err != nil {
+			panic(fmt.Sprintf("value of %s: %v", k.Name, err)) // it was set before
+		}
+		take(k.Name)
+	}
+	out.Templates = next.Templates
+	take("templates")
+	return &out
 }
 
 // environment overlays the variables on what the file said.

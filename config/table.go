@@ -12,11 +12,15 @@ type Origin struct {
 	File string
 	Line int    // in File
 	Env  string // name of the variable
+	// Central is the version of the settings of all machines.
+	Central int64
 }
 
-// String returns "default", "file:line" or "$VARIABLE".
+// String returns "default", "file:line", "cluster, version N" or "$VARIABLE".
 func (o Origin) String() string {
 	switch {
+	case o.Central > 0:
+		return fmt.Sprintf("cluster, version %d", o.Central)
 	case o.Env != "":
 		return "$" + o.Env
 	case o.Line > 0:

@@ -1,10 +1,15 @@
+//go:build linux
+
 // Package deploy_test reads what deploy/ holds; doc/deploy.md says of each file how far it is tried.
 package deploy_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +22,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"concordat/config"
+	"concordat/internal/zktest"
 )
 
 func read(t *testing.T, path string) string {
@@ -45,12 +51,67 @@ func variables(t *testing.T, path, text string) {
 // The examples are configurations of the program.
 func TestExamples(t *testing.T) {
 	paths, err := filepath.Glob("examples/*/*.yaml")
-	if err != nil || len(paths) < 4 {
+	if err != nil || len(paths) < 7 {
 		t.Fatal(paths, err)
 	}
 	for _, path := range paths {
-		if _, err := config.Load(path, nil); err != nil {
+		c, err := config.Load(path, nil)
+		if err != nil {
 			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if strings.HasPrefix(path, "examples/cluster/") && (c.Cluster.Node+".yaml" != filepath.Base(path) || c.Cluster.Coordinator == "" || c.Store.URL == "") {
+			t.Errorf("%s: node %q at %q with store %q", path, c.Cluster.Node, c.Cluster.Coordinator, c.Store.URL)
+		}
+	}
+}
+
+// The example of a clustered site is started on loopback, with three ZooKeeper servers, PostgreSQL and three nodes; each
+// of them answers for all, and everything stops again.
+func TestTry(t *testing.T) {
+	if os.Getenv("CONCORDAT_LONG") == "" {
+		t.Skip("seven processes: set CONCORDAT_LONG")
+	}
+	if m := zktest.Missing(); m != "" {
+		t.Skipf("apt-get install %s", m)
+	}
+	dir := t.TempDir()
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil { // the database's user has to reach its own folder
+			t.Fatal(err)
+		}
+	}
+	program := filepath.Join(dir, "concordat")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/concordat").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port - 60 // those below it, most likely free
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string) string {
+		t.Helper()
+		c := exec.Command("sh", "examples/cluster/try.sh", filepath.Join(dir, "site"), what)
+		c.Env = append(os.Environ(), "CONCORDAT="+program, fmt.Sprintf("PORT=%d", port))
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", what, err, out)
+		}
+		return string(out)
+	}
+	defer try("stop")
+	try("start")
+	for i, n := range []string{"a", "b", "c"} {
+		if !strings.Contains(try("status"), fmt.Sprintf("node %s (zone", n)) {
+			t.Errorf("no node %s", n)
+		}
+		resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/readyz", port+31+i))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("node %s: %v, %v", n, resp, err)
 		}
 	}
 }
@@ -103,6 +164,8 @@ func TestPackage(t *testing.T) {
 	}
 	variables(t, "environment", read(t, "package/environment"))
 	scripts, _ := filepath.Glob("*.sh")
+	tries, _ := filepath.Glob("examples/*/*.sh")
+	scripts = append(scripts, tries...)
 	for _, path := range p.Scripts {
 		scripts = append(scripts, filepath.Join("..", path))
 	}

@@ -13,3 +13,5 @@ git grep -l '^func Fuzz' -- '*_test.go' | while read -r file; do
 	done
 done
 CONCORDAT_LONG=1 CONCORDAT_EVAL=all CONCORDAT_SIM=20 $GO test -timeout 80m ./...
+# What deploy/ holds, by the parsers and linters of the programs that it is for.
+$GO -C deploy/check run . ..

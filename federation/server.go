@@ -303,17 +303,10 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if s.o.Newer != nil && request.Card > m.Card.Serial {
 		s.o.Newer(concordat.SiteID(m.Site.String()))
 	}
-	if err := s.replays.commit(e); err != nil {
-		s.replays.forget(e)
-		s.o.Log.Error("request not remembered, so not run", "err", err)
-		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy})
-	}
 	if s.o.Claim != nil {
 		ours, err := s.o.Claim(ctx, v.From, v.ID, v.Until)
 		if err != nil || !ours {
-			if lost := s.replays.finish(e, nil); lost != nil {
-				s.o.Log.Error("reply not kept", "err", lost)
-			}
+			s.replays.forget(e)
 		}
 		if err != nil {
 			s.o.Log.Error("request not claimed, so not run", "err", err)
@@ -322,6 +315,11 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 		if !ours {
 			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another node of this site took it before: ask anew"})
 		}
+	}
+	if err := s.replays.commit(e); err != nil {
+		s.replays.forget(e)
+		s.o.Log.Error("request not remembered, so not run", "err", err)
+		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy})
 	}
 	reply, err := s.run(ctx, opened, m, request.Payload)
 	if kept := s.replays.finish(e, reply); kept != nil {

@@ -29,9 +29,6 @@ type Change struct {
 // internalApplied is the key under which each batch stores its Applied.
 var internalApplied = []byte("concordat.applied")
 
-// mostUnpersisted is how many batches may be in memory only; Apply waits for the disk beyond.
-const mostUnpersisted = 32
-
 // logged is the part of a Shard that a log needs.
 type logged struct {
 	mu        sync.Mutex // guards all below
@@ -39,6 +36,7 @@ type logged struct {
 	applied   Applied    // of the newest batch
 	persisted Applied    // of the newest batch that is on disk for certain
 	batches   int        // not on disk yet
+	bytes     int        // of them
 	err       error      // for ever, of a batch that may be there or not
 }
 
@@ -120,10 +118,14 @@ func (s *Shard) awaitPersister() error {
 	l := &s.logged
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.batches >= mostUnpersisted && l.err == nil {
+	if l.batches >= hurryBatches || l.bytes >= hurryBytes {
+		s.engine.pacer.wake()
+	}
+	for (l.batches >= 2*hurryBatches || l.bytes >= 2*hurryBytes) && l.err == nil {
 		if err := s.engine.err(); err != nil {
 			return err
 		}
+		s.engine.pacer.wake()
 		l.changed.Wait()
 	}
 	return l.err
@@ -144,6 +146,7 @@ func (s *Shard) Persist(ctx context.Context) error {
 		if err := errors.Join(s.engine.err(), context.Cause(ctx)); err != nil {
 			return err
 		}
+		s.engine.pacer.wake()
 		l.changed.Wait()
 	}
 	return l.err
@@ -197,9 +200,11 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 		return err
 	}
 	batch.SetInternal(internalApplied, binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, at.Seq), at.Epoch))
-	batch.SetPersistedCallback(func(err error) { s.persistedTo(at, err) })
+	bytes := a.bytes
+	batch.SetPersistedCallback(func(err error) { s.persistedTo(at, bytes, err) })
 	s.logged.mu.Lock()
 	s.logged.batches++
+	s.logged.bytes += bytes
 	s.logged.mu.Unlock()
 	if err := s.engine.batch(batch); err != nil {
 		err = fmt.Errorf("changes up to %d may be there or not: %w: %w", at.Seq, concordat.ErrUnavailable, err)
@@ -220,10 +225,11 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 }
 
 // persistedTo is told by Bleve that the batch is on disk.
-func (s *Shard) persistedTo(at Applied, err error) {
+func (s *Shard) persistedTo(at Applied, bytes int, err error) {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()
 	s.logged.batches--
+	s.logged.bytes -= bytes
 	if err == nil && at.Seq > s.logged.persisted.Seq {
 		s.logged.persisted = at
 	}

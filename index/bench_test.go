@@ -102,7 +102,7 @@ func BenchmarkLookup(b *testing.B) {
 				for b.Loop() {
 					k.out = k.out[:0]
 					k.search(l, qs[i%len(qs)], 0)
-					k.resolve(levels, 0)
+					k.resolve(k.out, levels)
 					hits += len(k.out)
 					i++
 				}
@@ -312,7 +312,7 @@ func BenchmarkSkewed(b *testing.B) {
 				for b.Loop() {
 					k.out = k.out[:0]
 					k.search(l, fps[i*7919%n], 0)
-					k.resolve([]*level{l}, 0)
+					k.resolve(k.out, []*level{l})
 					hits += len(k.out)
 					i++
 				}

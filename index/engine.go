@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -29,10 +30,16 @@ type engine struct {
 	dir     string // of Bleve's files
 	scorch  *scorch.Scorch
 	queue   *bleve.AnalysisQueue
+	pacer   *pacer                 // nil: none
 	cause   atomic.Pointer[string] // why failed is closed
 	failed  chan struct{}          // closed when a background goroutine of scorch has died
 	failing sync.Once
 	onFail  atomic.Pointer[func()] // called when failed was closed
+	stored  storedState            // when it was opened
+	warm    atomic.Bool            // the file of the table fits what is stored
+	forgot  atomic.Bool            // there is no such file
+	stained atomic.Bool            // a batch failed, which may yet be applied
+	reads   bool                   // nothing is changed
 	full    atomic.Bool            // the last thing a background goroutine said is that the disk is full
 	log     func(msg string, args ...any)
 }
@@ -49,6 +56,7 @@ var (
 func register() {
 	registerOnce.Do(func() {
 		scorch.RegistryAsyncErrorCallbacks[asyncCallback] = asyncError
+		scorch.RegistryEventCallbacks[eventCallback] = onEvent
 		registerPlugin()
 	})
 }
@@ -106,13 +114,19 @@ func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...a
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
-	} else if err := preflight(dir); err != nil {
-		return nil, err
+	}
+	var stored storedState
+	if !create {
+		var err error
+		if stored, err = preflight(dir); err != nil {
+			return nil, err
+		}
 	}
 	e, err := startEngine(dir, readOnly, unsafe, log)
 	if err != nil {
 		return nil, err
 	}
+	e.stored = stored
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
@@ -134,8 +148,11 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 		"bolt_timeout":           "1s", // without it a second opener waits for ever
 		"asyncErrorCallbackName": asyncCallback,
 	}
+	if unsafe {
+		config["eventCallbackName"] = eventCallback
+	}
 	// Two workers: our documents are analysed already, so the queue only passes them on.
-	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: log}
+	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: log, reads: readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
 	if err != nil {
 		e.queue.Close()
@@ -143,8 +160,12 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 	}
 	e.scorch = index.(*scorch.Scorch)
 	engines.Store(dir, e)
+	if unsafe {
+		e.pacer = pace(e.scorch)
+	}
 	err = guard(e.scorch.Open)
 	if err != nil {
+		e.pacer.end(e.scorch)
 		engines.Delete(dir)
 		e.queue.Close()
 		if strings.HasSuffix(err.Error(), "timeout") { // bbolt's ErrTimeout
@@ -176,44 +197,52 @@ func guard(f func() error) (err error) {
 // cannot load, opens an older one or none at all, and then deletes the files it does not know:
 // acknowledged documents would vanish without an error (bleve issue 2310). Opened for reading it
 // deletes nothing, so that is how the newest snapshot is tried first.
-func preflight(dir string) error {
+func preflight(dir string) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
 	if _, err := os.Stat(root); err != nil {
-		return corrupt(root, err)
+		return storedState{}, corrupt(root, err)
 	}
 	index, err := scorch.NewScorch("scorch", map[string]any{"path": dir, "read_only": true, "bolt_timeout": "1s"}, nil)
 	if err != nil {
-		return err
+		return storedState{}, err
 	}
 	s := index.(*scorch.Scorch)
 	if err := guard(s.Open); err != nil {
 		if strings.HasSuffix(err.Error(), "timeout") {
-			return fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
+			return storedState{}, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
 		}
-		return corrupt(root, err)
+		return storedState{}, corrupt(root, err)
 	}
-	err = errors.Join(guard(func() error { return newestLoads(s, dir) }), guard(s.Close))
+	var stored storedState
+	err = errors.Join(guard(func() (err error) {
+		stored, err = newestLoads(s, dir)
+		return err
+	}), guard(s.Close))
 	if errors.Is(err, errPanic) {
-		return corrupt(root, err)
+		return storedState{}, corrupt(root, err)
 	}
-	return err
+	return stored, err
 }
 
-func newestLoads(s *scorch.Scorch, dir string) error {
+func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {
 	root := filepath.Join(dir, "root.bolt")
 	epochs, err := s.RootBoltSnapshotEpochs()
 	if err != nil || len(epochs) == 0 {
-		return corrupt(root, fmt.Sprintf("no snapshot (%v)", err))
+		return storedState{}, corrupt(root, fmt.Sprintf("no snapshot (%v)", err))
 	}
 	snapshot, err := s.LoadSnapshot(epochs[0])
 	if err != nil {
-		return corrupt(dir, missingFile(err))
+		return storedState{}, corrupt(dir, missingFile(err))
 	}
 	defer snapshot.Close()
 	if v, err := snapshot.GetInternal(internalFormat); err != nil || len(v) != 1 || v[0] != formatVersion {
-		return corrupt(root, "not an index of this program")
+		return storedState{}, corrupt(root, "not an index of this program")
 	}
-	return nil
+	stored, err := stateOf(snapshot)
+	if err != nil {
+		return storedState{}, corrupt(dir, err)
+	}
+	return stored, nil
 }
 
 // missingFile makes the cause of a failed load plain.
@@ -227,17 +256,35 @@ func (e *engine) batch(b *bleve.Batch) error {
 	if err := e.err(); err != nil {
 		return err
 	}
+	e.forgetTable()
 	done := make(chan error, 1)
 	// If the persister dies, Batch waits for ever; its goroutine is given up then.
 	go func() { done <- guard(func() error { return e.scorch.Batch(b) }) }()
 	select {
 	case err := <-done:
+		if err != nil {
+			e.stained.Store(true)
+		}
 		if isDiskFull(err) {
 			return fmt.Errorf("%w: %w", err, concordat.ErrDiskFull)
 		}
 		return err
 	case <-e.failed:
 		return e.err()
+	}
+}
+
+// forgetTable removes the file of the table, as what is stored changes.
+func (e *engine) forgetTable() {
+	if e.reads || e.forgot.Swap(true) {
+		return
+	}
+	e.warm.Store(false)
+	for _, name := range []string{tableName, tableTemp} {
+		path := filepath.Join(filepath.Dir(e.dir), name)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			e.log("a table on disk is out of date and cannot be removed", "path", path, "error", err)
+		}
 	}
 }
 
@@ -248,6 +295,7 @@ func (e *engine) batchDurably(b *bleve.Batch) error {
 	if err := e.batch(b); err != nil {
 		return err
 	}
+	e.pacer.wake()
 	select {
 	case err := <-persisted:
 		return err
@@ -345,7 +393,11 @@ func (e *engine) merge(ctx context.Context) error {
 	if err := e.err(); err != nil {
 		return err
 	}
+	e.forgetTable()
 	done := make(chan error, 1)
+	awake := make(chan struct{})
+	defer close(awake)
+	go e.pacer.while(awake) // the merger waits for it
 	go func() { done <- e.scorch.ForceMerge(ctx, nil) }()
 	select {
 	case err := <-done:
@@ -375,6 +427,7 @@ func (d directory) GetWriter(name string) (io.WriteCloser, error) {
 
 // close waits for scorch's goroutines. Readers must have been closed.
 func (e *engine) close() error {
+	e.pacer.end(e.scorch)
 	err := e.scorch.Close()
 	e.queue.Close()
 	engines.Delete(e.dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -55,6 +56,49 @@ func (f *Frozen) CopyTo(ctx context.Context, dir string) error {
 	}
 	// The header makes the folder a shard, so it comes last.
 	return f.shard.diskError("copy", writeHeader(dir, f.shard.header()))
+}
+
+// Send gives the bytes of a shard in that state to the writers that file returns, one file after the other, each under
+// its name with slashes; they make a shard when all are there. Small files come last, by way of the folder scratch,
+// which exists. It may be called once, in place of CopyTo. A writer remembers its error, for Close returns it to nobody.
+func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string) io.WriteCloser) error {
+	if err := os.MkdirAll(filepath.Join(scratch, storeName), 0o700); err != nil {
+		return f.shard.diskError("send", err)
+	}
+	if err := guard(func() error { return f.reader.CopyTo(sending{directory{ctx, scratch}, file}) }); err != nil {
+		return f.shard.diskError("send", errors.Join(err, ctx.Err()))
+	}
+	if err := writeHeader(scratch, f.shard.header()); err != nil {
+		return f.shard.diskError("send", err)
+	}
+	for _, name := range []string{storeName + "/root.bolt", headerName} {
+		b, err := os.ReadFile(filepath.Join(scratch, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		w := file(name)
+		_, err = w.Write(b)
+		if err = errors.Join(err, w.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sending is a directory of which only bbolt's file, which has to be one, is on the disk.
+type sending struct {
+	directory
+	file func(name string) io.WriteCloser
+}
+
+func (d sending) GetWriter(name string) (io.WriteCloser, error) {
+	if filepath.Ext(name) != ".zap" {
+		return d.directory.GetWriter(name)
+	}
+	if err := d.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return d.file(filepath.ToSlash(name)), nil
 }
 
 // Close lets the shard remove what it no longer needs. A second Close does nothing.

@@ -77,6 +77,15 @@ func readHeader(dir string) (*header, error) {
 	return h, nil
 }
 
+// SchemeOf returns the scheme of the shard in dir, without opening it. Errors: those of Open.
+func SchemeOf(dir string) (concordat.Scheme, error) {
+	h, err := readHeader(dir)
+	if err != nil {
+		return "", err
+	}
+	return h.Scheme, nil
+}
+
 // writeHeader writes h to dir; after a crash either all of it is there or nothing.
 func writeHeader(dir string, h header) error {
 	h.Checksum = h.sum()

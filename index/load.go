@@ -32,7 +32,17 @@ func (s *Shard) load() error {
 		return err
 	}
 	defer snapshot.Close()
-	l := &loader{metas: make(map[uint32]*meta)}
+	s.state.init()
+	if s.loadTable() {
+		s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.byKey), "sentences", s.sentences, "warm", true, "took", time.Since(start))
+		return nil
+	}
+	entries, err := snapshot.DocCount()
+	if err != nil {
+		return err
+	}
+	// Room for full blocks: growing would copy, and what is not needed is never touched.
+	l := &loader{metas: make(map[uint32]*meta), fps: make([]concordat.Fingerprint, 0, min(entries, maxRoom)*blockSentences)}
 	err = guard(func() error { return visitStored(snapshot, l.visit) })
 	if err != nil {
 		return corrupt(s.engine.dir, err)
@@ -40,7 +50,6 @@ func (s *Shard) load() error {
 	slices.SortFunc(l.blocks, func(a, b block) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.ordinal, b.ordinal))
 	})
-	s.state.init()
 	if err := s.fill(l); err != nil {
 		return corrupt(s.engine.dir, err)
 	}
@@ -56,6 +65,13 @@ func (s *state) init() {
 	s.busy = make(map[key]struct{})
 	s.released = make(chan struct{})
 	s.counters = new(counters)
+}
+
+// reset empties a state that is not in use yet.
+func (s *state) reset() {
+	s.view = view{}
+	s.nextNumber, s.sentences, s.texts, s.words = 0, 0, 0, 0
+	s.init()
 }
 
 // visit takes one Bleve document.
@@ -93,10 +109,13 @@ func (l *loader) visit(id []byte, fields map[string][]byte) error {
 	return nil
 }
 
-// fill makes the state of the loaded blocks, which are in order.
+// maxRoom bounds the blocks for which there is room from the beginning: those of 200 million sentences.
+const maxRoom = 10 << 20
+
+// fill makes the state of the loaded blocks, which are in order, and takes the fingerprints of l. They stay as they came:
+// in another order they would be there twice.
 func (s *state) fill(l *loader) error {
-	fps := make([]concordat.Fingerprint, 0, len(l.fps))
-	occs := make([]occurrence, 0, len(l.fps))
+	occs := make([]occurrence, len(l.fps))
 	for i := 0; i < len(l.blocks); {
 		number := l.blocks[i].number
 		n := 1
@@ -114,15 +133,18 @@ func (s *state) fill(l *loader) error {
 		d.library = s.library(d.key.library)
 		s.enter(d)
 		s.view.docs = append(s.view.docs, d)
+		ordinal := uint32(0)
 		for _, b := range l.blocks[i : i+n] {
-			for _, f := range l.fps[b.start:b.end] {
-				occs = append(occs, occurrence{slot, uint32(len(fps)) - uint32(s.sentences-d.sentences)})
-				fps = append(fps, f)
+			for at := b.start; at < b.end; at++ {
+				occs[at] = occurrence{slot, ordinal}
+				ordinal++
 			}
 		}
 		s.nextNumber = uint64(number) + 1
 		i += n
 	}
+	fps := l.fps
+	*l = loader{} // newLevel is the last to need anything of it
 	if len(fps) > 0 {
 		l := newLevel(fps, occs)
 		s.view.levels = []*level{l}

@@ -39,9 +39,10 @@ type lookup struct {
 	// candidates counts the entries read.
 	candidates int
 
-	spans [concordat.Bands][bandSpans]span
-	used  [concordat.Bands]int
-	touch byte // keeps the compiler from dropping the loads of scan
+	spans   [concordat.Bands][bandSpans]span
+	used    [concordat.Bands]int
+	flights [stages]flight
+	touch   byte // keeps the compiler from dropping the loads of scan
 }
 
 // search appends to k.out the entries of l that the probe reaches from f within k.most bits, before resolve.
@@ -71,32 +72,6 @@ func (k *lookup) search(l *level, f concordat.Fingerprint, number int) {
 	for i := range l.bands {
 		k.scan(l, i, f, number)
 	}
-}
-
-// ahead is the number of questions that warm serves; their lines fit the first-level cache.
-const ahead = 16
-
-// warm loads the memory that exact look-ups of all fs will read. One such look-up has ten loads, too few
-// to keep the processor busy while they come; those of sixteen do.
-func (k *lookup) warm(l *level, fs []concordat.Fingerprint) {
-	if len(l.first) == 0 || len(fs) < 2 {
-		return
-	}
-	var at [ahead * concordat.Bands]uint32
-	for i := range l.bands {
-		b := &l.bands[i]
-		for j, f := range fs {
-			at[j*concordat.Bands+i], _ = b.bucket(f.Band(i))
-		}
-	}
-	t := byte(0)
-	for i := range l.bands {
-		recs := l.bands[i].recs
-		for j := range fs {
-			t += recs[min(recBytes*int(at[j*concordat.Bands+i]), len(recs)-1)] // an empty bucket may end the array
-		}
-	}
-	k.touch += t
 }
 
 func (k *lookup) exactSpan(b *band, v uint32, spans []span) int {
@@ -249,11 +224,11 @@ func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprin
 	k.out = append(k.out, found{concordat.Fingerprint{f[0] ^ diff[0], f[1] ^ diff[1]}, number, p, i, d})
 }
 
-// resolve turns positions in bands, of what search has reported since k.out had from elements, into
-// entries. Done for many at a time, their loads do not wait for one another.
-func (k *lookup) resolve(levels []*level, from int) {
-	for n := range k.out[from:] {
-		if f := &k.out[from+n]; f.level >= 0 {
+// resolve turns positions in bands, of what search has reported, into entries. Done for many at a time, their loads do
+// not wait for one another.
+func (k *lookup) resolve(out []found, levels []*level) {
+	for n := range out {
+		if f := &out[n]; f.level >= 0 {
 			f.entry = levels[f.level].bands[f.band].id(f.entry)
 			f.band = 0
 		}

@@ -35,41 +35,13 @@ func (s *Shard) MatchFound(ctx context.Context, q *concordat.Query) (*concordat.
 	defer lookups.Put(k)
 	k.probe, k.most, k.cap, k.capped = q.Probe, q.MaxDistance, uint32(s.opt.BandCap), 0
 	k.hashes = q.MaxHashes
-	for i := 0; i < len(q.Fingerprints); i += ahead {
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		group := q.Fingerprints[i:min(i+ahead, len(q.Fingerprints))]
-		if q.Probe == concordat.ProbeExact {
-			for _, l := range v.levels {
-				k.warm(l, group)
-			}
-		}
-		k.out = k.out[:0]
-		var ends [ahead]int // in k.out, of what each of the group has found
-		for j, f := range group {
-			for n, l := range v.levels {
-				k.search(l, f, n)
-			}
-			k.all(v.fresh, f)
-			ends[j] = len(k.out)
-		}
-		k.resolve(v.levels, 0)
-		m.warm(k.out)
-		from := 0
-		for j := range group {
-			if to := ends[j]; from < to {
-				if err := m.add(ctx, i+j, k.out[from:to]); err != nil {
-					return nil, nil, err
-				}
-				from = to
-			}
-		}
+	if err := m.fly(ctx, k); err != nil {
+		return nil, nil, err
 	}
 	return &concordat.Answer{Site: s.opt.Site, Matches: m.matches, Capped: k.capped}, m.fps, nil
 }
 
-// lookups keeps the buffers of look-ups, some 5 KB each, for the next query.
+// lookups keeps the buffers of look-ups, some 15 KB each, for the next query.
 var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
 // checkQuery refuses what cannot be answered.
@@ -105,7 +77,7 @@ type matcher struct {
 	fps       []concordat.Fingerprint // of matches
 	same      []candidate             // of one distance; reused
 	asked     int                     // the fingerprint whose entries are added
-	touch     uint32                  // so that loads which only warm are made
+	touch     byte                    // so that loads which only warm are made
 }
 
 // candidate is a sentence to be reported.
@@ -193,29 +165,6 @@ func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 	}
 	return nil
 }
-
-// warm loads the memory that gather and emit will read of the entries: each step waits once for all of
-// them, where one entry after another would wait for each step of each.
-func (m *matcher) warm(fs []found) {
-	if len(fs) < 2 {
-		return
-	}
-	fs = fs[:min(len(fs), mostWarm)]
-	var docs [mostWarm]*document
-	for i, f := range fs {
-		if f.level < 0 {
-			docs[i] = m.view.docs[m.view.freshOccs[f.entry].doc]
-		} else {
-			docs[i] = m.view.docs[m.view.levels[f.level].occs(f.entry)[0].doc]
-		}
-	}
-	for _, d := range docs[:len(fs)] {
-		m.touch += d.number
-	}
-}
-
-// mostWarm bounds the entries whose memory is loaded together; what they read fits the first-level cache.
-const mostWarm = 64
 
 // gather appends the wanted sentences of one fingerprint, which may stand in several levels.
 func (m *matcher) gather(fs []found) {

@@ -2,7 +2,7 @@ package index
 
 import "concordat"
 
-// loadSpans and loadGroups are what touchSpans and touchGroups do where no instruction for it is known.
+// loadSpans, loadGroups and loadLines are what touchSpans, touchGroups and touch do where no instruction for it is known.
 func loadSpans(recs []byte, spans []span) (t byte) {
 	for _, s := range spans {
 		t += recs[recBytes*int(s.lo)] + recs[recBytes*int(s.hi)-1]
@@ -15,6 +15,13 @@ func loadGroups(groups []group, at uint32) (t byte) {
 		for x := range uint32(16) {
 			t += groups[at^x<<shift].ends[15]
 		}
+	}
+	return t
+}
+
+func loadLines(at []*byte) (t byte) {
+	for _, p := range at {
+		t += *p
 	}
 	return t
 }

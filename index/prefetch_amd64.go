@@ -21,6 +21,19 @@ func touchGroups(groups []group, at uint32) byte {
 	return 0
 }
 
+// touch brings the lines of memory of the given bytes near.
+func touch(at []*byte) byte {
+	if len(at) > 0 {
+		prefetchLines(&at[0], len(at))
+	}
+	return 0
+}
+
+// prefetchLines asks for n bytes.
+//
+//go:noescape
+func prefetchLines(at **byte, n int)
+
 // prefetchSpans asks for the first and the last byte of n spans. It knows the layout of span and recBytes.
 //
 //go:noescape

@@ -46,3 +46,16 @@ value:
 	CMPL CX, $16
 	JLT  shift
 	RET
+
+// func prefetchLines(at **byte, n int)
+TEXT ·prefetchLines(SB), NOSPLIT, $0-16
+	MOVQ at+0(FP), SI
+	MOVQ n+8(FP), CX
+
+line:
+	MOVQ (SI), AX
+	PREFETCHT0 (AX)
+	ADDQ $8, SI
+	DECQ CX
+	JG   line
+	RET

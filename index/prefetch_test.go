@@ -19,6 +19,10 @@ func TestPrefetch(t *testing.T) {
 		loadGroups(g, at)
 	}
 	recs := make([]byte, 100*recBytes)
+	for _, at := range [][]*byte{nil, {&recs[0]}, {&recs[0], &recs[999]}} {
+		touch(at)
+		loadLines(at)
+	}
 	for _, spans := range [][]span{nil, {{0, 1, 0, 0}}, {{99, 100, 0, 0}, {0, 100, 0, 0}}} {
 		touchSpans(recs, spans)
 		loadSpans(recs, spans)

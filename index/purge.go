@@ -92,6 +92,7 @@ func (s *Shard) awaitRemoval(ctx context.Context, names []string) error {
 		if len(names) == 0 {
 			return nil
 		}
+		s.engine.pacer.wake()
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("purge %s: %d old segments are still in use: %w", s.dir, len(names), concordat.ErrUnavailable)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"math/bits"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -21,7 +22,7 @@ type level struct {
 	// first holds for each entry its occurrence, or, if there are several, where they stand: the
 	// ordinal is then many and their number, the doc their place in more.
 	first     []occurrence
-	more      []occurrence // of one entry: in input order
+	more      []occurrence // of one entry: in order
 	sentences int          // occurrences in all
 	bands     [concordat.Bands]band
 }
@@ -29,7 +30,7 @@ type level struct {
 // many is above every ordinal: a document has at most maxSentences of them.
 const many = 1 << 31
 
-// occs returns the occurrences of an entry, in input order.
+// occs returns the occurrences of an entry, in order: slots of documents rise with time.
 func (l *level) occs(entry uint32) []occurrence {
 	o := l.first[entry]
 	if o.ordinal&many == 0 {
@@ -118,12 +119,15 @@ func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
 	}
 }
 
-// newLevel returns a table over the sentences; it keeps neither slice. fps and occs pair up. Time
-// is linear, but for the sorting of fingerprints that share a band.
+// newLevel returns a table over the sentences; it keeps neither slice. fps and occs pair up, in any order. Time
+// is linear, but for the sorting of fingerprints that share a band. Of a caller that needs the slices no more it takes
+// 64 bytes a sentence besides them until they are done with, then about 115 in all.
 func newLevel(fps []concordat.Fingerprint, occs []occurrence) *level {
 	l := new(level)
-	pairs, scratch := make([]termDoc, len(fps)), make([]termDoc, len(fps))
-	entries := l.collapse(fps, occs, pairs, scratch)
+	entries := l.collapse(fps, occs)
+	if len(entries) >= collectFrom {
+		runtime.GC() // else the memory of the two halves of the work would be there together
+	}
 	parts := make([]part, len(entries))
 	for i := range l.bands {
 		l.bands[i].build(i, entries, parts)
@@ -139,10 +143,12 @@ func byBand(fps []concordat.Fingerprint, band int, pairs, scratch []termDoc) []t
 	return sortTerms(pairs, scratch, concordat.BandBits)
 }
 
-// collapse fills first and more, and returns the distinct fingerprints in order of band 0. pairs and
-// scratch are as long as fps.
-func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence, pairs, scratch []termDoc) []concordat.Fingerprint {
-	order := byBand(fps, 0, pairs, scratch)
+// collectFrom sentences on, a level is worth a collection of garbage.
+const collectFrom = 1 << 20
+
+// collapse fills first and more, and returns the distinct fingerprints in order of band 0.
+func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence) []concordat.Fingerprint {
+	order := byBand(fps, 0, make([]termDoc, len(fps)), make([]termDoc, len(fps)))
 	entries := make([]concordat.Fingerprint, 0, len(fps))
 	l.sentences = len(fps)
 	l.first = make([]occurrence, 0, len(fps))
@@ -154,7 +160,8 @@ func (l *level) collapse(fps []concordat.Fingerprint, occs []occurrence, pairs, 
 		bucket := order[:n]
 		if n > 1 {
 			slices.SortFunc(bucket, func(a, b termDoc) int {
-				return cmp.Or(compareFingerprints(fps[a.doc], fps[b.doc]), cmp.Compare(a.doc, b.doc))
+				x, y := occs[a.doc], occs[b.doc]
+				return cmp.Or(compareFingerprints(fps[a.doc], fps[b.doc]), cmp.Compare(x.doc, y.doc), cmp.Compare(x.ordinal, y.ordinal))
 			})
 		}
 		for len(bucket) > 0 {
@@ -216,10 +223,10 @@ func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 		parts[*at] = part{f, uint32(id)}
 		*at++
 	}
-	b.groups = make([]group, groups)
-	b.recs = make([]byte, recBytes*len(entries))
+	b.groups = huge[group](groups)
+	b.recs = huge[byte](recBytes * len(entries))
 	if i > 0 {
-		b.ids = make([]uint32, len(entries))
+		b.ids = huge[uint32](len(entries))
 	}
 	for p := range uint32(1 << partBits) {
 		b.place(i, p, parts[starts[p]:starts[p+1]], starts[p])

@@ -81,7 +81,7 @@ func checkLookup(t *testing.T, l *level, q concordat.Fingerprint, p concordat.Pr
 	t.Helper()
 	k := &lookup{probe: p, most: most, hashes: hashes, cap: 1 << 30}
 	k.search(l, q, 0)
-	k.resolve([]*level{l}, 0)
+	k.resolve(k.out, []*level{l})
 	var got, want []string
 	for _, f := range k.out {
 		got = append(got, fmt.Sprint(f.entry, f.distance, f.fp))
@@ -112,8 +112,8 @@ func TestCap(t *testing.T) {
 			free.search(l, q, 0)
 			cut.search(l, q, 0)
 		}
-		free.resolve([]*level{l}, 0)
-		cut.resolve([]*level{l}, 0)
+		free.resolve(free.out, []*level{l})
+		cut.resolve(cut.out, []*level{l})
 		if cut.capped == 0 || cut.candidates >= free.candidates || len(cut.out) >= len(free.out) {
 			t.Errorf("probe %v: %d capped, %d of %d candidates, %d of %d found", p, cut.capped, cut.candidates, free.candidates, len(cut.out), len(free.out))
 		}

@@ -72,59 +72,64 @@ func (s *Sketcher) Sketch(features []uint64) concordat.Fingerprint {
 	if len(features) == 0 {
 		return concordat.Fingerprint{}
 	}
-	var winner [concordat.Bits]uint64 // per bin: ordering value, then the rest of the hash
-	// The least value of this round by bin: 0 in a bin that is closed, so that nothing is less and the inner
-	// loop has no branch that depends on the features.
-	var all [concordat.Bits]uint64
-	least := all[:s.bins]
+	var winner [concordat.Bits]uint64 // per bin: the least value of the round that filled it
+	bins := uint64(s.bins)
+	least := winner[:bins]
 	for i := range least {
 		least[i] = math.MaxUint64
 	}
-	bins := uint64(s.bins)
-	open := [2]uint64{1<<min(bins, 64) - 1, 1<<(max(bins, 64)-64) - 1}
-	for round := 0; open[0]|open[1] != 0; round++ {
+	// Bins filled in earlier rounds. No branch below depends on the features: a value that goes to a closed bin
+	// becomes the largest there is.
+	var closed [2]uint64
+	all := [2]uint64{1<<min(bins, 64) - 1, 1<<(max(bins, 64)-64) - 1}
+	round := 0
+	for ; closed != all && round < s.bins; round++ {
 		seed := s.seeds[round]
-		if round >= s.bins {
-			bin := round - s.bins
-			if open[bin>>6]>>(bin&63)&1 == 0 {
-				continue
-			}
-			best := uint64(math.MaxUint64)
+		if bins <= 64 {
+			filled := uint64(0)
 			for _, f := range features {
-				best = min(best, bits.RotateLeft64(mix(f^seed), 32))
+				h := mix(f ^ seed)
+				bin, _ := bits.Mul64(h, bins)
+				// The bin is the high part of h; its low half orders the bin.
+				v := bits.RotateLeft64(h, 32) | -(closed[0] >> (bin & 63) & 1)
+				least[bin] = min(least[bin], v)
+				filled |= 1 << (bin & 63)
 			}
-			winner[bin] = best
-			open[bin>>6] &^= 1 << (bin & 63)
+			closed[0] |= filled
 			continue
 		}
-		var low, high uint64 // bins that got a value
+		filled := closed
 		for _, f := range features {
 			h := mix(f ^ seed)
 			bin, _ := bits.Mul64(h, bins)
-			// The bin is the high part of h; its low half orders the bin.
-			least[bin] = min(least[bin], bits.RotateLeft64(h, 32))
-			low |= 1 << bin // nothing from bin 64 on
-			high |= 1 << (bin - 64)
+			v := bits.RotateLeft64(h, 32) | -(closed[bin>>6&1] >> (bin & 63) & 1)
+			least[bin] = min(least[bin], v)
+			filled[bin>>6&1] |= 1 << (bin & 63)
 		}
-		for w, filled := range [2]uint64{low, high} {
-			for fresh := open[w] & filled; fresh != 0; fresh &= fresh - 1 {
-				bin := w<<6 | bits.TrailingZeros64(fresh)
-				winner[bin], least[bin] = least[bin], 0
-			}
-			open[w] &^= filled
+		closed = filled
+	}
+	for bin := range least {
+		if closed[bin>>6]>>(bin&63)&1 != 0 {
+			continue
+		}
+		for _, f := range features {
+			least[bin] = min(least[bin], bits.RotateLeft64(mix(f^s.seeds[s.bins+bin]), 32))
 		}
 	}
-	return s.pack(&winner)
+	return s.pack(least)
 }
 
 // pack keeps b bits of each winner: bit b·i of the fingerprint starts hash i. The bits come from
 // the winner mixed once more, since being the least has used up its own.
-func (s *Sketcher) pack(winner *[concordat.Bits]uint64) concordat.Fingerprint {
+func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 	var f concordat.Fingerprint
-	for i := range s.bins {
-		v := mix(winner[i]^s.last) >> (64 - s.b)
-		at := i * s.b
-		f[at/60] |= v << (at % 60)
+	const word = 60 // bits; b divides it
+	for w := range f {
+		at := 0
+		for ; at < word && len(winner) > 0; at += s.b {
+			f[w] |= mix(winner[0]^s.last) >> (64 - s.b&63) << (at & 63)
+			winner = winner[1:]
+		}
 	}
 	return f
 }

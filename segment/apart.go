@@ -11,6 +11,7 @@ import (
 // and everything found gets its place in the original.
 func (t *Text) splitApart(text string, runs []spaced.Run, chinese bool) error {
 	var joined strings.Builder
+	joined.Grow(len(text))
 	var blocks []replaced
 	from := 0
 	for _, r := range runs {
@@ -69,6 +70,9 @@ func (m *mapper) begin(at int) int {
 func (m *mapper) end(at int) int {
 	if at == 0 {
 		return 0
+	}
+	if m.next == len(m.blocks) || m.blocks[m.next].from >= at { // between runs
+		return at + m.shift
 	}
 	next, shift := m.next, m.shift
 	defer func() { m.next, m.shift = next, shift }() // the next word may begin before this one's end

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -34,11 +35,7 @@ func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 	kind, lang := t.kindOf(words)
 	switch kind {
 	case Content:
-		for i := range words {
-			if words[i].Stop&lang == 0 || words[i].Chars > longestStop {
-				dst = append(dst, words[i].Hash)
-			}
-		}
+		dst = contentFeatures(words, lang, dst)
 	case Chinese:
 		dst = t.chineseFeatures(words, dst)
 	case Grams:
@@ -49,10 +46,24 @@ func (t *Text) Features(b Block, dst []uint64) ([]uint64, Kind) {
 	return dst, kind
 }
 
+// contentFeatures appends the words that are no short stop words. Which word is one cannot be foretold, so none is
+// branched on: each is written, and the next over it if it does not count.
+func contentFeatures(words []Word, lang uint32, dst []uint64) []uint64 {
+	n := len(dst)
+	dst = slices.Grow(dst, len(words))[:n+len(words)]
+	for i := range words {
+		w := &words[i]
+		dst[n] = w.Hash
+		long := uint32(longestStop-int32(w.Chars)) >> 31 // 1 if it is
+		listed := -(w.Stop & lang) >> 31                 // 1 if it is
+		n += int(long | (listed ^ 1))
+	}
+	return dst[:n]
+}
+
 // kindOf returns the kind of features and, for Content, the bit of the language.
 func (t *Text) kindOf(words []Word) (Kind, uint32) {
 	var chars, han, syllabic, unspaced, spaced int
-	var votes tally
 	for i := range words {
 		w := &words[i]
 		n := int(w.Chars)
@@ -67,7 +78,6 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 		default:
 			spaced++
 		}
-		votes.add(w.Stop)
 	}
 	switch {
 	case syllabic*10 >= chars:
@@ -77,6 +87,8 @@ func (t *Text) kindOf(words []Word) (Kind, uint32) {
 	case unspaced*2 >= chars:
 		return Grams, 0
 	}
+	var votes tally
+	votes.stops(words)
 	language, most := votes.most()
 	if most*10 < spaced || most == 0 {
 		return Grams, 0

@@ -115,6 +115,7 @@ var runes = sync.OnceValue(func() *runeData {
 			d.ascii[c] = byte(e.Target())
 		}
 	}
+	d.quick = d.asciiEnds()
 	return d
 })
 
@@ -122,6 +123,8 @@ type runeData struct {
 	*runetab.Table
 	ascii [256]byte // 0 from 128 on
 	class [128]runetab.Class
+	ends  [256]bool // ASCII signs that end a word
+	quick bool      // asciiWords may be used
 }
 
 func gunzip(b []byte) ([]byte, error) {

@@ -13,6 +13,8 @@ import (
 )
 
 const (
+	// Bytes of text for each word, about as few as there are.
+	wordBytes = 5
 	// A word longer than this many folded bytes is cut: it is no word of any language, and bounds
 	// keep one line of base64 from becoming one giant feature.
 	maxWordBytes = 240
@@ -67,7 +69,15 @@ func (t *Text) split(text string, chinese bool) error {
 	t.Source = text
 	t.Norm, t.Words, t.hanAt = t.Norm[:0], t.Words[:0], t.hanAt[:0]
 	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
+	if cap(t.Norm) < len(text) { // else they would grow many times
+		t.Norm = make([]byte, 0, len(text)+len(text)/16+64)
+		t.Words = make([]Word, 0, len(text)/wordBytes+16)
+	}
 	s := splitter{t: t, runes: runes(), stop: stopLists(), start: -1}
+	if s.runes.quick {
+		s.memory = memories.Get().(*memory)
+		defer memories.Put(s.memory)
+	}
 	s.run()
 	if s.han && chinese {
 		return t.cutChinese()
@@ -78,9 +88,10 @@ func (t *Text) split(text string, chinese bool) error {
 // splitter is one pass over a text. It folds runes into words and decides at each rune whether
 // the sentence before it has ended.
 type splitter struct {
-	t     *Text
-	runes *runeData
-	stop  *stopTable
+	t      *Text
+	runes  *runeData
+	stop   *stopTable
+	memory *memory // nil: words are read rune by rune
 
 	start   int // first byte of the current sentence, or -1
 	first   int // its first word
@@ -191,6 +202,12 @@ func (s *splitter) line(from, to int) {
 	for i := from; i < to; {
 		if c := text[i]; c < utf8.RuneSelf {
 			if s.runes.ascii[c] != 0 {
+				if !s.open && s.memory != nil {
+					if next := s.asciiWords(i); next > i {
+						i = next
+						continue
+					}
+				}
 				i = s.asciiWord(i, to)
 				continue
 			}

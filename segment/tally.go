@@ -3,18 +3,32 @@ package segment
 import "math/bits"
 
 // tally counts, for each of 32 bits, the masks that have it: bit i of plane[p] is bit p of the count of i.
-// Adding a mask ripples its carries through the planes, two steps on average, however many bits it has.
+// Adding a mask ripples its carries through the planes, however many bits it has.
 type tally struct {
 	plane [31]uint32
 	used  int // planes that may not be zero
 }
 
-// add counts the bits of m. At most 2^31 - 1 masks can be added.
-func (t *tally) add(m uint32) {
-	for p := 0; m != 0; p++ {
-		t.plane[p], m = t.plane[p]^m, t.plane[p]&m
-		t.used = max(t.used, p+1)
+// straight is how many planes every mask goes through, in registers: most carries end there, so that no branch
+// depends on the mask.
+const straight = 4
+
+// stops counts the bits of Word.Stop. At most 2^31 - 1 words can be added.
+func (t *tally) stops(words []Word) {
+	a, b, c, d := t.plane[0], t.plane[1], t.plane[2], t.plane[3]
+	for i := range words {
+		m := words[i].Stop
+		a, m = a^m, a&m
+		b, m = b^m, b&m
+		c, m = c^m, c&m
+		d, m = d^m, d&m
+		for p := straight; m != 0; p++ {
+			t.plane[p], m = t.plane[p]^m, t.plane[p]&m
+			t.used = max(t.used, p+1)
+		}
 	}
+	t.plane[0], t.plane[1], t.plane[2], t.plane[3] = a, b, c, d
+	t.used = max(t.used, straight)
 }
 
 // most returns the bit that is counted most, the lowest of several, and its count; 0 and 0 if none is.

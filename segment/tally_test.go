@@ -13,7 +13,7 @@ func TestTally(t *testing.T) {
 		var votes [32]int
 		for range n {
 			m := rng.Uint32() & rng.Uint32() & rng.Uint32()
-			tl.add(m)
+			tl.stops([]Word{{Stop: m}})
 			for i := range votes {
 				votes[i] += int(m >> i & 1)
 			}

@@ -44,10 +44,17 @@ type stemmed struct {
 
 // term returns the search term of a folded word with the given hash.
 func (m *Stemmer) term(hash uint64, folded []byte) uint32 {
-	k := &m.known[hash>>(64-stemBits)]
-	if k.hash != hash || hash == 0 {
-		*k = stemmed{hash, uint32(xxhash.Sum64(Stem(folded)))}
+	at := hash >> (64 - stemBits)
+	k := &m.known[at]
+	if k.hash == hash && hash != 0 {
+		return k.term
 	}
+	second := &m.known[at^1] // in the same line of the cache
+	if second.hash == hash && hash != 0 {
+		return second.term
+	}
+	*second = *k
+	*k = stemmed{hash, uint32(xxhash.Sum64(Stem(folded)))}
 	return k.term
 }
 
@@ -56,16 +63,17 @@ func Stem(word []byte) []byte {
 	if len(word) < 3 || len(word) > stemMost {
 		return word
 	}
-	runes := make([]rune, len(word))
+	var letters [stemMost]rune
 	for i, c := range word {
 		if c < 'a' || c > 'z' {
 			return word
 		}
-		runes[i] = rune(c)
+		letters[i] = rune(c)
 	}
-	out := make([]byte, 0, stemMost)
-	for _, r := range porterstemmer.StemWithoutLowerCasing(runes) {
-		out = append(out, byte(r))
+	stem := porterstemmer.StemWithoutLowerCasing(letters[:len(word)])
+	out := make([]byte, len(stem))
+	for i, r := range stem {
+		out[i] = byte(r)
 	}
 	return out
 }
@@ -74,9 +82,7 @@ func Stem(word []byte) []byte {
 // if none holds any.
 func (t *Text) Language() uint32 {
 	var votes tally
-	for i := range t.Words {
-		votes.add(t.Words[i].Stop)
-	}
+	votes.stops(t.Words)
 	language, _ := votes.most()
 	return language
 }
@@ -95,13 +101,15 @@ func (t *Text) Terms(m *Stemmer, first, last int, language uint32, dst []uint32)
 	for i := first; i < last; i++ {
 		w := &t.Words[i]
 		switch {
+		case w.Flags&(Syllabic|Unspaced|HanStop) == 0:
+			// A stop word's term is written as well, and the next over it: which word is one cannot be foretold.
+			dst = append(dst, m.term(w.Hash, t.Folded(i)))
+			dst = dst[:len(dst)-int(-(w.Stop&language)>>31)]
 		case w.Stop&language != 0 || w.Flags&HanStop != 0:
 		case w.Flags&Syllabic != 0:
 			dst = runGrams(t.Folded(i), syllabicGram, dst)
 		case w.Flags&Unspaced != 0:
 			dst = runGrams(t.Folded(i), unspacedGram, dst)
-		default:
-			dst = append(dst, m.term(w.Hash, t.Folded(i)))
 		}
 	}
 	return dst

@@ -42,7 +42,7 @@ func Find(text string) []Run {
 	var runs []Run
 	done := 0 // up to here the tokens are judged
 	for p := 0; p+3 < len(text); p += probeStep {
-		if !apart(text, p) {
+		if !mayApart(text, p) || !apart(text, p) {
 			continue
 		}
 		from := lineStart(text, p, done)
@@ -56,6 +56,16 @@ func Find(text string) []Run {
 		p = max(p, end-probeStep)
 	}
 	return runs
+}
+
+// mayApart is a quick test that apart passes: of four ASCII bytes from p on, two neighbours are not both other than
+// spaces.
+func mayApart(text string, p int) bool {
+	b := text[p : p+4]
+	x := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	const high, seven = 0x80808080, 0x7f7f7f7f
+	word := (x ^ 0x20202020) + seven // the high bits of bytes that are no spaces, if all are ASCII
+	return word&(word>>8)&0x00808080 == 0 || x&high != 0
 }
 
 // apart reports whether no two letters are neighbours at byte p, and there are letters.

@@ -50,10 +50,18 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	if report == nil {
 		report = func(string, int64, int64) {}
 	}
-	var done []Copied
-	err := to.write(ctx, func(into conn) error {
+	done, err := copyAll(ctx, func(f func(conn) error) error { return db.asOf(ctx, f) }, to, o, report)
+	if err != nil {
+		return nil, to.fail(db.fail(err, "copy store"), "fill the other store")
+	}
+	return done, nil
+}
+
+// copyAll copies what asOf shows into to.
+func copyAll(ctx context.Context, asOf func(func(conn) error) error, to *DB, o Copy, report func(string, int64, int64)) (done []Copied, err error) {
+	err = to.write(ctx, func(into conn) error {
 		var tables []table
-		err := db.asOf(ctx, func(from conn) (err error) {
+		err := asOf(func(from conn) (err error) {
 			if tables, err = copyable(ctx, from, into); err != nil {
 				return err
 			}
@@ -83,10 +91,7 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, to.fail(db.fail(err, "copy store"), "fill the other store")
-	}
-	return done, nil
+	return done, err
 }
 
 // copyable returns the tables of from, which into has too, and empty.

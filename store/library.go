@@ -34,6 +34,9 @@ type Policy struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// KeepDays is after how many days in the library a document is deleted; 0: never.
 	KeepDays int `json:"keep_days,omitempty"`
+	// Central is the version of the settings of all machines that has this policy, which is changed there only;
+	// 0: it is this store's own.
+	Central int64 `json:"central,omitempty"`
 }
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
@@ -83,11 +86,29 @@ func (db *DB) CreateLibrary(ctx context.Context, l Library) error {
 }
 
 // UpdateLibrary sets the title and the policy of the library with l's id, or fails with
-// concordat.ErrNotFound. The time of creation stays.
+// concordat.ErrNotFound. The time of creation stays. A policy with Central set is replaced by one of a later
+// version, or let go as it is with Central 0; else the call fails with concordat.ErrRefused.
 func (db *DB) UpdateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
 		err = db.write(ctx, func(c conn) error {
+			var held string
+			if err := c.row(ctx, `SELECT policy FROM library WHERE id = ?`, l.ID).Scan(&held); err != nil {
+				return err
+			}
+			var now Policy
+			if err := json.Unmarshal([]byte(held), &now); err != nil {
+				return fmt.Errorf("%w: policy: %w", concordat.ErrCorrupt, err)
+			}
+			let := now
+			let.Central = 0
+			released, err := json.Marshal(let)
+			if err != nil {
+				return err
+			}
+			if now.Central > 0 && l.Policy.Central <= now.Central && policy != held && policy != string(released) {
+				return fmt.Errorf("%w: its policy is that of the cluster's settings, version %d, and is changed there", concordat.ErrRefused, now.Central)
+			}
 			n, err := c.exec(ctx, `UPDATE library SET title = ?, policy = ? WHERE id = ?`, prose(l.Title), policy, l.ID)
 			return oneOf(n, err)
 		})

@@ -45,6 +45,15 @@ func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (i
 	return version + 1, db.fail(err, "put keystore")
 }
 
+// DropKeystore takes the keystore out of a copy of the store that is to have no keys.
+func (db *DB) DropKeystore(ctx context.Context) error {
+	err := db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `DELETE FROM keystore`)
+		return err
+	})
+	return db.fail(err, "drop keystore")
+}
+
 // HoldDuty reports whether the holder has the duty until the time is over: it had it, nobody has it, or
 // the one who had it let its time pass.
 func (db *DB) HoldDuty(ctx context.Context, duty, holder string, d time.Duration) (bool, error) {

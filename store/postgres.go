@@ -42,6 +42,7 @@ var postgres = &dialect{
 	sentinel:    postgresSentinel,
 	check:       postgresCheck,
 	backup:      postgresBackup,
+	freeze:      postgresFreeze,
 	purge:       postgresPurge,
 	engine:      postgresEngine,
 	tables:      postgresTables,
@@ -328,6 +329,33 @@ func postgresBackup(ctx context.Context, db *DB, path string) error {
 	_, err = db.CopyTo(ctx, to, Copy{})
 	return errors.Join(err, to.Close())
 }
+
+// postgresFrozen is a transaction that sees the database as it was at its first read.
+type postgresFrozen struct{ tx *sql.Tx }
+
+func postgresFreeze(ctx context.Context, reader *sql.DB) (frozen, error) {
+	tx, err := reader.BeginTx(ctx, sqlSnapshot)
+	if err != nil {
+		return nil, err
+	}
+	var n int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM setting`).Scan(&n); err != nil { // BEGIN alone reads nothing
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return postgresFrozen{tx}, nil
+}
+
+// copyTo writes a SQLite file. Files that were handed in are left out: who makes a backup copies them by themselves.
+func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
+	to, err := connectSQLite(ctx, path, Options{Now: time.Now})
+	if err != nil {
+		return err
+	}
+	_, err = copyAll(ctx, func(f func(conn) error) error { return f(conn{postgres, s.tx}) }, to, Copy{NoFiles: true}, func(string, int64, int64) {})
+	return errors.Join(err, to.Close())
+}
+
+func (s postgresFrozen) close() error { return s.tx.Rollback() }
 
 // postgresPurge rewrites the tables, which takes deleted rows out of them and unlinks their old files.
 // Rows stay in the write-ahead log until the server recycles it, in archives and standbys made from it,

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type ClusterNode struct {
 	Address string `json:"address,omitempty"`
 	Version string `json:"version,omitempty"`
 	Free    int64  `json:"free_bytes,omitempty"`
+	Drained bool   `json:"drained,omitempty" doc:"It is to have no copies"`
 	Copies  int    `json:"copies" doc:"Of shards, that it ought to have"`
 	Leads   int    `json:"leads" doc:"Shards whose master it is"`
 }
@@ -53,6 +55,8 @@ type ClusterShard struct {
 	InSync   []string          `json:"in_sync" doc:"Nodes whose copies have every acknowledged change"`
 	Hold     []string          `json:"hold,omitempty" doc:"Those of them that may not lead for now"`
 	Replicas []string          `json:"replicas" doc:"Nodes that ought to have a copy"`
+	Coming   []string          `json:"coming,omitempty" doc:"Nodes whose copies are being made, or catch up"`
+	Leaving  []string          `json:"leaving,omitempty" doc:"Nodes whose copies go when those are in sync"`
 }
 
 // ClusterVersion is the newest version of a document that nodes share.
@@ -72,6 +76,29 @@ func (c Cluster) Away() int {
 	return n
 }
 
+// Versions returns the versions of the program that the live nodes run.
+func (c Cluster) Versions() []string {
+	var all []string
+	for _, x := range c.Nodes {
+		if x.Live && !slices.Contains(all, x.Version) {
+			all = append(all, x.Version)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Moves counts the shards whose copies are under way.
+func (c Cluster) Moves() int {
+	n := 0
+	for _, x := range c.Shards {
+		if len(x.Coming)+len(x.Leaving) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Unhealthy counts the shards of the state.
 func (c Cluster) Unhealthy(s ShardHealth) int {
 	n := 0
@@ -85,6 +112,9 @@ func (c Cluster) Unhealthy(s ShardHealth) int {
 
 // Names joins names for the page.
 func (ClusterShard) Names(names []string) string { return strings.Join(names, ", ") }
+
+// Join does too.
+func (Cluster) Join(names []string) string { return strings.Join(names, ", ") }
 
 // Key returns the key of the state's words.
 func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
@@ -115,6 +145,10 @@ func (w *Web) clusterPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		adminFrame
 		Cluster
 		NoMaster, Fewer int
-	}{adminFor(v), c, c.Unhealthy(ShardNoMaster), c.Unhealthy(ShardFewer)}
+		Mixed           string // versions, if there are several
+	}{adminFor(v), c, c.Unhealthy(ShardNoMaster), c.Unhealthy(ShardFewer), ""}
+	if vs := c.Versions(); len(vs) > 1 {
+		p.Mixed = strings.Join(vs, ", ")
+	}
 	w.show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
 }

@@ -13,6 +13,9 @@ var clusterMessages = map[string][2]string{
 	"cluster.healthy": {"healthy", "正常"}, "cluster.fewercopies": {"fewer copies", "副本不足"}, "cluster.nomaster": {"no master", "无主节点"},
 	"cluster.warn.nomaster": {"%d shards have no master. What they hold is searched if a copy is there, and cannot be changed.", "%d 个分片没有主节点：若有副本仍可检索，但不能修改。"},
 	"cluster.warn.fewer":    {"%d shards have fewer copies than they ought to.", "%d 个分片的副本少于应有数量。"},
-	"cluster.config":        {"Configuration of the nodes", "节点配置"}, "cluster.settings": {"Settings for all nodes", "全局设置"},
+	"cluster.warn.mixed":    {"The machines run several versions of the program: %s. Finish the upgrade.", "各节点运行的程序版本不同：%s。请完成升级。"},
+	"cluster.moves":         {"Copies of %d shards are under way.", "%d 个分片的副本正在迁移。"}, "cluster.drained": {"drained", "已停用"},
+	"cluster.underway": {"Under way", "迁移"}, "cluster.coming": {"to %s", "迁入 %s"}, "cluster.leaving": {"away from %s", "迁出 %s"},
+	"cluster.config": {"Configuration of the nodes", "节点配置"}, "cluster.settings": {"Settings for all nodes", "全局设置"},
 	"cluster.at": {"version %d of %s", "版本 %d（%s）"}, "cluster.never": {"never set", "从未设置"},
 }

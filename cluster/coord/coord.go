@@ -29,6 +29,13 @@ type Node struct {
 	Version     string      `json:"version"`
 	Zone        string      `json:"zone,omitempty"` // shown to people only
 	FreeBytes   uint64      `json:"free_bytes"`
+	// Protocol and OldestProtocol are the versions of the messages that the node sends, and of those
+	// that it still understands; Log that of the log it writes. 0, of programs that did not say, is 1.
+	Protocol       int `json:"protocol,omitempty"`
+	OldestProtocol int `json:"oldest_protocol,omitempty"`
+	Log            int `json:"log,omitempty"`
+	// Supervised: a service manager starts the process again when it ends.
+	Supervised bool `json:"supervised,omitempty"`
 }
 
 // State is all that decides about one shard. States are values: who changes one, changes a Clone.
@@ -145,8 +152,9 @@ type Coordinator interface {
 	// Online reports whether the session was confirmed within one session timeout. It says false at
 	// the latest then, by the node's own monotonic clock.
 	Online() bool
-	// Confirmed returns the incarnation whose session is Online, or "". While it does, no node has been
-	// told that the incarnation is gone, unless the coordinator ended its session before its time.
+	// Confirmed returns the incarnation whose session is Online and will be for another tenth of the
+	// session timeout, or "". While it does, no node has been told that the incarnation is gone, unless
+	// the coordinator ended its session before its time.
 	Confirmed() Incarnation
 }
 

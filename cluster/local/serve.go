@@ -432,6 +432,9 @@ func (c *Client) Confirmed() coord.Incarnation {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if time.Since(c.heard) >= c.timeout-c.timeout/10 {
+		return ""
+	}
 	return c.me
 }
 

@@ -12,18 +12,23 @@ type electing struct {
 	gone      bool          // the master is missing
 	goneSince time.Duration // since then
 	suspect   coord.NodeID  // a master whose process is gone, although its session lives
-	shortcut  time.Duration // no other suspicion before
+	suspected coord.NodeID  // the last one,
+	shortcut  time.Duration // and until when it is not suspected again
 	forced    bool
 	promised  time.Duration // others rely on it that this copy stands for no office before
 	careful   time.Duration // what an earlier life promised may hold until then
 }
 
-// suspicionPause is the least time between two elections on mere suspicion, against flapping.
+// suspicionPause is the least time between two elections on mere suspicion of the same node, against flapping.
 const suspicionPause = 5 * time.Second
 
 func (r *Replica) onUnreachable(e Unreachable) {
-	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && r.now >= r.shortcut {
-		r.suspect, r.shortcut = e.Node, r.now+suspicionPause
+	if !r.fetch.out || e.ID != r.fetch.id {
+		return // it speaks of an earlier life of the node, perhaps
+	}
+	r.fetch.out, r.fetch.notUntil = false, r.now+r.cfg.Retry
+	if r.known && r.role == Follower && e.Node == r.shard.ISR[0] && (r.now >= r.shortcut || e.Node != r.suspected) {
+		r.suspect, r.suspected, r.shortcut = e.Node, e.Node, r.now+suspicionPause
 	}
 }
 
@@ -61,13 +66,16 @@ func (r *Replica) stand() {
 // bound reports whether others may still answer questions because this copy said that it cannot stand, or
 // by a lease that it lent as a master without a coordinator.
 func (r *Replica) bound() bool {
-	switch {
-	case r.now < r.promised:
-		return true
-	case r.now >= r.careful:
+	if r.now >= r.promised && r.now >= r.careful {
 		return false
 	}
-	return len(r.candidacy().ISR) < len(r.shard.ISR) // who stays in sync may go on answering
+	if r.now < r.promised && r.suspect != r.shard.ISR[0] {
+		return true
+	}
+	stay := r.candidacy().ISR
+	return slices.ContainsFunc(r.shard.ISR, func(n coord.NodeID) bool {
+		return n != r.suspect && !slices.Contains(stay, n) // it may go on answering; a process that is gone does not
+	})
 }
 
 // masterThere reports whether the master that the shard names seems to be at work.

@@ -42,6 +42,7 @@ type (
 	// Installed: a snapshot is in place, or could not be had; the log begins behind Seq.
 	Installed struct {
 		Gen, Seq, Epoch uint64
+		Newest          uint64 // no document of the snapshot has a higher revision
 		Failed          bool
 	}
 	// Reopened: the log failed and was opened again as generation Gen, which is above all before.
@@ -50,11 +51,16 @@ type (
 		Log     wal.Extent
 		Damaged bool
 	}
+	// Trimming: the log is about to lose records, none above Seq.
+	Trimming struct{ Seq uint64 }
 	// Trimmed: the log lost its records up to Base, which had the Epoch.
 	Trimmed struct{ Base, Epoch uint64 }
-	// Unreachable: three connections to the node were refused within 150 ms: its process is gone,
-	// whatever its session says.
-	Unreachable struct{ Node coord.NodeID }
+	// Unreachable: three connections to the node were refused within 150 ms, for the fetch of the ID: its
+	// process is gone, whatever its session says.
+	Unreachable struct {
+		Node coord.NodeID
+		ID   uint64
+	}
 	// Lost: no answer to the fetch of the ID will come.
 	Lost struct{ ID uint64 }
 	// Broken: the copy's index or log turned out to be damaged.
@@ -187,6 +193,7 @@ const (
 	Full                 // no room on the disk
 	Busy                 // too many writes wait
 	WriteUnknown         // the master lost its office meanwhile; repeating is safe
+	Superseded           // the log has a newer write of the document, or may have had one
 )
 
 func (Tick) event()        {}
@@ -199,6 +206,7 @@ func (Applied) event()     {}
 func (CASResult) event()   {}
 func (Installed) event()   {}
 func (Reopened) event()    {}
+func (Trimming) event()    {}
 func (Trimmed) event()     {}
 func (Unreachable) event() {}
 func (Lost) event()        {}

@@ -110,6 +110,7 @@ func (r *Replica) cut(m Reply) {
 	}
 	r.gen++
 	r.log.Truncate(to)
+	r.revs.cut(to)
 	r.do(Truncate{Gen: r.gen, Seq: to})
 }
 
@@ -127,6 +128,9 @@ func (r *Replica) take(m Reply) {
 	}
 	if len(m.Records) > 0 {
 		r.log = log
+		for i := range m.Records {
+			r.revs.Add(&m.Records[i])
+		}
 		r.do(Append{Gen: r.gen, Records: m.Records})
 	}
 	r.heard = max(r.heard, m.Commit)
@@ -164,4 +168,7 @@ func (r *Replica) onInstalled(e Installed) {
 	r.log.Base, r.log.BaseEpoch, r.log.Epochs = e.Seq, e.Epoch, nil
 	r.log.End, r.log.Durable = e.Seq, e.Seq
 	r.applied, r.commit = e.Seq, e.Seq
+	r.revs.restart(e.Newest)
+	r.meta.Horizon = r.revs.Newest()
+	r.do(Save{r.meta})
 }

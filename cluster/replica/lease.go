@@ -36,7 +36,7 @@ func (r *Replica) unchallenged() bool {
 	if c.inFlight && (c.state.ISR[0] != r.cfg.Me || c.state.Leader != r.me) {
 		return false // the office may be given away
 	}
-	return !r.offline || r.now < r.witnessed()
+	return !r.offline && r.now-r.contacted <= r.cfg.Retry || r.offline && r.now < r.witnessed()
 }
 
 // witnessed returns until when no other copy stands: all others in sync were out of the coordinator's reach

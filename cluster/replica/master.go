@@ -64,6 +64,7 @@ func (r *Replica) lead() {
 func (r *Replica) append(rec wal.Record) {
 	rec.Seq, rec.Epoch = r.log.End+1, r.shard.Epoch
 	r.log.Extend(rec.Epoch)
+	r.revs.Add(&rec)
 	r.do(Append{Gen: r.gen, Records: []wal.Record{rec}})
 }
 
@@ -96,7 +97,14 @@ func (r *Replica) onWrite(e Write) {
 	case len(r.waiting) >= r.cfg.MaxWaiting:
 		refuse(Busy)
 	default:
-		r.append(e.Record)
+		switch r.revs.judge(&e.Record) {
+		case late:
+			refuse(Superseded)
+			return
+		case fresh:
+			r.append(e.Record)
+		}
+		// One that is in the log already is acknowledged with all there is.
 		r.waiting = append(r.waiting, waiting{e.ID, r.log.End})
 	}
 }

@@ -47,6 +47,7 @@ const (
 	r5                   // any answer is taken for the one that is awaited
 	r7                   // a damaged copy may lead
 	r13                  // whoever thinks that it is in sync answers questions
+	r14                  // a master takes writes that come too late
 )
 
 // Meta is what a Replica remembers besides its log. It starts as the zero Meta.
@@ -55,6 +56,8 @@ type Meta struct {
 	Epoch uint64 `json:"epoch"`
 	// Damaged: acknowledged records may be missing; the copy must not lead (R7).
 	Damaged bool `json:"damaged,omitempty"`
+	// Horizon: no record that was removed from the log has a higher revision.
+	Horizon uint64 `json:"horizon,omitempty"`
 }
 
 // Role of a Replica.
@@ -74,6 +77,7 @@ type Replica struct {
 	cfg  Config
 	meta Meta
 	log  wal.Extent // as it will be when all actions are done; Durable as confirmed
+	revs *Revisions // of the records of log
 	gen  uint64     // of the log: rises when records are taken away, so that late confirmations are known
 	now  time.Duration
 	out  []Action
@@ -88,13 +92,15 @@ type Replica struct {
 	live  map[coord.NodeID]coord.Incarnation
 	ready bool // Ready was given for me
 
-	role     Role
-	stood    uint64 // the epoch for which this Replica stood; it leads no other (R4)
-	cas      change
-	offline  bool
-	full     bool
-	lastTick time.Duration
-	begun    bool // there was an event
+	role    Role
+	stood   uint64 // the epoch for which this Replica stood; it leads no other (R4)
+	cas     change
+	offline bool
+	// contacted is when offline was last set: a process that stood still may be offline and not know yet.
+	contacted time.Duration
+	full      bool
+	lastTick  time.Duration
+	begun     bool // there was an event
 
 	leading   // of a Master
 	following // of a Follower
@@ -113,8 +119,9 @@ type change struct {
 	notUntil time.Duration // no other change before
 }
 
-// New returns the Replica of a copy whose log holds log and whose index holds the records up to applied.
-func New(cfg Config, meta Meta, log wal.Extent, applied uint64) *Replica {
+// New returns the Replica of a copy whose log holds log, with the revisions revs, and whose index holds the
+// records up to applied.
+func New(cfg Config, meta Meta, log wal.Extent, revs *Revisions, applied uint64) *Replica {
 	set := func(d *time.Duration, def time.Duration) {
 		if *d == 0 {
 			*d = def
@@ -131,7 +138,8 @@ func New(cfg Config, meta Meta, log wal.Extent, applied uint64) *Replica {
 		cfg.MaxWaiting = 10_000
 	}
 	log.Epochs = slices.Clone(log.Epochs)
-	return &Replica{cfg: cfg, meta: meta, log: log, applied: applied, commit: applied}
+	revs.without = cfg.without&r14 != 0
+	return &Replica{cfg: cfg, meta: meta, log: log, revs: revs, applied: applied, commit: applied}
 }
 
 // Status is what a Replica says of itself.
@@ -178,7 +186,7 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 	case View:
 		r.onView(e)
 	case Contact:
-		r.offline = e.Me == "" || e.Me != r.me
+		r.offline, r.contacted = e.Me == "" || e.Me != r.me, r.now
 	case Disk:
 		r.full = e.Full
 	case Write:
@@ -199,6 +207,8 @@ func (r *Replica) Step(now time.Duration, e Event) []Action {
 		r.onInstalled(e)
 	case Reopened:
 		r.onReopened(e)
+	case Trimming:
+		r.onTrimming(e)
 	case Trimmed:
 		r.log.Rebase(e.Base, e.Epoch)
 	case Unreachable:
@@ -386,12 +396,24 @@ func (r *Replica) quarantine(reason string) {
 	}
 }
 
+// NewestRevision returns the highest revision of a record of this copy, or one above.
+func (r *Replica) NewestRevision() uint64 { return r.revs.Newest() }
+
+// onTrimming remembers the revisions of records that go.
+func (r *Replica) onTrimming(e Trimming) {
+	if h := r.revs.upTo(e.Seq); h > r.meta.Horizon {
+		r.meta.Horizon = h
+		r.do(Save{r.meta})
+	}
+}
+
 // onReopened is the log after a fault of the disk: like a restart within a session.
 func (r *Replica) onReopened(e Reopened) {
 	r.stepDown()
 	r.lease = 0
 	r.gen = e.Gen
 	r.log = e.Log
+	r.revs.cut(r.log.End)
 	r.fetch.out = false
 	if e.Damaged {
 		r.meta.Damaged = true // Reopened comes after it was saved

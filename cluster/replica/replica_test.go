@@ -33,6 +33,7 @@ var variants = []struct {
 	{"two copies", 300, simOptions{nodes: 2, minISR: 1}},
 	{"spurious elections", 200, simOptions{minISR: 1, spurious: true}},
 	{"silent followers", 200, simOptions{minISR: 1, additions: true}},
+	{"forgetful", 200, simOptions{minISR: 1, forgetful: 20}},
 	{"rotten disk, floor two", 200, simOptions{minISR: 2, rotten: true}},
 	{"rotten disk", 200, simOptions{minISR: 1, rotten: true}},
 }
@@ -80,9 +81,9 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R2", 200, 2000, simOptions{minISR: 1, without: r2, additions: true}},
 		{"R3", 0, 1000, simOptions{minISR: 1, without: r3}},
 		{"R4", 0, 2000, simOptions{minISR: 1, without: r4}},
-		{"R5", 1200, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
+		{"R5", 2100, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
-		{"R13", 0, 1000, simOptions{minISR: 1, without: r13}},
+		{"R14", 0, 1000, simOptions{minISR: 1, without: r14}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			if n, err := strconv.ParseUint(os.Getenv("CONCORDAT_RULES"), 10, 64); err == nil {

@@ -185,7 +185,9 @@ func (w *world) client() {
 		return
 	}
 	doc := fmt.Sprint("d", w.r.IntN(40))
-	w.ask(w.nodes[w.r.IntN(len(w.nodes))], fmt.Sprint("d", w.r.IntN(40)))
+	if w.chance(0.3) {
+		w.ask(w.nodes[w.r.IntN(len(w.nodes))], fmt.Sprint("d", w.r.IntN(40)))
+	}
 	w.nextOp++
 	o := &op{id: w.nextOp, rev: w.nextOp, kind: wal.Put, doc: doc}
 	if w.chance(0.25) {
@@ -199,7 +201,23 @@ func (w *world) client() {
 		w.byDoc[doc] = append(old, o)
 	}
 	id := []byte{byte(o.id >> 24), byte(o.id >> 16), byte(o.id >> 8), byte(o.id)}
-	n.step(Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}})
+	write := Write{ID: o.id, Record: wal.Record{Kind: o.kind, Rev: o.rev, ID: doc, Payload: id}}
+	if w.chance(0.05) {
+		// Its sender hung, or the message was long under way: it comes when others have long written the document.
+		to := w.nodes[w.r.IntN(len(w.nodes))]
+		if w.chance(0.7) {
+			to = n
+		}
+		w.after(w.upTo(3*time.Second), func() {
+			if !to.down && to.paused <= w.now {
+				to.step(write)
+			}
+		})
+		if w.chance(0.5) {
+			return
+		}
+	}
+	n.step(write)
 }
 
 // acknowledged remembers a promise, and reads from some copy that claims to have it.
@@ -273,7 +291,7 @@ func (w *world) nemesis() {
 	}
 	if w.o.spurious && w.chance(0.4) && !n.down && n.paused <= w.now {
 		n.r.shortcut = 0
-		n.step(Unreachable{Node: w.shard.ISR[0]})
+		n.step(Unreachable{Node: w.shard.ISR[0], ID: n.r.fetch.id})
 		return
 	}
 	switch w.r.IntN(11) {

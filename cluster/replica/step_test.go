@@ -11,7 +11,7 @@ import (
 // follower returns a follower b of master a in epoch 5 with the log given, and the fetch it sent.
 func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
 	t.Helper()
-	r := New(Config{Me: "b"}, Meta{Epoch: 5}, log, applied)
+	r := New(Config{Me: "b"}, Meta{Epoch: 5}, log, &Revisions{}, applied)
 	f := find[SendFetch](t, r.Step(time.Second, View{
 		Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"},
 		Shard: coord.Shard{Version: 3, State: coord.State{Epoch: 5, ISR: []coord.NodeID{"a", "b"}, Leader: "a1", Replicas: []coord.NodeID{"a", "b"}}},
@@ -107,7 +107,7 @@ func TestForeignRecords(t *testing.T) {
 
 // TestAlone: a copy that is the only one acknowledges when its own disk has the record.
 func TestAlone(t *testing.T) {
-	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, 0)
+	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, &Revisions{}, 0)
 	st := coord.State{ISR: []coord.NodeID{"a"}, Replicas: []coord.NodeID{"a"}}
 	if got := find[Ready](t, r.Step(0, View{Me: "a1", Shard: coord.Shard{State: st}})); got.Incarnation != "a1" {
 		t.Errorf("got %+v", got)
@@ -137,7 +137,7 @@ func TestAlone(t *testing.T) {
 
 // TestDamagedAloneStaysDown: the only copy lost acknowledged records; an operator's word makes it master.
 func TestDamagedAloneStaysDown(t *testing.T) {
-	r := New(Config{Me: "a"}, Meta{Epoch: 1, Damaged: true}, wal.Extent{}, 0)
+	r := New(Config{Me: "a"}, Meta{Epoch: 1, Damaged: true}, wal.Extent{}, &Revisions{}, 0)
 	st := coord.State{Epoch: 1, ISR: []coord.NodeID{"a"}, Leader: "a0", Replicas: []coord.NodeID{"a"}}
 	c := find[CAS](t, r.Step(0, View{Me: "a1", Shard: coord.Shard{State: st}}))
 	if len(c.State.Hold) != 1 || c.State.Epoch != 1 {

@@ -188,6 +188,9 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 		if r.Kind != mark {
 			s.offsets = append(s.offsets, s.size)
 			l.extent.Extend(r.Epoch)
+			if l.o.Found != nil {
+				l.o.Found(&r)
+			}
 		}
 		s.size += int64(n)
 	}

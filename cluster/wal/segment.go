@@ -25,7 +25,10 @@ type segment struct {
 	size            int64   // where the next group goes
 }
 
-var magic = []byte("concwal\x01") // the last byte is the version
+// Version is that of the format of the log.
+const Version = 1
+
+var magic = []byte("concwal\x01") // the last byte is Version
 
 const (
 	extension = ".wal"

@@ -36,6 +36,9 @@ type Options struct {
 	// out to be damaged, before they are cut. The caller makes it durable that this copy must not
 	// lead; an error of it is Open's. Nil: Open fails instead, and nothing is cut.
 	Damaged func(lost uint64) error
+	// Found is called while opening with each record that the log has, in order. Its strings and bytes
+	// are valid during the call. Nil: nobody wants to know.
+	Found func(*Record)
 
 	sync func(*os.File) error // tests let it fail; default (*os.File).Sync
 }
@@ -396,6 +399,17 @@ func (l *Log) Rotate() error {
 	defer l.mu.Unlock()
 	l.segments = append(l.segments, next)
 	return nil
+}
+
+// Trimmable reports whether Trim would remove a file.
+func (l *Log) Trimmable(seq uint64, keep int64) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	size := int64(0)
+	for _, s := range l.segments {
+		size += s.size
+	}
+	return len(l.segments) > 1 && l.segments[1].base <= seq && size-l.segments[0].size >= keep
 }
 
 // Trim removes old files whose records are all numbered seq or below, but keeps the newest keep bytes

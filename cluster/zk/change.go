@@ -253,3 +253,35 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	}
 	return nil
 }
+
+// SetScheme makes next the scheme of the cluster, if it is old: after all copies were made anew. Errors:
+// concordat.ErrScheme if it is another one.
+func (s *Session) SetScheme(ctx context.Context, old, next string) error {
+	l, err := s.use()
+	if err != nil {
+		return err
+	}
+	if _, err := l.confirm(ctx, s.t.site()); err != nil {
+		return readError("znode site", err)
+	}
+	z, err := l.get(ctx, s.t.site())
+	if err != nil {
+		return readError("znode site", err)
+	}
+	r, err := decodeSite(z.data)
+	if err != nil {
+		return err
+	}
+	if r.Scheme == next {
+		return nil
+	}
+	if r.Scheme != old {
+		return fmt.Errorf("the cluster's fingerprints are of scheme %s, not %s: %w", r.Scheme, old, concordat.ErrScheme)
+	}
+	r.Scheme = next
+	err = run1(ctx, l, func(c *zkclient.Conn) error { _, err := c.Set(s.t.site(), encode(r), z.stat.Version); return err })
+	if err != nil {
+		return changeError("set scheme", err)
+	}
+	return nil
+}

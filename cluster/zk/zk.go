@@ -195,7 +195,7 @@ func (s *Session) Confirmed() coord.Incarnation {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.confirmed) >= s.link.timeout() {
+	if t := s.link.timeout(); time.Since(s.confirmed) >= t-t/10 {
 		return ""
 	}
 	return s.link.me

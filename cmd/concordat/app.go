@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cluster/zk"
 	"concordat/config"
 	"concordat/index"
 	"concordat/profile"
@@ -33,6 +35,7 @@ type app struct {
 	stdout, stderr io.Writer
 	data           string
 	json, quiet    bool
+	supervised     bool // serve: a service manager starts the process again
 
 	mu sync.Mutex // guards stdout
 
@@ -96,14 +99,20 @@ type opened struct {
 	// node takes the place of shard in the serving process of a site of several machines.
 	node       *cluster.Node
 	nodeServer *http.Server
-	nodeDone   chan struct{}     // closes when nodeServer ended
-	gone       chan error        // node cannot go on
-	index      concordat.Index   // that of the three which is there
-	meters     *meters           // nil where nobody counts
-	lock       *os.File          // nil with storeOnly
-	flags      map[string]string // keys of the configuration that a flag has set, to the flag
-	keeping    atomic.Bool       // this process deletes for all nodes of the site
-	keystore   atomic.Int64      // version of the shared keystore of which the folder has a copy
+	nodeDone   chan struct{}                 // closes when nodeServer ended
+	gone       chan error                    // node cannot go on
+	trusted    *cluster.Trust                // of node
+	supervised bool                          // by --supervised
+	index      concordat.Index               // that of the three which is there
+	meters     *meters                       // nil where nobody counts
+	lock       *os.File                      // nil with storeOnly
+	flags      map[string]string             // keys of the configuration that a flag has set, to the flag
+	live       atomic.Pointer[config.Config] // config with what has changed since; nil: nothing has
+	next       atomic.Pointer[config.Config] // what the next start would have; nil: the same
+	central    atomic.Int64                  // version of the settings of all nodes that live has
+	teller     *zk.Session                   // that tells of them; nil: none does
+	keeping    atomic.Bool                   // this process deletes for all nodes of the site
+	keystore   atomic.Int64                  // version of the shared keystore of which the folder has a copy
 }
 
 // what says which parts of a site a command needs.
@@ -127,7 +136,7 @@ func (a *app) open(ctx context.Context, w what) (*opened, error) {
 		return nil, err
 	}
 	segment.UseGojieba(c.Segment.Gojieba)
-	o := &opened{dir: dir, config: c}
+	o := &opened{dir: dir, config: c, supervised: a.supervised}
 	if err := o.openParts(ctx, w); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -171,8 +180,13 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		if err := o.openNode(ctx); err != nil {
 			return err
 		}
+		if err := o.fillCluster(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+			return err
+		}
 	case o.clustered():
 		return usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
+	case holdsShards(o.dir):
+		return usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init, then start concordat serve")
 	default:
 		if err := finishReindex(o.dir); err != nil {
 			return err
@@ -188,7 +202,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 }
 
 func (o *opened) shardOptions() index.Options {
-	return index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Shard: "00"}
+	return index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Shard: "00", Warm: true}
 }
 
 // Close closes what is open.

@@ -24,6 +24,12 @@ empty, absent, or holds an earlier backup: that one is replaced when the new one
 are not copied again. While the site is served, the serving process writes the store and the index, and people go on
 working. What is cut short leaves the earlier backup as it was, and the same command begins again.
 
+Of a site of several machines it copies all shards, from their masters, and the store, as of one moment at which no
+write is under way on any of them; it runs on any machine that is served. What makes a machine a node (its name, its
+certificate, its place in ZooKeeper) is left out: nobody can be that machine twice.
+
+A store in a database is copied into a file; the server's own tools are not needed.
+
 A backup is as secret as the site: it has its texts and, unless --without-keys is given, the keys that are the site
 to its partners. Mirrors of partners' libraries are not in it: concordat mirror sync fetches them again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,6 +73,9 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 		return a.line(m)
 	}
 	a.say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents, m.Files, m.Bytes>>20)
+	if m.Shards > 0 {
+		a.say("it is of a site of several machines, with %d shards", m.Shards)
+	}
 	a.say("audit up to entry %d; scheme %s; made by concordat %s", m.Audit.Seq, m.Scheme, m.Program)
 	if m.Keys {
 		a.say("it holds the keys of the site: keep it as safe as the site itself")
@@ -163,6 +172,11 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 	if err != nil {
 		return nil, fmt.Errorf("copy the state: %w", err)
 	}
+	if withoutKeys {
+		if err := dropKeys(ctx, filepath.Join(make.State(), storeName)); err != nil {
+			return nil, err
+		}
+	}
 	names := backedUp
 	if !withoutKeys {
 		names = append(names[:len(names):len(names)], secrets...)
@@ -172,7 +186,7 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 			return nil, err
 		}
 	}
-	damaged, err := make.AddOriginals(ctx, filepath.Join(o.dir, originalsName))
+	damaged, err := addOriginals(ctx, o, make)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +194,7 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 		a.warn("original %s is damaged on the disk of the site; it is backed up as it is", hash)
 	}
 	return make.Finish(ctx, backup.Manifest{Made: t.Made, Program: programVersion(), Site: t.Site, Scheme: t.Scheme, Keys: !withoutKeys,
-		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences})
+		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
 }
 
 // backupNeeds returns how many bytes a new backup will write at most, and fails where the disk has no room for them.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchJoin(), a.benchMemory(), a.benchGrowth(), a.benchIngest(), a.benchWeb())
+	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchJoin(), a.benchMemory(), a.benchGrowth(), a.benchIngest(), a.benchWeb(), a.benchCluster(), a.benchOccupancy())
 	return c
 }
 
@@ -163,9 +164,10 @@ const mostBenchText = 32 << 20
 
 func (a *app) benchFingerprint() *cobra.Command {
 	var scheme string
+	var lines bool
 	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes a CPU second on one core", Args: cobra.MinimumNArgs(1),
 		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures the way from
-text to fingerprints as ingest goes it, on one core.`,
+text to fingerprints as ingest goes it, on one core, in turn with hashing the text and with reading memory.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := profile.New(profile.Options{Recipe: scheme})
 			if err != nil {
@@ -176,14 +178,19 @@ text to fingerprints as ingest goes it, on one core.`,
 				if err != nil {
 					return usage(err)
 				}
-				r, err := bench.Fingerprint(p, filepath.Base(path), text)
+				documents := []string{text}
+				if lines {
+					documents = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+				}
+				r, err := bench.Fingerprint(p, filepath.Base(path), documents)
 				if err != nil {
 					return err
 				}
 				if a.json {
 					err = a.line(r)
 				} else {
-					a.say("%s: %.1f MB per CPU second, %.0f sentences per CPU second (%d bytes, %d sentences), peak %.0f MB", r.File, r.Rate, r.Prints, r.Bytes, r.Sentences, r.Peak)
+					a.say("%s: %.1f MB per CPU second, %.0f sentences per CPU second (%d bytes, %d sentences, %d documents); xxHash of it %.1f GB, %.0f times; memory read %.1f GB; peak %.0f MB",
+						r.File, r.Rate, r.Prints, r.Bytes, r.Sentences, r.Documents, r.Hash, r.Hashes, r.Read, r.Peak)
 				}
 				if err != nil {
 					return err
@@ -192,6 +199,7 @@ text to fingerprints as ingest goes it, on one core.`,
 			return nil
 		}}
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
+	c.Flags().BoolVar(&lines, "lines", false, "take each line for a document")
 	return c
 }
 

@@ -41,8 +41,8 @@ func (a *app) benchGrowth() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return a.report(r, "%d sentences, %d distinct: %.0f built per CPU second, %.1f bytes on disk and %.1f in memory a sentence, opened in %.2f CPU s, exact %.2f us, one hash %.2f us with %.1f matches, %d missed, peak %.0f MB",
-						r.Sentences, r.Distinct, r.Build, r.Bytes, r.Memory, r.Open, r.Exact, r.One, r.Found, r.Missed, r.Peak)
+					return a.report(r, "%d sentences, %d distinct: %.0f built per CPU second, %.1f bytes on disk and %.1f in memory a sentence, opened in %.2f CPU s with at most %.0f MB, closed in %.2f s keeping %.1f bytes a sentence, with these opened in %.2f s; exact %.2f us, one hash %.2f us with %.1f matches, %d missed, peak %.0f MB",
+						r.Sentences, r.Distinct, r.Build, r.Bytes, r.Memory, r.Open, r.OpenPeak, r.Close, r.Kept, r.Warm, r.Exact, r.One, r.Found, r.Missed, r.Peak)
 				})
 				if err != nil {
 					return err

@@ -119,7 +119,7 @@ func (o *opened) template(name string) (*segment.Template, error) {
 	if name == "" {
 		return nil, nil
 	}
-	all := templates(o.config)
+	all := templates(o.now())
 	if t, ok := all[name]; ok {
 		return t, nil
 	}

@@ -40,7 +40,7 @@ All machines share one PostgreSQL database, which keeps the catalogue, the accou
 handed in; a site that has its store in a file is moved there by concordat store copy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
-		a.clusterDrain(), a.clusterForce(), a.clusterCoordinator(), a.zookeeperCommand())
+		a.clusterDrain(), a.clusterForce(), a.clusterRemove(), a.clusterRenew(), a.clusterRestart(), a.clusterUpgrade(), a.clusterCoordinator(), a.zookeeperCommand())
 	return c
 }
 
@@ -55,13 +55,20 @@ func (a *app) clusterInit() *cobra.Command {
 				if o.clustered() {
 					return usagef("this machine belongs to a cluster already")
 				}
-				if _, err := os.Stat(filepath.Join(o.dir, indexName, "00")); err == nil {
-					return usagef("the site has an index of one machine: make the cluster before the first document, or in a new site to which the documents are added")
-				}
 				if listen == "" || url == "" {
 					return usagef("--listen and --coordinator are needed")
 				}
 				o.config.Cluster.Coordinator, o.config.Cluster.Node = url, node
+				held, err := cluster.Adopt(filepath.Join(o.dir, indexName, nodeDirName))
+				if err != nil {
+					return err
+				}
+				if len(held) > 0 && cmd.Flags().Changed("shards") && shards != len(held) {
+					return usagef("--shards %d: the index that was restored has %d, which cannot be changed", shards, len(held))
+				}
+				if len(held) > 0 {
+					shards = len(held)
+				}
 				l := cluster.Layout{Cluster: strings.ToLower(rand.Text()), Site: o.ID(), Scheme: o.Scheme(), Shards: shards, Copies: copies,
 					Members: map[coord.NodeID]cluster.Member{coord.NodeID(node): {Zone: zone}}}
 				if err := cluster.CheckNode(coord.NodeID(node)); err != nil {
@@ -69,9 +76,9 @@ func (a *app) clusterInit() *cobra.Command {
 				}
 				if dry {
 					a.say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
-					return nil
+					return o.tellFill(ctx, a)
 				}
-				return a.foundCluster(ctx, o, l, clusterKeys(url, node, zone, listen, address))
+				return a.foundCluster(ctx, o, l, held, clusterKeys(url, node, zone, listen, address))
 			})
 		}}
 	f := c.Flags()
@@ -98,14 +105,18 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 	return b
 }
 
-func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, keys []byte) error {
+func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, held []cluster.ShardMoment, keys []byte) error {
 	dir, node := filepath.Join(o.dir, clusterName), coord.NodeID(o.config.Cluster.Node)
 	session, err := o.coordinatorOf(ctx, "", true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = session.Close() }() // it only founded
-	if err := cluster.Found(ctx, session, l); err != nil {
+	epochs := map[concordat.ShardID]uint64{}
+	for _, m := range held {
+		epochs[m.Shard] = m.Epoch
+	}
+	if err := cluster.FoundRestored(ctx, session, l, epochs); err != nil {
 		return err
 	}
 	if err := cluster.NewAuthority(dir, l.Cluster, time.Now()); err != nil {
@@ -124,6 +135,12 @@ func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, key
 	}
 	if a.json {
 		return a.line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
+	}
+	if o.config.Store.URL == "" {
+		a.warn("%s", fileStoreAdvice(filepath.Join(o.dir, storeName)))
+	}
+	if err := o.tellFill(ctx, a); err != nil {
+		return err
 	}
 	a.say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
 	return nil
@@ -196,6 +213,7 @@ type nodeLine struct {
 	Drained bool         `json:"drained,omitempty"`
 	Address string       `json:"address,omitempty"`
 	Free    uint64       `json:"free_bytes,omitempty"`
+	Version string       `json:"version,omitempty"`
 	Masters int          `json:"masters"`
 	Copies  int          `json:"copies"`
 }
@@ -232,7 +250,7 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 	nodes := map[coord.NodeID]*nodeLine{}
 	for id, m := range l.Members {
 		n := w.view.Live[id]
-		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes}
+		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes, Version: n.Version}
 	}
 	var shards []shardLine
 	for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
@@ -248,15 +266,25 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 			nodes[s.Master].Masters++
 		}
 	}
+	down := 0
+	for _, s := range shards {
+		if s.State == "down" {
+			down++
+		}
+	}
+	var without error
+	if down > 0 {
+		without = &exitError{exitFailed, fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed", down, len(shards))}
+	}
 	if a.json {
-		return a.line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards})
+		return errors.Join(without, a.line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards}))
 	}
 	a.say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[id]
 		state := "away"
 		if n.Live {
-			state = fmt.Sprintf("at %s, %d MiB free", n.Address, n.Free>>20)
+			state = fmt.Sprintf("at %s, %d MiB free, version %s", n.Address, n.Free>>20, cmp.Or(n.Version, "unknown"))
 		}
 		if n.Drained {
 			state += ", drained"
@@ -266,7 +294,7 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 	for _, s := range shards {
 		a.say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch, nodeNames(s.InSync), nodeNames(s.Wanted))
 	}
-	return nil
+	return without
 }
 
 func nodeNames(ns []coord.NodeID) string {

@@ -42,6 +42,7 @@ func (a *app) clusterMove() *cobra.Command {
 				return a.carryOut(cmd.Context(), w, plan{id: nodes}, dry, wait)
 			})
 		}}
+	c.ValidArgsFunction = a.completeNodes(1)
 	moveFlags(c, &dry, &wait)
 	return c
 }
@@ -102,6 +103,7 @@ func (a *app) clusterDrain() *cobra.Command {
 				return a.carryOut(cmd.Context(), w, balance(w, l), dry, wait)
 			})
 		}}
+	c.ValidArgsFunction = a.completeNodes(0)
 	moveFlags(c, &dry, &wait)
 	c.Flags().BoolVar(&undo, "undo", false, "let the node have copies again")
 	return c
@@ -187,6 +189,7 @@ func (a *app) clusterForce() *cobra.Command {
 				return (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).Order(cmd.Context(), to, id, "force")
 			})
 		}}
+	c.ValidArgsFunction = a.completeNodes(1)
 	c.Flags().BoolVar(&yes, "lose-documents", false, "accept the loss of what the node does not have")
 	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done")
 	return c

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"concordat"
@@ -47,7 +48,10 @@ func (o *opened) coordinatorOf(ctx context.Context, node coord.NodeID, found boo
 		if err != nil {
 			return nil, err
 		}
-		options.Site, options.Scheme, options.Node, options.Found = o.config.Site.ID, string(o.profiler.Scheme()), node, found
+		options.Site, options.Node, options.Found = o.config.Site.ID, node, found
+		if node != "" || found { // who only looks may be about to change the scheme
+			options.Scheme = string(o.profiler.Scheme())
+		}
 		if node != "" {
 			options.Identity = filepath.Join(o.dir, clusterName, "zookeeper.json")
 		}
@@ -110,9 +114,17 @@ func (o *opened) openNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := o.mayJoin(ctx, t); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	session, err := o.coordinator(ctx, t.Node)
 	if err != nil {
 		return errors.Join(err, l.Close())
+	}
+	if z, ok := session.(*zk.Session); ok {
+		if err := o.firstSettings(ctx, z); err != nil {
+			return errors.Join(err, session.Close(), l.Close())
+		}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.config.Log.Level}))
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
@@ -121,27 +133,37 @@ func (o *opened) openNode(ctx context.Context) error {
 	if address == "" {
 		address = l.Addr().String()
 	}
-	o.gone = make(chan error, 1)
+	o.gone, o.trusted = make(chan error, 2), t // the node's own reason, and an order to restart
+	var restart func()
+	if o.supervised || supervised() {
+		restart = sync.OnceFunc(func() { o.gone <- errRestart })
+	}
 	o.node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir:     filepath.Join(o.dir, indexName, nodeDirName),
 		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: buildVersion()},
 		Session: session,
-		Index:   index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Logger: log},
+		Index:   index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Logger: log, Warm: true},
 		Client:  &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: idleTime}},
 		Fatal:   func(err error) { o.gone <- err },
+		Key:     t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.dir, clusterName)), Restart: restart,
+		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) { return o.profiler.ForIndex(d) }},
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("join the cluster: %w", err), l.Close())
 	}
 	m := http.NewServeMux()
 	m.Handle("/cluster/join/", o.node.LetIn(filepath.Join(o.dir, clusterName), o.filesToJoin))
+	m.Handle("/cluster/renew/", o.node.Renewals(filepath.Join(o.dir, clusterName), t))
 	m.Handle("/", t.OnlyNodes(o.node.Member, o.node.Handler()))
 	o.nodeServer = &http.Server{Handler: m, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	o.nodeDone = make(chan struct{})
 	go func() {
 		defer close(o.nodeDone)
 		if err := o.nodeServer.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
-			o.gone <- err
+			select {
+			case o.gone <- err:
+			default: // there is a reason already
+			}
 		}
 	}()
 	o.index = o.node
@@ -153,6 +175,29 @@ func buildVersion() string {
 		return b.Main.Version
 	}
 	return ""
+}
+
+// mayJoin looks whether this machine is a member before it enters its name anywhere: one that was removed
+// must not keep the name from another.
+func (o *opened) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
+	look, err := o.coordinator(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, look.Close()) }()
+	w := &watching{Session: look}
+	if err := w.next(ctx); err != nil {
+		return err
+	}
+	l, err := cluster.ParseLayout(w.view.Config)
+	if err != nil {
+		return err
+	}
+	m, ok := l.Members[t.Node]
+	if !ok || m.Key != "" && m.Key != t.Key() {
+		return fmt.Errorf("node %s is no member of the cluster: it was removed, or never joined: %w", t.Node, concordat.ErrRefused)
+	}
+	return nil
 }
 
 // closeNode hands the offices over and leaves.

@@ -36,7 +36,7 @@ type centralSettings struct {
 const centralFormat = 1
 
 // ownKeys belong to each node, or to the cluster as a whole, and have no place among the settings.
-var ownKeys = []string{"site.id", "scheme", "serve.listen", "serve.metrics", "federation.listen", "report.certificate", "report.key"}
+var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen", "report.certificate", "report.key"}
 
 // parseCentral reads the document. Version 0 is empty.
 func parseCentral(c coord.Config) (centralSettings, error) {
@@ -177,7 +177,8 @@ func (a *app) clusterSetCommand(z *zookeeperFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set [KEY=VALUE...]", Short: "Change settings on all nodes",
 		Long: `Set changes keys of the configuration (doc/config.md) on all nodes. They stand over the file of a
-node, and a variable of a node's environment stands over them. All changes of one call are made together
+node, and a variable of a node's environment stands over them. Nodes take them while they run; for keys that need a
+restart of each node it says so. All changes of one call are made together
 or not at all, as a new version. With --if-version they are made only to that version.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args)+len(unset)+len(policies) == 0 {
@@ -201,7 +202,16 @@ or not at all, as a new version. With --if-version they are made only to that ve
 				if err := next.edit(unset, policies, cmd.InOrStdin()); err != nil {
 					return err
 				}
-				return a.saveSettings(ctx, s, c.Version, next)
+				if err := a.saveSettings(ctx, s, c.Version, next); err != nil {
+					return err
+				}
+				for _, k := range slices.Concat(args, unset) {
+					k, _, _ = strings.Cut(k, "=")
+					if i := slices.IndexFunc(config.Keys(), func(known config.Key) bool { return known.Name == k }); i >= 0 && !config.Keys()[i].Live {
+						a.say("%s takes effect at the next start of each node", k)
+					}
+				}
+				return nil
 			})
 		},
 	}

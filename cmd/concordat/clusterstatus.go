@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/config"
@@ -147,6 +148,12 @@ func statusOf(v coord.View, known []coord.NodeID) web.Cluster {
 		s := at(id)
 		s.Live, s.Zone, s.Address, s.Version, s.Free = true, n.Zone, n.Address, n.Version, int64(min(n.FreeBytes, math.MaxInt64))
 	}
+	if l, err := cluster.ParseLayout(v.Config); err == nil {
+		for id, m := range l.Members {
+			n := at(id)
+			n.Zone, n.Drained = cmp.Or(n.Zone, m.Zone), m.Drained
+		}
+	}
 	out := web.Cluster{Nodes: []web.ClusterNode{}, Shards: []web.ClusterShard{}}
 	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
 		sh := v.Shards[id]
@@ -155,7 +162,15 @@ func statusOf(v coord.View, known []coord.NodeID) web.Cluster {
 			s.State, s.Master = web.ShardHealthy, string(sh.ISR[0])
 			at(sh.ISR[0]).Leads++
 		}
+		for _, n := range sh.ISR {
+			if !slices.Contains(sh.Replicas, n) {
+				s.Leaving = append(s.Leaving, string(n))
+			}
+		}
 		for _, n := range sh.Replicas {
+			if !slices.Contains(sh.ISR, n) {
+				s.Coming = append(s.Coming, string(n))
+			}
 			at(n).Copies++
 			_, live := v.Live[n]
 			if s.State == web.ShardHealthy && (!live || !slices.Contains(sh.ISR, n)) {

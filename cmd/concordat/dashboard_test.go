@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"concordat"
+	"concordat/cluster/local"
 	"concordat/federation"
 	"concordat/site"
 )
@@ -63,6 +65,12 @@ func liveMetrics(t *testing.T) map[string][]string {
 			note(m[1], l[1])
 		}
 	}
+	for _, m := range sample.FindAllStringSubmatch(clusterMetrics(t), -1) { // of a node
+		note(m[1])
+		for _, l := range regexp.MustCompile(`([a-z_]+)="`).FindAllStringSubmatch(m[2], -1) {
+			note(m[1], l[1])
+		}
+	}
 	// Of partners, in this process: the same names are registered.
 	r := prometheus.NewRegistry()
 	m := newMeters(r)
@@ -87,6 +95,35 @@ func liveMetrics(t *testing.T) map[string][]string {
 	}
 	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(metricCard.String())[1]) // comes with a card
 	return out
+}
+
+// clusterMetrics returns what the only node of a cluster tells.
+func clusterMetrics(t *testing.T) string {
+	t.Helper()
+	var hub local.Hub
+	h := local.NewServer(&hub, 4*time.Second)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = h.Run(t.Context()) }() // fails with the state's file, of which there is none
+	coordinator := httptest.NewServer(h)
+	t.Cleanup(func() { coordinator.CloseClientConnections(); coordinator.Close(); <-done })
+	data := filepath.Join(t.TempDir(), "node")
+	output(t, 0, data, "init", "--site", "many")
+	output(t, 0, data, "cluster", "init", "--listen", "127.0.0.1:0", "--shards", "2", "--zone", "east", "--coordinator", coordinator.URL)
+	serveSite(t, data, "CONCORDAT_SERVE_METRICS=127.0.0.1:0")
+	for {
+		st, err := serving(t.Context(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := get(t, "http://"+st.Metrics+"/metrics")
+		if strings.Contains(page, `concordat_cluster_shards{state="ok"} 2`) && strings.Contains(page, `concordat_cluster_shard_master{shard="01"} 1`) {
+			if !strings.Contains(page, `concordat_cluster_node_up{node="a",zone="east"} 1`) || !strings.Contains(page, "concordat_cluster_coordinator_up 1") {
+				t.Errorf("a cluster of one node tells:\n%s", page)
+			}
+			return page
+		}
+		time.Sleep(20 * time.Millisecond) // until both shards are led; the test's own deadline ends it
+	}
 }
 
 func get(t *testing.T, address string) string {

@@ -72,8 +72,8 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	}
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
-		Rules:      func() report.Rules { return defaultRules(o.config) },
-		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.config))) },
+		Rules:      func() report.Rules { return defaultRules(o.now()) },
+		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.now()))) },
 		ReportJSON: a.writeReportJSON,
 		ReportPDF:  o.reportPDF(a),
 		Originals:  newOriginals(files, d.reader),
@@ -82,7 +82,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Admin:      s.administration(),
 		Cluster:    o.clusterPages(),
 		Batches:    d.batches,
-		AgainDays:  func() int { return o.config.Check.AgainDays },
+		AgainDays:  func() int { return o.now().Check.AgainDays },
 		Partner:    a.partnerOf(o),
 		MaxUpload:  o.config.Extract.MaxInput,
 
@@ -109,8 +109,8 @@ func (d *desk) run(ctx context.Context, s *server) error {
 // jobOptions are what a check that was handed in compares with.
 func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
-	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.config.Check.Probe == concordat.ProbeExact,
-		Threshold: o.config.Check.Threshold}
+	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.now().Check.Probe == concordat.ProbeExact,
+		Threshold: o.now().Check.Threshold}
 	var err error
 	if out.Forward, err = o.forward(ctx, j.Forward, j.Libraries); err != nil {
 		return out, nil, err
@@ -118,7 +118,7 @@ func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.Check
 	if out.Template, err = o.sections(ctx, j.Template, j.Libraries); err != nil {
 		return out, nil, err
 	}
-	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.config.Check.Short, o.config.Check.ShortThreshold
+	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.now().Check.Short, o.now().Check.ShortThreshold
 	f := checkFlags{level: string(cmp.Or(j.Level, concordat.ShowMetadata)), purpose: j.Purpose, deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 	for _, p := range j.Partners {
 		f.partners = append(f.partners, string(p))
@@ -144,7 +144,7 @@ func (o *opened) forward(ctx context.Context, wanted string, libraries []concord
 		most = max(most, slices.Index(strict, l.Policy.Forward))
 	}
 	if most < 0 {
-		return o.config.Check.Forward, nil
+		return o.now().Check.Forward, nil
 	}
 	return strict[most], nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"concordat/config"
 	"concordat/store"
 	"concordat/web"
 )
@@ -23,11 +24,24 @@ func (s *server) administration() *web.Administration {
 	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health, Settings: s.o.settings}
 }
 
-// settings are the keys of the configuration in force; a flag beats where the file had a value from.
+// settings are the keys of the configuration in force; a flag beats where the file had a value from. What waits for
+// the next start is told with the origin.
 func (o *opened) settings() []web.Setting {
 	var out []web.Setting
-	for _, r := range o.config.Rows() {
-		out = append(out, web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.flags[r.Key], r.Origin.String()), Live: r.Live})
+	next := map[string]string{}
+	if n := o.next.Load(); n != nil {
+		rows := map[string]config.Row{}
+		for _, r := range n.Rows() {
+			rows[r.Key] = r
+		}
+		for _, c := range config.Diff(o.now(), n) {
+			if r, ok := rows[c.Key]; ok && o.flags[c.Key] == "" {
+				next[c.Key] = fmt.Sprintf("; at the next start %s, %s", cmp.Or(c.New, "empty"), r.Origin)
+			}
+		}
+	}
+	for _, r := range o.now().Rows() {
+		out = append(out, web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live})
 	}
 	return out
 }
@@ -38,7 +52,7 @@ func (s *server) storage(ctx context.Context) (web.Storage, error) {
 		return web.Storage{}, err
 	}
 	st := s.o.stats()
-	out := web.Storage{Folder: s.o.dir, Free: left, All: all, LowWater: s.o.config.Serve.LowWater, Documents: st.Documents, Sentences: st.Sentences,
+	out := web.Storage{Folder: s.o.dir, Free: left, All: all, LowWater: s.o.now().Serve.LowWater, Documents: st.Documents, Sentences: st.Sentences,
 		Distinct: st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
 	sizes := map[string]int64{}
 	err = filepath.WalkDir(s.o.dir, func(path string, e fs.DirEntry, err error) error {

@@ -16,7 +16,7 @@ func (s *server) openBatches(a *app, d *desk, files *store.Files) *site.Batches 
 	o := s.o
 	return o.NewBatches(site.BatchesOptions{
 		Store: o.store, Queue: d.queue, Logger: s.log,
-		Rules: func() report.Rules { return defaultRules(o.config) },
+		Rules: func() report.Rules { return defaultRules(o.now()) },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
 			shard, err := o.openBatchIndex(id)
 			if err != nil {

@@ -270,6 +270,9 @@ keys before it are still published, so that nothing on its way is lost.`,
 				if err := writeLTIKeys(filepath.Join(o.dir, ltiKeyName), keys); err != nil {
 					return err
 				}
+				if o.clustered() {
+					a.warn("the other nodes need %s too: copy it to their folders before they start again", ltiKeyName)
+				}
 				a.say("a new key is made; it is used from the next start on")
 				return nil
 			})

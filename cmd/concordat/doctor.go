@@ -185,6 +185,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	d.cluster(ctx, c)
 	d.index(ctx, c, served)
 	return ctx.Err()
 }

@@ -399,7 +399,11 @@ func (o *opened) eachDocument(ctx context.Context, f func(concordat.Ref)) error 
 
 // examineIndex answers doctor while the site is served.
 func (s *server) examineIndex(w http.ResponseWriter, r *http.Request) {
-	st, err := s.o.checkIndex(r.Context(), r.URL.Query().Get("quick") == "true")
+	check := s.o.checkIndex
+	if s.o.node != nil {
+		check = s.o.checkShards
+	}
+	st, err := check(r.Context(), r.URL.Query().Get("quick") == "true")
 	if err != nil {
 		s.log.Error("doctor", "error", err)
 		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
@@ -409,8 +413,12 @@ func (s *server) examineIndex(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *doctor) index(ctx context.Context, c *config.Config, served *status) {
-	if c.Cluster.Coordinator != "" {
-		d.skipped("index", "the site has several machines: concordat cluster status tells of its shards")
+	if c.Cluster.Coordinator != "" && served == nil {
+		d.skipped("index", "one of several machines, which is not served")
+		return
+	}
+	if c.Cluster.Coordinator == "" && holdsShards(d.dir) {
+		d.warning("index", "found the cluster anew with concordat cluster init", "it came from a backup of a site of several machines")
 		return
 	}
 	st := &indexState{}

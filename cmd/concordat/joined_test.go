@@ -25,7 +25,6 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
-	"concordat/cluster/zk"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
 	"concordat/store"
@@ -142,7 +141,6 @@ func (n *joinedNode) kill() {
 func startJoined(t *testing.T) *joinedSite {
 	t.Helper()
 	e, pg := zktest.Start(t, 1), storetest.Postgres(t)
-	t.Setenv(zk.AccountVariable, "site:secret9")
 	address := pg.Schema(t)
 	s := &joinedSite{t: t}
 	for _, name := range []string{"a", "b", "c"} {
@@ -161,7 +159,11 @@ func startJoined(t *testing.T) *joinedSite {
 	a.command(exitDone, "library", "create", "theses")
 	a.command(exitDone, "site", "key", "init")
 	a.command(exitDone, "site", "card", "--url", "https://"+s.door())
-	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s"
+	account := filepath.Join(t.TempDir(), "account")
+	if err := os.WriteFile(account, []byte("site:secret9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s&account=" + account
 	a.command(exitDone, "cluster", "init", "--node", "a", "--listen", a.listen, "--coordinator", coordinator, "--shards", "2")
 	conf, err := os.ReadFile(filepath.Join(a.dir, configName))
 	if err == nil {
@@ -190,7 +192,7 @@ func startJoined(t *testing.T) *joinedSite {
 	if err := s.db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test", Scopes: []string{"read", "check", "library", "admin"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
+	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test", Scopes: []string{"read", "check", "library", "admin", "erase"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -277,6 +279,25 @@ func (n *joinedNode) await(s *joinedSite, kind, id string) (c checkState) {
 	return c
 }
 
+// follow reads the events of a check at a node, whichever runs it, to the last.
+func (n *joinedNode) follow(id string) {
+	n.t.Helper()
+	r, err := http.NewRequestWithContext(n.t.Context(), http.MethodGet, "http://"+n.pages+"/api/v1/checks/"+id+"/events", nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+servedToken)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(b), `"finally":true`) {
+		n.t.Errorf("events at node %s: %s %s, %v", n.name, resp.Status, b, err)
+	}
+}
+
 // sources returns the documents that a report names.
 func (n *joinedNode) sources(id string) string {
 	n.t.Helper()
@@ -297,7 +318,13 @@ func TestJoinedSite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three real nodes with ZooKeeper and PostgreSQL; not in short tests")
 	}
+	t.Parallel()
 	s := startJoined(t)
+	began := time.Now()
+	step := func(what string) {
+		t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond))
+		began = time.Now()
+	}
 	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
 
 	// What one takes in the others find, and what was handed in at one can be read at another.
@@ -307,22 +334,31 @@ func TestJoinedSite(t *testing.T) {
 	}
 	a.command(exitDone, "add", "--library", "theses", doc)
 	check := b.upload("/checks", map[string]string{"essay.txt": iceText + "And some words of our own."})
+	for _, n := range s.nodes {
+		n.follow(check)
+	}
 	if got := c.await(s, "checks", check); got.State != concordat.TaskDone {
 		t.Fatalf("check: %+v", got)
 	}
 	if got := a.sources(check); got != "ice.txt" {
 		t.Errorf("sources %q", got)
 	}
+	step("check")
+	s.central()
+	step("settings")
 	south := s.partner()
 	for _, n := range s.nodes {
 		s.answers(south, n)
 	}
-	s.takeOver()
+	step("partner")
+	s.erase()
+	step("deletions")
+	s.takeOver().start() // and it is one of them again
+	step("a node dies")
 	for _, n := range s.nodes {
-		if n.process.ProcessState == nil {
-			s.answers(south, n)
-		}
+		s.answers(south, n)
 	}
+	step("it comes back")
 }
 
 // signIn makes the first administrator's password at one node and uses the session at all.
@@ -364,6 +400,60 @@ func (s *joinedSite) signIn() {
 	}
 }
 
+// setting returns a key of a node's configuration in force, with its origin.
+func (n *joinedNode) setting(key string) (value, origin string) {
+	n.t.Helper()
+	var out struct {
+		Settings []struct{ Key, Value, Origin string }
+	}
+	n.call(http.StatusOK, http.MethodGet, "/admin/settings", "", nil, &out)
+	for _, x := range out.Settings {
+		if x.Key == key {
+			return x.Value, x.Origin
+		}
+	}
+	n.t.Fatalf("no key %s in %+v", key, out)
+	return "", ""
+}
+
+// central sets what holds on all nodes and wants it in force on each, without a restart where none is needed.
+func (s *joinedSite) central() {
+	s.t.Helper()
+	policy := filepath.Join(s.t.TempDir(), "policy.json")
+	if err := os.WriteFile(policy, []byte(`{"forward":"none","keep_days":400}`), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	said := s.nodes[1].command(exitDone, "cluster", "zookeeper", "set", "check.threshold=0.25", "quota.documents=7", "--policy", "theses="+policy, "--policy", "essays="+policy)
+	if !strings.Contains(said, "quota.documents takes effect at the next start") || strings.Contains(said, "check.threshold takes") {
+		s.t.Errorf("set said %s", said)
+	}
+	for _, n := range s.nodes {
+		s.until("settings at node "+n.name, func() bool {
+			value, origin := n.setting("check.threshold")
+			return value == "0.25" && origin == "cluster, version 1"
+		})
+		if value, origin := n.setting("quota.documents"); value != "0" || !strings.Contains(origin, "at the next start 7, cluster, version 1") {
+			s.t.Errorf("node %s: quota.documents %s, %s", n.name, value, origin)
+		}
+		if out := n.command(exitDone, "config", "check"); !strings.Contains(out, "cluster, version 1") {
+			s.t.Errorf("config check at node %s: %s", n.name, out)
+		}
+	}
+	s.until("policies", func() bool {
+		l, err := s.db.Library(s.t.Context(), "essays")
+		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 1
+	})
+	if out := s.nodes[2].command(exitFailed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out, "cluster's settings, version 1") {
+		s.t.Errorf("a policy of the cluster was changed at a node: %s", out)
+	}
+	s.nodes[0].command(exitDone, "cluster", "zookeeper", "set", "--unset", "library/theses")
+	s.until("a policy that is let go", func() bool {
+		l, err := s.db.Library(s.t.Context(), "theses")
+		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 0
+	})
+	s.nodes[2].command(exitDone, "library", "set", "theses", "--keep-days", "0")
+}
+
 // partner makes another site that may ask the library of this one.
 func (s *joinedSite) partner() place {
 	s.t.Helper()
@@ -398,28 +488,43 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 	}
 }
 
-// takeOver kills the node that runs a batch and a check.
-func (s *joinedSite) takeOver() {
+// erase deletes at a node that does not keep the site, and wants nothing found at any.
+func (s *joinedSite) erase() {
+	s.t.Helper()
+	holder, err := s.db.DutyHolder(s.t.Context(), dutyKeeper)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) != holder })]
+	path := filepath.Join(s.t.TempDir(), "bell.txt")
+	if err := os.WriteFile(path, []byte(bellText), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	other.command(exitDone, "add", "--library", "theses", path)
+	var r struct{ Receipt struct{ Done time.Time } }
+	other.call(http.StatusOK, http.MethodPost, "/deletions", "application/json", strings.NewReader(`{"library":"theses","documents":["bell.txt"],"reason":"withdrawn"}`), &r)
+	if r.Receipt.Done.IsZero() {
+		s.t.Error("the receipt of a deletion at another node says that bytes are left")
+	}
+	for _, n := range s.nodes {
+		id := n.upload("/checks", map[string]string{"bell.txt": bellText})
+		if got := n.await(s, "checks", id); got.State != concordat.TaskDone || n.sources(id) != "" {
+			s.t.Errorf("a check at node %s after the deletion: %+v, %s", n.name, got, n.sources(id))
+		}
+	}
+}
+
+// takeOver kills the node that runs a batch and a check, and returns it.
+func (s *joinedSite) takeOver() *joinedNode {
 	s.t.Helper()
 	ctx := s.t.Context()
 	files := map[string]string{}
-	for i := range 10 {
-		files[fmt.Sprintf("member-%02d.txt", i)] = fmt.Sprintf("Member %d wrote this. ", i) + prose(160<<10) + iceText
+	for i := range 8 {
+		files[fmt.Sprintf("member-%02d.txt", i)] = fmt.Sprintf("Member %d wrote this. ", i) + prose(140<<10) + iceText
 	}
 	batch := s.nodes[1].upload("/batches", files)
-	var checks []string
-	for i := range 6 {
-		checks = append(checks, s.nodes[1].upload("/checks", map[string]string{fmt.Sprintf("long-%d.txt", i): fmt.Sprintf("Number %d. ", i) + prose(1<<20)}))
-	}
 	holder := ""
-	running := func() (out []store.Task) {
-		ts, err := s.db.Tasks(ctx, 0, 0)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
-	}
-	s.until("a node at a batch and a check", func() bool {
+	s.until("batch at work", func() bool {
 		got, err := s.db.Batch(ctx, batch)
 		if err == nil {
 			holder, err = s.db.DutyHolder(ctx, dutyBatches)
@@ -427,12 +532,27 @@ func (s *joinedSite) takeOver() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if got.State != concordat.TaskQueued && got.State != concordat.TaskRunning {
-			s.t.Fatalf("the batch has ended before anything could happen to it: %+v", got)
-		}
-		return got.State == concordat.TaskRunning && len(running()) > 0
+		return got.State == concordat.TaskRunning
 	})
 	victim := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) == holder })]
+	running := func() (out []store.Task) {
+		ts, err := s.db.Tasks(ctx, 0, 0)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return slices.DeleteFunc(ts, func(t store.Task) bool { return t.State != concordat.TaskRunning || t.Worker != holder })
+	}
+	// A node looks for a check that was handed in there at once.
+	var checks []string
+	for i := 0; len(running()) == 0; i++ {
+		if i%10 == 0 {
+			checks = append(checks, victim.upload("/checks", map[string]string{fmt.Sprintf("long-%d.txt", i): fmt.Sprintf("Number %d. ", i) + prose(1<<20)}))
+		}
+		if i > 3000 {
+			s.t.Fatalf("node %s runs no check", victim.name)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 	victim.kill()
 	began := time.Now()
 	orphans := running()
@@ -460,4 +580,5 @@ func (s *joinedSite) takeOver() {
 			s.t.Errorf("check %+v", got)
 		}
 	}
+	return victim
 }

@@ -19,7 +19,8 @@ func logHandler(w io.Writer, format string, level slog.Leveler) slog.Handler {
 	return slog.NewTextHandler(w, o)
 }
 
-// reload reads log.level again at each SIGHUP. A configuration that is not in order changes nothing.
+// reload reads the keys that change while the site runs again at each SIGHUP. A configuration that is not in order
+// changes nothing.
 func (s *server) reload(ctx context.Context) error {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
@@ -35,7 +36,7 @@ func (s *server) reload(ctx context.Context) error {
 			s.log.Error("configuration not read again", "error", err)
 			continue
 		}
-		s.level.Set(next.Log.Level)
-		s.log.Warn("log level read again", "level", next.Log.Level)
+		s.use(next)
+		s.log.Warn("configuration read again", "level", next.Log.Level)
 	}
 }

@@ -26,6 +26,7 @@ const (
 	exitUnreadable = 3 // some inputs unreadable, the rest done
 	exitThreshold  = 4 // --fail-on reached
 	exitIncomplete = 5 // something asked did not answer, with --require-complete
+	exitRestart    = 6 // serve ended to be started again by its service manager
 )
 
 // exitError ends the program with a code of its own. A nil err prints nothing more.
@@ -119,7 +120,8 @@ Start with:
   concordat check submission.docx --out report.html
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
-4 the share of --fail-on was reached, 5 incomplete answer with --require-complete.`,
+4 the share of --fail-on was reached, 5 incomplete answer with --require-complete,
+6 serve ended by an order of cluster restart, to be started again by its service manager.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

@@ -98,7 +98,8 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	if left, _, err := free(c.s.o.dir); err == nil {
 		gauge(metricFree, float64(left))
 	}
-	gauge(metricLow, float64(c.s.o.config.Serve.LowWater))
+	gauge(metricLow, float64(c.s.o.now().Serve.LowWater))
+	c.collectCluster(gauge, out)
 }
 
 // collectStore reads what stands in the store.

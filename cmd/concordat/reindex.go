@@ -65,6 +65,12 @@ func finishReindex(dir string) error {
 }
 
 func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
+	if o.clustered() {
+		return a.reindexNode(ctx, o, dryRun)
+	}
+	if holdsShards(o.dir) {
+		return usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init")
+	}
 	if err := finishReindex(o.dir); err != nil {
 		return err
 	}
@@ -137,30 +143,41 @@ func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int,
 }
 
 func (o *opened) reindexBatch(ctx context.Context, to *index.Shard, docs []*concordat.Document) error {
-	profiles := make([]*concordat.Profile, len(docs))
-	rows := make([]store.DocumentRow, len(docs))
-	g, ctx := errgroup.WithContext(ctx)
-	for i, d := range docs {
-		g.Go(func() error {
-			p, err := o.profiler.ForIndex(*d)
-			if err != nil {
-				return err
-			}
-			row, err := o.store.DocumentRow(ctx, d.Library, d.ID)
-			if err != nil {
-				return fmt.Errorf("catalogue row of %s/%s: %w", d.Library, d.ID, err)
-			}
-			row.Sentences, row.Characters, row.Scheme = len(p.Indexed), p.Characters, p.Scheme
-			row.Short = site.ShortPieces(p)
-			profiles[i], rows[i] = p, row
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	profiles, err := o.profileAnew(ctx, docs)
+	if err != nil {
 		return err
 	}
 	if err := to.Put(context.WithoutCancel(ctx), profiles...); err != nil {
 		return err
+	}
+	return o.noteAnew(ctx, profiles)
+}
+
+// profileAnew makes the profiles of documents of the index.
+func (o *opened) profileAnew(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
+	profiles := make([]*concordat.Profile, len(docs))
+	g, _ := errgroup.WithContext(ctx)
+	for i, d := range docs {
+		g.Go(func() (err error) {
+			profiles[i], err = o.profiler.ForIndex(*d)
+			return err
+		})
+	}
+	return profiles, g.Wait()
+}
+
+// noteAnew brings the catalogue up to date with profiles that were made anew.
+func (o *opened) noteAnew(ctx context.Context, profiles []*concordat.Profile) error {
+	rows := make([]store.DocumentRow, len(profiles))
+	for i, p := range profiles {
+		d := &p.Document
+		row, err := o.store.DocumentRow(ctx, d.Library, d.ID)
+		if err != nil {
+			return fmt.Errorf("catalogue row of %s/%s: %w", d.Library, d.ID, err)
+		}
+		row.Sentences, row.Characters, row.Scheme = len(p.Indexed), p.Characters, p.Scheme
+		row.Short = site.ShortPieces(p)
+		rows[i] = row
 	}
 	return o.store.PutDocuments(context.WithoutCancel(ctx), rows)
 }

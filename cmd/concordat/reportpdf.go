@@ -92,7 +92,7 @@ func (o *opened) reportPDF(a *app) func(context.Context, io.Writer, *report.Repo
 				return err
 			}
 		}
-		return a.writeReportPDF(w, rep, pagesOf(o.config, notes))
+		return a.writeReportPDF(w, rep, pagesOf(o.now(), notes))
 	}
 }
 

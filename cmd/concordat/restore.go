@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/backup"
+	"concordat/config"
 	"concordat/store"
 )
 
@@ -26,6 +27,7 @@ const (
 
 func (a *app) restoreCommand() *cobra.Command {
 	var asNew bool
+	var to string
 	c := &cobra.Command{
 		Use: "restore DIR", Short: "Make the site of --data from a backup", Args: cobra.ExactArgs(1),
 		Long: `Restore copies a backup into the folder of --data, which is empty or absent, and compares every byte
@@ -36,17 +38,24 @@ invitations end, and everybody signs in anew. What restore cannot know it says: 
 taken away since, and documents that were deleted, are back. Partners that have seen later entries of the audit will
 see that it goes on from an earlier one.
 
+A store in a database is restored into an empty one. The backup of a site of several machines makes this one hold
+all shards; concordat cluster init then founds the cluster anew with it, and other machines join as ever.
+
 --as-new-site is for a copy beside a site that lives on: it leaves out the keys and all partners and federations, since
 two sites with one identity contradict each other before their partners.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.restore(cmd.Context(), args[0], asNew)
+			return a.restore(cmd.Context(), args[0], to, asNew)
 		},
 	}
+	c.Flags().StringVar(&to, "store", "", "empty database for the store, as postgres://USER@HOST/DATABASE, or file (default: what the backup's configuration says)")
 	c.Flags().BoolVar(&asNew, "as-new-site", false, "without the identity: no keys, no partners, no federations")
 	return c
 }
 
-func (a *app) restore(ctx context.Context, from string, asNew bool) error {
+func (a *app) restore(ctx context.Context, from, to string, asNew bool) error {
+	if to != "" && to != inFile && !store.IsURL(to) {
+		return usagef("--store %s: want file, or an address such as postgres://user@host/database", to)
+	}
 	dir, err := a.dir()
 	if err != nil {
 		return err
@@ -72,10 +81,8 @@ func (a *app) restore(ctx context.Context, from string, asNew bool) error {
 	if err != nil {
 		return err
 	}
-	err = a.restoreFiles(ctx, b, dir, asNew)
-	if err == nil {
-		err = restoreStore(ctx, b, dir, asNew)
-	}
+	r := &restoring{a: a, b: b, dir: dir, to: to, asNew: asNew}
+	err = r.run(ctx)
 	if err = errors.Join(err, lock.Close()); err != nil {
 		return err
 	}
@@ -110,46 +117,147 @@ func restorePlace(dir, state string) error {
 	return os.WriteFile(marker, []byte(state+"\n"), 0o600)
 }
 
-// restoreFiles copies all but the store into place, and the store beside its place.
-func (a *app) restoreFiles(ctx context.Context, b *backup.Backup, dir string, asNew bool) error {
-	bar := a.bar(b.Manifest.Bytes, "restoring")
-	defer bar.done()
-	progress := func(n int) error { bar.add(n); return ctx.Err() }
-	keyFiles := map[string]bool{keystoreName: asNew, keyFileName: asNew}
-	if err := b.Restore(dir, func(name string) bool { return name != storeName && !keyFiles[name] }, progress); err != nil {
-		return err
-	}
-	// The store is changed after it was copied: a copy that is there already cannot be compared.
-	beside := filepath.Join(dir, "store"+restoredSuffix)
-	if err := os.RemoveAll(beside); err != nil {
-		return err
-	}
-	if err := os.Mkdir(beside, 0o700); err != nil {
-		return err
-	}
-	return b.Restore(beside, func(name string) bool { return name == storeName }, progress)
+// restoring is a restore on its way.
+type restoring struct {
+	a     *app
+	b     *backup.Backup
+	dir   string
+	to    string // place of the store; empty: as the configuration says
+	asNew bool
 }
 
-// restoreStore ends in the store what must not come back, and puts it in its place.
-func restoreStore(ctx context.Context, b *backup.Backup, dir string, asNew bool) error {
-	beside := filepath.Join(dir, "store"+restoredSuffix)
-	db, err := store.Open(ctx, filepath.Join(beside, storeName))
+// beside is the folder of what is changed before it gets its place.
+func (r *restoring) beside() string { return filepath.Join(r.dir, "store"+restoredSuffix) }
+
+func (r *restoring) run(ctx context.Context) error {
+	bar := r.a.bar(r.b.Manifest.Bytes, "restoring")
+	defer bar.done()
+	progress := func(n int) error { bar.add(n); return ctx.Err() }
+	// Store and configuration are changed after they were copied: copies that are there already cannot be compared.
+	if err := os.RemoveAll(r.beside()); err != nil {
+		return err
+	}
+	if err := os.Mkdir(r.beside(), 0o700); err != nil {
+		return err
+	}
+	aside := func(name string) bool { return name == storeName || name == configName }
+	if err := r.b.Restore(r.beside(), aside, progress); err != nil {
+		return err
+	}
+	if err := r.configure(); err != nil {
+		return err
+	}
+	keyFiles := map[string]bool{keystoreName: r.asNew, keyFileName: r.asNew}
+	if err := r.b.Restore(r.dir, func(name string) bool { return !aside(name) && !keyFiles[name] }, progress); err != nil {
+		return err
+	}
+	return r.store(ctx)
+}
+
+// configure takes out of the configuration what made the machine a node, and says where the store is.
+func (r *restoring) configure() error {
+	path := filepath.Join(r.beside(), configName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the backup holds no %s", concordat.ErrCorrupt, configName)
+	}
 	if err != nil {
 		return err
 	}
-	if err := readyRestored(ctx, db, b, asNew); err != nil {
-		return errors.Join(err, db.Close())
+	gone := []string{"cluster"}
+	if r.to != "" {
+		gone = append(gone, "store")
 	}
-	if err := db.Close(); err != nil {
+	if text, err = config.Without(text, gone...); err != nil {
+		return fmt.Errorf("%s: %w", configName, err)
+	}
+	if r.to != "" && r.to != inFile {
+		text = append(text, strings.ReplaceAll(storeLines(r.to), "%%", "%")...)
+	}
+	return replaceWhole(path, text)
+}
+
+// store ends in the store what must not come back, and puts it and the configuration in their places: from then
+// on the folder holds a site.
+func (r *restoring) store(ctx context.Context) error {
+	path := filepath.Join(r.beside(), storeName)
+	db, err := store.Open(ctx, path)
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(beside, storeName), filepath.Join(dir, storeName)); err != nil {
+	var filled *store.DB
+	if err = readyRestored(ctx, db, r.b, r.asNew); err == nil {
+		filled, err = r.fill(ctx, db)
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	if err := errors.Join(os.RemoveAll(beside), os.Remove(filepath.Join(dir, restoringName))); err != nil {
+	if filled == nil {
+		return r.settle(path)
+	}
+	err = r.settle(path)
+	if err == nil { // the site may live on from here: nobody may take the database for half a restore
+		err = filled.SetSetting(ctx, restoredSetting, "")
+	}
+	return errors.Join(err, filled.Close())
+}
+
+// settle puts store and configuration in their places.
+func (r *restoring) settle(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		if err := os.Rename(path, filepath.Join(r.dir, storeName)); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(filepath.Join(r.beside(), configName), filepath.Join(r.dir, configName)); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	if err := errors.Join(os.RemoveAll(r.beside()), os.Remove(filepath.Join(r.dir, restoringName))); err != nil {
+		return err
+	}
+	return syncFolder(r.dir)
+}
+
+// restoredSetting names, in a database, the state that was restored into it.
+const restoredSetting = "restored state"
+
+// fill copies the store into the database of the configuration, if it names one, which it returns, and
+// removes the file.
+func (r *restoring) fill(ctx context.Context, from *store.DB) (to *store.DB, err error) {
+	c, err := loadConfig(filepath.Join(r.beside(), configName))
+	if err != nil || c.Store.URL == "" {
+		return nil, err
+	}
+	if to, err = openStore(ctx, r.dir, c); err != nil {
+		return nil, err
+	}
+	if err := r.fillFrom(ctx, from, to, c); err != nil {
+		return nil, errors.Join(err, to.Close())
+	}
+	return to, nil
+}
+
+func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.Config) error {
+	state := r.b.Manifest.State
+	if held, err := to.Setting(ctx, restoredSetting); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return err
+	} else if held != state { // else a restore that was cut short has filled it
+		if err := from.SetSetting(ctx, restoredSetting, state); err != nil {
+			return err
+		}
+		_, err := from.CopyTo(ctx, to, store.Copy{NoFiles: true})
+		if errors.Is(err, concordat.ErrExists) {
+			return usagef("%s is not empty: a restore never writes over anything; make an empty database, or name another place with --store: %w", store.Redacted(c.Store.URL), err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	target := &opened{dir: r.dir, config: c, store: to}
+	if _, err := copyFiles(ctx, store.OpenFiles(filepath.Join(r.dir, originalsName)), target.files(), c.Extract.MaxInput); err != nil {
+		return err
+	}
+	return os.Remove(filepath.Join(r.beside(), storeName))
 }
 
 func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bool) error {
@@ -197,7 +305,7 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 		}
 	}
 	if a.json {
-		return a.line(map[string]any{"site": m.Site, "dir": dir, "made": m.Made, "documents": m.Documents, "audit_entry": m.Audit.Seq, "as_new_site": asNew, "missing": append([]string{}, missing...)})
+		return a.line(map[string]any{"site": m.Site, "dir": dir, "made": m.Made, "documents": m.Documents, "audit_entry": m.Audit.Seq, "as_new_site": asNew, "shards": m.Shards, "missing": append([]string{}, missing...)})
 	}
 	made := m.Made.Local().Format(time.DateTime)
 	a.say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)
@@ -213,6 +321,9 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 	}
 	for _, name := range missing {
 		a.say("the backup was made without keys: put %s into %s, if the site had one", name, dir)
+	}
+	if m.Shards > 0 {
+		a.say("this machine holds all %d shards: found the cluster anew with concordat cluster init, start concordat serve, let the others join and run concordat cluster balance", m.Shards)
 	}
 	a.say("check it with concordat doctor")
 	return nil

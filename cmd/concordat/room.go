@@ -25,8 +25,8 @@ func (o *opened) roomLeft() error {
 	if err != nil {
 		return err
 	}
-	if left < o.config.Serve.LowWater {
-		return fmt.Errorf("%w: %d MiB left, %d MiB stay free", concordat.ErrDiskFull, left>>20, o.config.Serve.LowWater>>20)
+	if left < o.now().Serve.LowWater {
+		return fmt.Errorf("%w: %d MiB left, %d MiB stay free", concordat.ErrDiskFull, left>>20, o.now().Serve.LowWater>>20)
 	}
 	return nil
 }

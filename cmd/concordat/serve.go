@@ -69,6 +69,7 @@ the serving process. Only reindex needs the site for itself.`,
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
 	c.Flags().StringVar(&title, "title", "", "name for people of a site that is created")
+	c.Flags().BoolVar(&a.supervised, "supervised", false, "a service manager starts the process again whenever it ends; known under systemd and in containers")
 	c.Flags().BoolVar(&noCreate, "no-create", false, "fail where there is no site, instead of creating one")
 	return c
 }
@@ -188,11 +189,16 @@ func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listen
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, s.keepSite) })
 	g.Go(func() error { return s.watchNodes(ctx) })
+	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
 	if s.o.node != nil {
+		g.Go(func() error { return s.keepCertificate(ctx) })
 		g.Go(func() error {
 			select {
 			case err := <-s.o.gone:
+				if errors.Is(err, errRestart) {
+					return &exitError{exitRestart, err}
+				}
 				return fmt.Errorf("this machine cannot be a node any more: %w", err)
 			case <-ctx.Done():
 				return nil
@@ -242,6 +248,7 @@ func (s *server) control() http.Handler {
 	m.HandleFunc("POST /sweep", s.sweepNow)
 	m.HandleFunc("POST /snapshot", s.snapshot)
 	m.HandleFunc("POST /doctor", s.examineIndex)
+	m.HandleFunc("POST /renew", s.renewNow)
 	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"concordat"
@@ -14,9 +15,24 @@ import (
 	"concordat/segment"
 )
 
-// loadConfig reads the configuration at path, overlaid by the environment.
+// now returns the configuration in force: keys that change while the site runs are read from it each time.
+func (o *opened) now() *config.Config {
+	if c := o.live.Load(); c != nil {
+		return c
+	}
+	return o.config
+}
+
+// loadConfig reads the configuration at path, overlaid by what holds on all nodes of the site and by the environment.
 func loadConfig(path string) (*config.Config, error) {
-	c, err := config.Load(path, os.LookupEnv)
+	var central config.Central
+	if path != "" {
+		var err error
+		if central, err = centralAt(filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+	}
+	c, err := config.LoadCentral(path, central, os.LookupEnv)
 	if err != nil {
 		return nil, usage(err)
 	}

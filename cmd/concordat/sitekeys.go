@@ -90,6 +90,9 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 	}
 	a.say("site %s", id.Site())
 	a.say("keys are in %s", path)
+	if o.clustered() && !passphrase {
+		a.warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, keyFileVariable)
+	}
 	a.say("next: concordat site card --url https://HOST:PORT, then concordat site key export-root FILE")
 	return nil
 }

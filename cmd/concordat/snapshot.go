@@ -24,13 +24,17 @@ type snapshotTaken struct {
 	Audit     backup.Head      `json:"audit"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
+	Shards    int              `json:"shards,omitempty"` // of a site of several machines
 }
 
 // copyState writes the store and the index, as they were at one moment, into the folder to. Writers wait only
 // until the moment has been taken; it fails halfway with what is there already, for the caller to remove.
 func (o *opened) copyState(ctx context.Context, to string) (t snapshotTaken, err error) {
+	if o.node != nil {
+		return o.copyClusterState(ctx, to)
+	}
 	if o.shard == nil {
-		return t, fmt.Errorf("%w: a site of several machines is not backed up as one; its shards have copies", concordat.ErrInvalid)
+		return t, fmt.Errorf("%w: the index is not open here", concordat.ErrInvalid)
 	}
 	t = snapshotTaken{Site: o.ID(), Scheme: o.Scheme()}
 	var frozen *index.Frozen

@@ -281,6 +281,9 @@ func closed(t *testing.T, s *suite) {
 	if a.Online() {
 		t.Error("online after Close")
 	}
+	if got := a.Confirmed(); got != "" {
+		t.Errorf("confirmed after Close: %q", got)
+	}
 	_, err := a.CAS(t.Context(), shard, 0, state(1, "a"), "")
 	want(t, err, concordat.ErrUnavailable)
 	timeout := time.After(s.Patience)
@@ -304,11 +307,17 @@ func expire(t *testing.T, s *suite) {
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(1, "a")}))
 	me := s.announce(t, a, "a")
 	s.until(t, b, "a is live", func(v coord.View) bool { return v.Live["a"].Incarnation == me })
+	if got := a.Confirmed(); got != me {
+		t.Errorf("confirmed is %q, want %q", got, me)
+	}
 	s.Expire(t, "a")
 	s.until(t, b, "a is gone", func(v coord.View) bool { _, there := v.Live["a"]; return !there })
 	v := s.until(t, a, "another incarnation", func(v coord.View) bool { return v.Me != me && v.Me != "" })
 	if n, there := v.Live["a"]; there {
 		t.Errorf("live as %v without a word", n)
+	}
+	if got := a.Confirmed(); got == me {
+		t.Errorf("confirmed is still %q", got)
 	}
 	// What was begun under the old incarnation cannot happen under the new one.
 	must(t, a.Announce(t.Context(), coord.Node{ID: "a", Incarnation: v.Me}))
@@ -332,6 +341,9 @@ func cut(t *testing.T, s *suite) {
 			t.Fatal("online without a coordinator")
 		}
 		time.Sleep(10 * time.Millisecond) // Online is polled by its users too
+	}
+	if got := a.Confirmed(); got != "" {
+		t.Errorf("confirmed without a coordinator: %q", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), s.Patience/4)
 	defer cancel()

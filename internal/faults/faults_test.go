@@ -220,6 +220,9 @@ func inside(t *testing.T, words string) {
 	if t.Failed() {
 		p.logs(20000)
 	}
+	if r.History != "" {
+		p.keepLogs(strings.TrimSuffix(r.History, ".jsonl"))
+	}
 	if r.History == "" {
 		return
 	}
@@ -336,25 +339,38 @@ func measure(all []entry) (f figures) {
 		f.Write = append(f.Write, acks[i].End-acks[i].At)
 	}
 	slices.SortFunc(acks, func(a, b entry) int { return int(a.End - b.End) })
+	var broken []entry
 	for _, e := range all {
-		if e.Kind != "fault" || !e.Alone {
-			continue
+		if e.Kind == "fault" {
+			broken = append(broken, e)
+		}
+	}
+	for i := range broken {
+		e, next := &broken[i], forever
+		if i+1 < len(broken) {
+			next = broken[i+1].At
 		}
 		switch e.Words {
 		case "kill", "kill-master", "stop", "stop-master":
-			f.failover(&e, acks, all)
+			if e.Alone {
+				f.failover(e, next, acks, all)
+			}
 		}
 	}
 	return f
 }
 
-// failover measures one death or halt. A write counts if it began after the fault.
-func (f *figures) failover(e *entry, acks, all []entry) {
+// failover measures one death or halt. A write counts if it began after the fault. What lasted until the next fault is
+// not this one's alone, and is left out.
+func (f *figures) failover(e *entry, next time.Duration, acks, all []entry) {
 	first, last, longest := map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}
 	for _, a := range acks {
 		id := string(a.Shard)
 		if a.End < e.At {
 			continue
+		}
+		if a.End > next {
+			break
 		}
 		if a.At > e.At && first[id] == 0 {
 			first[id] = a.End - e.At
@@ -369,7 +385,7 @@ func (f *figures) failover(e *entry, acks, all []entry) {
 	for _, id := range e.Leads {
 		led[string(id)] = true
 		switch d := first[string(id)]; {
-		case d == 0:
+		case d == 0: // none before the next fault
 		case kill:
 			f.Kill = append(f.Kill, d)
 		default:

@@ -1,7 +1,10 @@
+//go:build linux
+
 package faults
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -74,20 +77,30 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestHistory checks a kept history again: CONCORDAT_FAULTS_HISTORY names its file.
+// TestHistory checks kept histories again, and measures them together: CONCORDAT_FAULTS_HISTORY is a pattern of their files.
 func TestHistory(t *testing.T) {
-	path := os.Getenv("CONCORDAT_FAULTS_HISTORY")
-	if path == "" {
+	pattern := os.Getenv("CONCORDAT_FAULTS_HISTORY")
+	if pattern == "" {
 		t.Skip("CONCORDAT_FAULTS_HISTORY names no history")
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
 	}
-	defer f.Close()
-	all, err := readHistory(f)
-	if err != nil {
-		t.Fatal(err)
+	var sum figures
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := readHistory(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(path)
+		report(t, all)
+		sum.add(measure(all))
 	}
-	report(t, all)
+	t.Logf("TOTAL %s", sum.String())
 }

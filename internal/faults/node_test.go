@@ -41,7 +41,8 @@ type nodeSpec struct {
 	Zookeeper []string
 	Site      concordat.SiteID
 	Scheme    concordat.Scheme
-	Root      string // of znodes; empty: by the site
+	Root      string        // of znodes; empty: by the site
+	Skew      time.Duration // of its clock
 	Timeout   time.Duration
 }
 
@@ -109,7 +110,7 @@ func serveNode(spec nodeSpec) error {
 		Dir: filepath.Join(spec.Dir, "copies"), Session: session,
 		Node: coord.Node{ID: spec.Name, Address: spec.Address}, Index: index.Options{Site: spec.Site, Scheme: spec.Scheme, Logger: log},
 		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute}},
-		Copy:   cluster.CopyOptions{KeepLog: 1 << 20, SegmentBytes: 256 << 10, LowWater: lowWater},
+		Copy:   cluster.CopyOptions{KeepLog: 1 << 20, SegmentBytes: 256 << 10, LowWater: lowWater, Now: func() time.Time { return time.Now().Add(spec.Skew) }},
 		Fatal:  func(err error) { fatal <- err },
 	})
 	if err != nil {

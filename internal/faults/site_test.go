@@ -180,8 +180,11 @@ func (p *place) letIn(n coord.NodeID) {
 }
 
 func (p *place) spec(n coord.NodeID) nodeSpec {
-	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(), Timeout: p.timeout, Site: site, Scheme: scheme}
+	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(), Timeout: p.timeout, Site: site, Scheme: scheme, Skew: skew[n]}
 }
+
+// skew is how far the nodes' clocks are off.
+var skew = map[coord.NodeID]time.Duration{"b": time.Hour, "c": -time.Hour}
 
 // launch starts a process on the machine of node n.
 func (p *place) launch(n coord.NodeID, spec []byte, logTo string) *process {
@@ -283,12 +286,15 @@ func (p *place) settled(v *coord.View) bool {
 // sound reports whether each node says itself that its copies have everything. The coordinator may not know yet that
 // a process died.
 func (p *place) sound(v *coord.View) bool {
+	if !p.watch.Online() {
+		return false // the view is old
+	}
 	for i := range p.layout.Shards {
 		id := cluster.ShardName(i)
 		for _, n := range v.Shards[id].ISR {
 			var st replica.Status
 			err := p.ask(n, "/status", url.Values{"shard": {string(id)}}, time.Second, &st)
-			if err != nil || !st.InSync || st.Meta.Damaged || st.Quarantined || st.Installing || st.Shard.Epoch != v.Shards[id].Epoch {
+			if err != nil || !st.InSync || st.Offline || st.Meta.Damaged || st.Quarantined || st.Installing || st.Shard.Epoch != v.Shards[id].Epoch {
 				return false
 			}
 		}
@@ -298,8 +304,9 @@ func (p *place) sound(v *coord.View) bool {
 
 func (p *place) isSettled() bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.settled(&p.view)
+	v := p.view
+	p.mu.Unlock()
+	return p.settled(&v) && p.sound(&v)
 }
 
 // settle waits until that is so.
@@ -345,6 +352,19 @@ func (p *place) logs(most int) {
 	for _, n := range p.names {
 		b, err := os.ReadFile(p.home(n) + ".log")
 		p.t.Logf("log of %s: %v\n%s", n, err, b[max(0, len(b)-most):])
+	}
+}
+
+// keepLogs copies the nodes' logs to files whose names begin as said.
+func (p *place) keepLogs(prefix string) {
+	for _, n := range p.names {
+		b, err := os.ReadFile(p.home(n) + ".log")
+		if err == nil {
+			err = os.WriteFile(fmt.Sprintf("%s-%s.log", prefix, n), b, 0o600)
+		}
+		if err != nil {
+			p.t.Error(err)
+		}
 	}
 }
 

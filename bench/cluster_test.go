@@ -1,0 +1,27 @@
+package bench
+
+import "testing"
+
+// TestCluster: what a site of several nodes takes in is found through all of them.
+func TestCluster(t *testing.T) {
+	sizes := []int{}
+	o := ClusterOptions{Nodes: 3, Shards: 2, Copies: 2, Sizes: []int{1000, 2000}, Questions: 200, Writers: 2, Seed: 1}
+	err := Cluster(t.Context(), t.TempDir(), o, func(r ClusterResult) error {
+		sizes = append(sizes, r.Sentences)
+		if r.Missed != 0 || r.Missing != 0 || r.CPU <= 0 || r.Bytes < 30 || r.PutP50 <= 0 || r.ExactP50 <= 0 {
+			t.Errorf("%+v", r)
+		}
+		return nil
+	})
+	if err != nil || len(sizes) != 2 {
+		t.Errorf("sizes %v, %v", sizes, err)
+	}
+}
+
+// TestOccupancy: the simulated buckets hold what Poisson's law says.
+func TestOccupancy(t *testing.T) {
+	r := Occupancy(1<<20, 2, 1)
+	if r.Mean != 0.5 || r.Candidates < 1.4 || r.Candidates > 1.6 || r.Max < 5 || r.Max > 12 {
+		t.Errorf("%+v", r)
+	}
+}

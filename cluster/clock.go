@@ -1,0 +1,41 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// clock draws revisions: numbers that grow, on all nodes about alike (hybrid logical clocks, Kulkarni and
+// others 2014). A revision is the time in milliseconds since 1970, shifted, and something drawn, so that two nodes
+// draw the same once in a million times; what that then does, Revisions knows. Nothing rests on clocks being right: one that is behind costs a repetition, after which it is not.
+type clock struct {
+	now func() time.Time // nil: time.Now
+
+	mu   sync.Mutex // guards last
+	last uint64
+}
+
+const revisionShift = 20
+
+// draw returns the first of n consecutive revisions, above all that were drawn or seen.
+func (c *clock) draw(n int) uint64 {
+	now := c.now
+	if now == nil {
+		now = time.Now
+	}
+	drawn := rand.Uint64N(1 << revisionShift)
+	first := uint64(max(0, now().UnixMilli()))<<revisionShift | drawn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first = max(first, c.last+1+drawn)
+	c.last = first + uint64(n) - 1
+	return first
+}
+
+// see says that somebody drew rev.
+func (c *clock) see(rev uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = max(c.last, rev)
+}

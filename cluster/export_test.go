@@ -1,0 +1,36 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"concordat"
+	"concordat/index"
+)
+
+// Revision draws a revision as a write of the node would.
+func Revision(n *Node) uint64 { return n.clock.draw(1) }
+
+// WriteAt makes the copy put profiles under the revisions from rev on.
+func WriteAt(ctx context.Context, c *Copy, rev uint64, ps ...*concordat.Profile) error {
+	changes := make([]index.Change, len(ps))
+	for i, p := range ps {
+		changes[i].Put = p
+	}
+	_, err := c.writeIn(ctx, operation{Rev: rev}, changes)
+	return err
+}
+
+// IsLate reports whether a write was refused for its revision.
+func IsLate(err error) bool {
+	late := (*lateError)(nil)
+	return errors.As(err, &late)
+}
+
+// Clock is a clock for tests.
+type Clock struct{ c clock }
+
+func NewClock(now func() time.Time) *Clock { return &Clock{clock{now: now}} }
+func (c *Clock) Draw(n int) uint64         { return c.c.draw(n) }
+func (c *Clock) See(rev uint64)            { c.c.see(rev) }

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// The copies of a Node: opened, opened again, given up, removed.
+
+// host opens the copy if it is not open, or opens it again after it failed (R12).
+func (n *Node) host(id concordat.ShardID, s coord.Shard) {
+	n.mu.Lock()
+	h := n.copies[id]
+	if h == nil {
+		h = &hosted{}
+		n.copies[id] = h
+	}
+	n.mu.Unlock()
+	if h.copy != nil {
+		if _, err := h.copy.Status(); err == nil {
+			return
+		}
+		n.mu.Lock()
+		failed := *h
+		h.copy, h.views = nil, nil
+		n.mu.Unlock()
+		n.close(&failed)
+	}
+	if time.Now().Before(h.again) {
+		return
+	}
+	views := n.fan.join()
+	c, err := n.openCopy(id, s, views)
+	n.mu.Lock()
+	h.copy, h.views, h.err, h.again = c, views, err, time.Now().Add(5*lookAgain)
+	n.mu.Unlock()
+	if err != nil {
+		n.log.Error("copy cannot be opened", "shard", id, "error", err)
+		n.mu.Lock()
+		h.copy, h.views = nil, nil
+		n.mu.Unlock()
+		n.fan.leave(views)
+		n.relinquish(id)
+	}
+}
+
+// openCopy opens the copy. One that is damaged where nothing can be cut is put aside if others have the shard:
+// an empty one takes its place, which counts when it has caught up.
+func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
+	o := n.o.Copy
+	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
+	o.Index.Shard = id
+	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
+	dir := n.copyDir(id)
+	// A member that has nothing must have lost it: all had the same, nothing, in epoch 0 only.
+	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0
+	o.Lost = mine && !exists(dir)
+	c, err := OpenCopy(dir, o)
+	if err == nil || !errors.Is(err, concordat.ErrCorrupt) {
+		return c, err
+	}
+	if !slices.ContainsFunc(s.ISR, func(m coord.NodeID) bool { return m != n.o.Node.ID }) {
+		return nil, fmt.Errorf("the only copy in sync: restore it, or give the shard to another by force: %w", err)
+	}
+	n.log.Error("copy is damaged; another is made from the master's", "shard", id, "error", err)
+	aside := dir + ".damaged"
+	if rerr := errors.Join(os.RemoveAll(aside), os.RemoveAll(dir+".snapshot"), os.Rename(dir, aside), syncDir(n.o.Dir)); rerr != nil {
+		return nil, errors.Join(err, rerr)
+	}
+	o.Lost = true
+	return OpenCopy(dir, o)
+}
+
+// relinquish gives up what a copy that does not open has: its office, and the right to stand. The node may
+// announce itself then for the sake of its other copies.
+func (n *Node) relinquish(id concordat.ShardID) {
+	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+	defer cancel()
+	s, err := n.fan.Read(ctx, id)
+	if err != nil {
+		return // again soon
+	}
+	next, me := s.Clone(), n.o.Node.ID
+	if slices.Contains(next.ISR, me) && !slices.Contains(next.Hold, me) {
+		next.Hold = append(next.Hold, me)
+		if next.ISR[0] == me {
+			next.Leader = ""
+		}
+		if _, err := n.fan.CAS(ctx, id, s.Version, next, ""); err != nil {
+			return
+		}
+	}
+	v, _ := n.fan.now()
+	n.readyFor(id, v.Me)
+}
+
+// drop closes a copy that nobody wants any more and removes its folder, once the coordinator confirms that.
+func (n *Node) drop(id concordat.ShardID) {
+	dir := n.copyDir(id)
+	n.mu.Lock()
+	h := n.copies[id]
+	n.mu.Unlock()
+	if h == nil && !exists(dir) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
+	defer cancel()
+	s, err := n.fan.Read(ctx, id)
+	if err != nil || slices.Contains(s.ISR, n.o.Node.ID) || slices.Contains(s.Replicas, n.o.Node.ID) {
+		return
+	}
+	n.mu.Lock()
+	delete(n.copies, id)
+	n.mu.Unlock()
+	if h != nil {
+		n.close(h)
+	}
+	n.log.Info("copy removed", "shard", id)
+	gone := dir + ".removed"
+	if err := errors.Join(os.RemoveAll(gone), os.Rename(dir, gone), os.RemoveAll(gone)); err != nil {
+		n.log.Warn("remove copy", "shard", id, "error", err)
+	}
+}

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// Remove takes the node out of the layout: its certificate and name are good for nothing afterwards. It
+// refuses, with concordat.ErrRefused and what to do, while the node is live, has or ought to have a copy, is
+// the last one, or alone has the authority's key, unless lose accepts that nobody can join any more.
+// Errors: concordat.ErrNotFound if there is no such node.
+func (l *Layout) Remove(v *coord.View, id coord.NodeID, lose bool) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), concordat.ErrRefused)
+	}
+	m, ok := l.Members[id]
+	if !ok {
+		return fmt.Errorf("node %s is no member of the cluster: %w", id, concordat.ErrNotFound)
+	}
+	if len(l.Members) == 1 {
+		return refuse("node %s is the only one", id)
+	}
+	var last, has []concordat.ShardID
+	for _, shard := range l.names() {
+		s, ok := v.Shards[shard]
+		switch {
+		case !ok:
+		case slices.Equal(s.ISR, []coord.NodeID{id}):
+			last = append(last, shard)
+		case slices.Contains(s.ISR, id) || slices.Contains(s.Replicas, id):
+			has = append(has, shard)
+		}
+	}
+	if len(last) > 0 {
+		return refuse("node %s has the only copy in sync of shards %v: what they hold would be lost; start it and drain it (concordat cluster drain %s --wait), or give them to other nodes by force", id, last, id)
+	}
+	if len(has) > 0 {
+		return refuse("node %s has copies of shards %v: drain it first (concordat cluster drain %s --wait)", id, has, id)
+	}
+	if _, live := v.Live[id]; live {
+		return refuse("node %s is live: stop concordat serve there first", id)
+	}
+	if m.Authority && !lose && !l.otherAuthority(id) {
+		return refuse("node %s alone has the key of the cluster's authority, without which no node can join or renew its certificate: copy %s of its folder cluster to that of another node and restart that one", id, authorityKey)
+	}
+	delete(l.Members, id)
+	return nil
+}
+
+// otherAuthority reports whether a node besides id has the authority's key.
+func (l *Layout) otherAuthority(id coord.NodeID) bool {
+	for n, m := range l.Members {
+		if n != id && m.Authority {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,482 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/replica"
+	"concordat/cluster/wal"
+	"concordat/index"
+)
+
+// A backup of a site is of one moment: the masters of all shards let no write begin, and wait for those
+// under way; the store's moment is taken; the masters go on. Each keeps its index as it was, until the copy
+// was fetched. A node whose backup dies lets writes go on by itself.
+
+const (
+	holdTime  = 10 * time.Second // after which writes go on whatever becomes of the backup
+	stillTime = time.Hour        // after which an index that nobody fetched is given up
+)
+
+// stillIndex is an index as it was at a moment.
+type stillIndex struct {
+	mu     sync.Mutex // guards frozen
+	frozen *index.Frozen
+}
+
+// close waits until a copy that is being written is done.
+func (s *stillIndex) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frozen.Close()
+}
+
+// hold is what one node does for a moment.
+type hold struct {
+	moment string
+	timer  *time.Timer
+
+	mu     sync.Mutex // guards all below
+	copies []*Copy    // whose gates are locked
+	over   bool
+}
+
+// add takes over a locked gate; false: the time is over, and the gate is open again.
+func (h *hold) add(c *Copy) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		c.gate.Unlock()
+		return false
+	}
+	h.copies = append(h.copies, c)
+	return true
+}
+
+// release opens the gates, and reports whether they had been locked until now.
+func (h *hold) release() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return false
+	}
+	h.over = true
+	h.timer.Stop()
+	for _, c := range h.copies {
+		c.gate.Unlock()
+	}
+	return true
+}
+
+type holdRequest struct {
+	Moment string
+	Epochs map[concordat.ShardID]uint64
+}
+
+// lockWithin locks m, or fails when ctx ends first.
+func lockWithin(ctx context.Context, m *sync.RWMutex) error {
+	got := make(chan struct{})
+	go func() {
+		m.Lock()
+		select {
+		case got <- struct{}{}:
+		case <-ctx.Done():
+			m.Unlock()
+		}
+	}()
+	select {
+	case <-got:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hold lets no write begin in the shards, whose master this node is in the epochs, and keeps their indexes.
+func (n *Node) hold(ctx context.Context, in holdRequest) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, holdTime/2)
+	defer cancel()
+	h := &hold{moment: in.Moment}
+	h.timer = time.AfterFunc(holdTime, func() { n.release(in.Moment) })
+	n.mu.Lock()
+	busy := n.held != nil
+	if !busy {
+		n.held = h
+	}
+	n.mu.Unlock()
+	if busy {
+		h.timer.Stop()
+		return fmt.Errorf("node %s takes part in another backup at this moment: %w", n.o.Node.ID, concordat.ErrUnavailable)
+	}
+	defer func() {
+		if err != nil {
+			n.release(in.Moment)
+			n.dropStill(in.Moment)
+		}
+	}()
+	for id, epoch := range in.Epochs {
+		c, ok := n.Copy(id)
+		if !ok {
+			return fmt.Errorf("shard %s: not open: %w", id, concordat.ErrUnavailable)
+		}
+		if err := lockWithin(ctx, &c.gate); err != nil {
+			return fmt.Errorf("shard %s: writes wait, its copies are not in sync: %w: %w", id, concordat.ErrUnavailable, err)
+		}
+		if !h.add(c) {
+			return fmt.Errorf("shard %s: too late: %w", id, concordat.ErrUnavailable)
+		}
+		if err := c.freeze(in.Moment, epoch); err != nil {
+			return fmt.Errorf("shard %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// release lets writes go on, and reports whether they had been held until now.
+func (n *Node) release(moment string) bool {
+	n.mu.Lock()
+	h := n.held
+	if h == nil || h.moment != moment {
+		n.mu.Unlock()
+		return false
+	}
+	n.held = nil
+	n.mu.Unlock()
+	return h.release()
+}
+
+// freeze keeps the index as it is. The gate is held.
+func (c *Copy) freeze(moment string, epoch uint64) error {
+	st, err := c.Status()
+	if err != nil {
+		return err
+	}
+	if st.Role != replica.Master || st.Shard.Epoch != epoch || st.Offline {
+		return &NotMasterError{master(st.Shard.State)}
+	}
+	f, err := c.Index().Freeze()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.still == nil {
+		c.still = map[string]*stillIndex{}
+	}
+	c.still[moment] = &stillIndex{frozen: f}
+	time.AfterFunc(stillTime, func() { _ = c.thaw(moment) }) // closed by then, or given up
+	return nil
+}
+
+// thaw gives up the index of the moment; of all moments if it is empty.
+func (c *Copy) thaw(moment string) error {
+	c.mu.Lock()
+	var all []*stillIndex
+	for m, s := range c.still {
+		if moment == "" || m == moment {
+			all = append(all, s)
+			delete(c.still, m)
+		}
+	}
+	c.mu.Unlock()
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}
+
+// copyStill writes the index of the moment into the absent folder dir, once.
+func (c *Copy) copyStill(ctx context.Context, moment, dir string) error {
+	s, err := c.stillOf(moment)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	err = s.frozen.CopyTo(ctx, dir)
+	s.mu.Unlock()
+	return errors.Join(err, c.thaw(moment))
+}
+
+func (c *Copy) stillOf(moment string) (*stillIndex, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.still[moment]
+	if s == nil {
+		return nil, fmt.Errorf("the index as of this moment was given up, since the copy took too long or was made anew meanwhile; begin again: %w", concordat.ErrUnavailable)
+	}
+	return s, nil
+}
+
+func (n *Node) serveHold(w http.ResponseWriter, r *http.Request) {
+	var in holdRequest
+	err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&in)
+	if err == nil {
+		err = n.hold(r.Context(), in)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	_ = gob.NewEncoder(w).Encode(true) // a caller that went away: the timer lets writes go on
+}
+
+func (n *Node) serveRelease(w http.ResponseWriter, r *http.Request) {
+	var moment string
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&moment); err != nil {
+		fail(w, fmt.Errorf("%w: %w", concordat.ErrInvalid, err))
+		return
+	}
+	_ = gob.NewEncoder(w).Encode(n.release(moment))
+}
+
+func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
+	var moment string
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&moment); err != nil || moment == "" {
+		fail(w, fmt.Errorf("moment: %w: %w", concordat.ErrInvalid, err))
+		return
+	}
+	n.dropStill(moment)
+	_ = gob.NewEncoder(w).Encode(true) // nothing is left to be told
+}
+
+// dropStill gives up the indexes of the moment.
+func (n *Node) dropStill(moment string) {
+	for _, id := range n.layout.names() {
+		if c, ok := n.Copy(id); ok {
+			_ = c.thaw(moment) // the index itself says what is wrong with it
+		}
+	}
+}
+
+func (n *Node) serveStill(w http.ResponseWriter, r *http.Request) {
+	id := concordat.ShardID(r.PathValue("shard"))
+	c, ok := n.Copy(id)
+	err := fmt.Errorf("shard %s: %w", id, concordat.ErrNotFound)
+	if ok {
+		err = c.sendStill(r.Context(), w, r.PathValue("moment"))
+	}
+	if err != nil {
+		fail(w, err)
+	}
+}
+
+// sendStill sends the index of the moment as a snapshot, once.
+func (c *Copy) sendStill(ctx context.Context, w http.ResponseWriter, moment string) error {
+	s, err := c.stillOf(moment)
+	if err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp(filepath.Dir(c.dir), filepath.Base(c.dir)+sendingSuffix)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }() // the next opening tries again
+	s.mu.Lock()
+	err = send(ctx, w, c.newestRevision(), func(ctx context.Context, file func(string) io.WriteCloser) error {
+		return s.frozen.Send(ctx, scratch, file)
+	})
+	s.mu.Unlock()
+	if err = errors.Join(err, c.thaw(moment)); err != nil {
+		c.log.Warn("backup for another node", "shard", c.o.Index.Shard, "error", err)
+		_ = os.RemoveAll(scratch)   // as above
+		panic(http.ErrAbortHandler) // a part of it is sent; the receiver must see that it is not all
+	}
+	return nil
+}
+
+// ShardMoment says what a copy of a shard has.
+type ShardMoment struct {
+	Shard     concordat.ShardID `json:"shard"`
+	Epoch     uint64            `json:"epoch"`
+	Seq       uint64            `json:"seq"`
+	Documents int               `json:"documents"`
+	Sentences int               `json:"sentences"`
+}
+
+// CopyAll writes the indexes of all shards, as they were at one moment, into folders of dir that have the
+// shards' names. It calls moment, which should be quick, while no write is under way on any node and none
+// begins. It fails with concordat.ErrUnavailable if a shard has no master or another one took over meanwhile.
+func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Context) error) ([]ShardMoment, error) {
+	v, _ := n.fan.now()
+	name := rand.Text()
+	by := map[coord.NodeID]map[concordat.ShardID]uint64{}
+	for _, id := range n.layout.names() {
+		s, ok := v.Shards[id]
+		if !ok || !v.Leads(s.State) {
+			return nil, fmt.Errorf("shard %s has no master: %w", id, concordat.ErrUnavailable)
+		}
+		if by[s.ISR[0]] == nil {
+			by[s.ISR[0]] = map[concordat.ShardID]uint64{}
+		}
+		by[s.ISR[0]][id] = s.Epoch
+	}
+	defer func() {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
+		defer cancel()
+		for id := range by {
+			if id == n.o.Node.ID {
+				n.dropStill(name)
+				continue
+			}
+			var done bool
+			_ = n.peers.exchange(late, v.Live[id], "-", "drop", name, &done) // else an hour later
+		}
+	}()
+	if err := n.takeMoment(ctx, v, name, by, moment); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	var out []ShardMoment
+	for _, id := range n.layout.names() {
+		m, err := n.fetchStill(ctx, v.Live[v.Shards[id].ISR[0]], id, name, filepath.Join(dir, string(id)))
+		if err != nil {
+			return nil, fmt.Errorf("shard %s: %w", id, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// takeMoment holds the writes of all shards while moment is called.
+func (n *Node) takeMoment(ctx context.Context, v *coord.View, name string, by map[coord.NodeID]map[concordat.ShardID]uint64, moment func(context.Context) error) (err error) {
+	released := false
+	release := func() error {
+		var g errgroup.Group
+		for id := range by {
+			g.Go(func() error {
+				// Whatever became of ctx, writes must go on.
+				late, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
+				defer cancel()
+				held := false
+				if id == n.o.Node.ID {
+					held = n.release(name)
+				} else if err := n.peers.exchange(late, v.Live[id], "-", "release", name, &held); err != nil {
+					return err
+				}
+				if !held {
+					return fmt.Errorf("node %s let writes go on before the moment was taken; try again: %w", id, concordat.ErrUnavailable)
+				}
+				return nil
+			})
+		}
+		released = true
+		return g.Wait()
+	}
+	defer func() {
+		if !released {
+			_ = release() // the first error counts
+		}
+	}()
+	g, gctx := errgroup.WithContext(ctx)
+	for id, epochs := range by {
+		g.Go(func() error {
+			in := holdRequest{name, epochs}
+			if id == n.o.Node.ID {
+				return n.hold(gctx, in)
+			}
+			var done bool
+			return n.peers.exchange(gctx, v.Live[id], "-", "hold", in, &done)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("hold writes: %w", err)
+	}
+	if err := moment(ctx); err != nil {
+		return err
+	}
+	if err := release(); err != nil {
+		return err
+	}
+	// A master that others have replaced without its knowing held nobody's writes.
+	for _, epochs := range by {
+		for id, epoch := range epochs {
+			if s, err := n.fan.Read(ctx, id); err != nil || s.Epoch != epoch {
+				return fmt.Errorf("shard %s got another master meanwhile; try again: %w", id, errors.Join(concordat.ErrUnavailable, err))
+			}
+		}
+	}
+	return nil
+}
+
+// fetchStill gets the index of the moment and says what it has.
+func (n *Node) fetchStill(ctx context.Context, from coord.Node, id concordat.ShardID, moment, dir string) (m ShardMoment, err error) {
+	if from.ID == n.o.Node.ID {
+		c, ok := n.Copy(id)
+		if !ok {
+			return m, fmt.Errorf("not open: %w", concordat.ErrUnavailable)
+		}
+		err = c.copyStill(ctx, moment, dir)
+	} else {
+		var resp *http.Response
+		if resp, err = n.peers.call(ctx, http.MethodGet, from, id, "still/"+moment, nil); err == nil {
+			_, err = receive(resp.Body, dir)
+			err = errors.Join(err, resp.Body.Close())
+		}
+	}
+	if err != nil {
+		return m, err
+	}
+	return ReadMoment(dir, id)
+}
+
+// Adopt readies the copies of shards that a backup put into the folder of a node's copies, so that a node
+// that founds a cluster on them takes them for the truth: each gets a log that begins where its index
+// stands. It returns what they have, in order, or nothing if there are none. It may be called again, as long as
+// the node was not started.
+func Adopt(dir string) ([]ShardMoment, error) {
+	var out []ShardMoment
+	for i := range MaxShards {
+		id := ShardName(i)
+		at := filepath.Join(dir, string(id))
+		if !exists(at) {
+			break
+		}
+		m, err := ReadMoment(at, id)
+		if err != nil {
+			return nil, err
+		}
+		log, err := wal.Open(filepath.Join(at, logName), wal.Options{Shard: id})
+		if err != nil {
+			return nil, err
+		}
+		if x := log.Extent(); x.End == 0 && m.Seq > 0 {
+			err = log.Reset(m.Seq, m.Epoch)
+		} else if x.End != m.Seq {
+			err = fmt.Errorf("%s: its log has come to %d, its index to %d: no backup was put there: %w", at, x.End, m.Seq, concordat.ErrInvalid)
+		}
+		if err = errors.Join(err, log.Close()); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// ReadMoment opens the copy of a shard in dir, which shows that it can be, and returns what it has.
+func ReadMoment(dir string, id concordat.ShardID) (m ShardMoment, err error) {
+	ix, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		return m, err
+	}
+	at, st := ix.Applied(), ix.Stats()
+	if ix.ID() != id {
+		err = fmt.Errorf("%s holds shard %s, not %s: %w", dir, ix.ID(), id, concordat.ErrCorrupt)
+	}
+	return ShardMoment{Shard: id, Epoch: at.Epoch, Seq: at.Seq, Documents: st.Documents, Sentences: st.Sentences}, errors.Join(err, ix.Close())
+}

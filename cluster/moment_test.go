@@ -1,0 +1,83 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/index"
+)
+
+// TestCopyAll: what the store has at the moment and what the indexes have is the same, while others write.
+func TestCopyAll(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 4, 2, "a", "b", "c")
+	s.settle(60)
+	ctx, stop := context.WithCancel(t.Context())
+	var wrote atomic.Int64 // acknowledged, as a catalogue would know
+	var at atomic.Int64    // begun
+	done := make(chan error, 1)
+	go func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			at.Store(int64(i + 1))
+			if err := s.nodes["b"].Put(t.Context(), profileOf(fmt.Sprintf("d%04d", i), "1")); err != nil {
+				done <- err
+				return
+			}
+			wrote.Store(int64(i + 1))
+		}
+		done <- nil
+	}()
+	for wrote.Load() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	dir := filepath.Join(t.TempDir(), "all")
+	var low, high int64
+	moments, err := s.nodes["a"].CopyAll(t.Context(), dir, func(context.Context) error {
+		low, high = wrote.Load(), at.Load()
+		time.Sleep(50 * time.Millisecond) // a write that were not held would be made meanwhile
+		if w := wrote.Load(); w > high {
+			t.Errorf("%d writes were acknowledged at the moment, %d begun", w, high)
+		}
+		return nil
+	})
+	after := wrote.Load()
+	for end := time.Now().Add(time.Minute); wrote.Load() <= after && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // writes go on
+	}
+	if wrote.Load() <= after {
+		t.Error("writes do not go on after the moment")
+	}
+	stop()
+	s.must(errors.Join(err, <-done))
+	held := 0
+	for _, m := range moments {
+		held += m.Documents
+		ix, err := index.Open(filepath.Join(dir, string(m.Shard)), index.Options{ReadOnly: true})
+		s.must(err)
+		if got := len(ix.Refs()); got != m.Documents {
+			t.Errorf("shard %s: %d documents, want %d", m.Shard, got, m.Documents)
+		}
+		s.must(ix.Close())
+	}
+	if len(moments) != 4 || int64(held) < low || int64(held) > low+1 {
+		t.Errorf("%d shards with %d documents; %d were acknowledged at the moment", len(moments), held, low)
+	}
+	// The caller fails: writes go on, and nothing is kept.
+	wrong := errors.New("wrong")
+	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "x"), func(context.Context) error { return wrong }); !errors.Is(err, wrong) {
+		t.Error(err)
+	}
+	s.must(s.nodes["c"].Put(t.Context(), profileOf("last", "1")))
+	// A shard without a master: no backup without it.
+	s.stop("b")
+	s.stop("c")
+	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "y"), func(context.Context) error { return nil }); !errors.Is(err, concordat.ErrUnavailable) {
+		t.Errorf("without all shards: %v", err)
+	}
+}

@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"concordat"
+	"concordat/index"
+)
+
+// Another scheme: every copy is made anew where it lies, from the texts in its own index, while no node runs.
+// The log stays as it is: what it holds and the index does not have yet is profiled anew when it is applied.
+
+const (
+	reindexSuffix = ".reindex"
+	reindexMarker = "complete"
+	reindexBatch  = 100 // documents
+)
+
+// Reindexing says how copies are made anew. Scheme, Site and Profile are required.
+type Reindexing struct {
+	Site   concordat.SiteID
+	Scheme concordat.Scheme
+	// Profile makes the profiles of documents by Scheme, in their order, and may note them elsewhere.
+	Profile func(context.Context, []*concordat.Document) ([]*concordat.Profile, error)
+	// Progress, if not nil, is told how many documents were done since the last call.
+	Progress func(documents int)
+}
+
+// Reindex makes the copy of a shard in dir anew by r, if it is of another scheme, and returns how many documents
+// it has. Nobody may have it open. What is cut short leaves the old copy, or the new one.
+func Reindex(ctx context.Context, dir string, r Reindexing) (n int, err error) {
+	if err := errors.Join(finishInstall(dir), finishReindex(dir)); err != nil {
+		return 0, err
+	}
+	from, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	if n = from.Stats().Documents; from.Scheme() == r.Scheme {
+		return n, nil
+	}
+	next := dir + reindexSuffix
+	if err := os.RemoveAll(next); err != nil {
+		return 0, err
+	}
+	to, err := index.Open(next, index.Options{Site: r.Site, Scheme: r.Scheme, Shard: from.ID(), Logged: true})
+	if err != nil {
+		return 0, err
+	}
+	if err = errors.Join(r.fill(ctx, from, to), to.Close()); err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(filepath.Join(next, reindexMarker), nil, 0o600); err != nil {
+		return 0, err
+	}
+	if err := syncDir(next); err != nil {
+		return 0, err
+	}
+	return n, finishReindex(dir)
+}
+
+func (r *Reindexing) fill(ctx context.Context, from, to *index.Shard) error {
+	at := from.Applied()
+	for docs, err := range inBatches(from.Documents(ctx)) {
+		if err != nil {
+			return err
+		}
+		ps, err := r.Profile(ctx, docs)
+		if err != nil {
+			return err
+		}
+		changes := make([]index.Change, len(ps))
+		for i, p := range ps {
+			changes[i].Put = p
+		}
+		if err := to.Apply(ctx, changes, at); err != nil {
+			return err
+		}
+		if r.Progress != nil {
+			r.Progress(len(docs))
+		}
+	}
+	if err := to.Apply(ctx, nil, at); err != nil { // a shard without documents has a place in its log too
+		return err
+	}
+	return to.Persist(ctx)
+}
+
+func inBatches(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[[]*concordat.Document, error] {
+	return func(yield func([]*concordat.Document, error) bool) {
+		var batch []*concordat.Document
+		for d, err := range docs {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch = append(batch, d); len(batch) == reindexBatch {
+				if !yield(batch, nil) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}
+
+// finishReindex ends an exchange that was cut short, or forgets a copy that was not complete.
+func finishReindex(dir string) error {
+	next := dir + reindexSuffix
+	if _, err := os.Stat(filepath.Join(next, reindexMarker)); errors.Is(err, fs.ErrNotExist) {
+		return os.RemoveAll(next)
+	} else if err != nil {
+		return err
+	}
+	return moveIndex(next, dir)
+}
+
+// moveIndex puts the index in next in place of that in dir, and removes next.
+func moveIndex(next, dir string) error {
+	for _, name := range []string{"store", "shard.json"} {
+		from, to := filepath.Join(next, name), filepath.Join(dir, name)
+		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+			continue // moved before the death
+		} else if err != nil {
+			return err
+		}
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+		if err := os.Rename(from, to); err != nil {
+			return err
+		}
+	}
+	return errors.Join(syncDir(dir), os.RemoveAll(next))
+}
+
+// Copies returns the names of the shards of which the folder of a node's copies has one.
+func Copies(dir string) []concordat.ShardID {
+	var out []concordat.ShardID
+	for i := range MaxShards {
+		if id := ShardName(i); exists(filepath.Join(dir, string(id), "shard.json")) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// ofScheme fails with concordat.ErrScheme if the node has a copy of another scheme.
+func (n *Node) ofScheme() error {
+	for _, id := range Copies(n.o.Dir) {
+		dir := n.copyDir(id)
+		if err := finishReindex(dir); err != nil {
+			return err
+		}
+		s, err := index.SchemeOf(dir)
+		if err == nil && s != n.o.Index.Scheme {
+			return fmt.Errorf("shard %s on this machine is of scheme %s, this node of %s: %w", id, s, n.o.Index.Scheme, concordat.ErrScheme)
+		}
+	}
+	return nil // a header that cannot be read is the copy's own fault, which others may mend
+}

@@ -1,0 +1,157 @@
+package replica
+
+import (
+	"hash/crc32"
+
+	"concordat/cluster/wal"
+)
+
+// Revisions is what a copy knows of the revisions of documents: which writes come too late. Only a master
+// asks, before it appends; the log then holds what counts, in its order, and no copy has to decide again. The
+// zero Revisions knows nothing. It is not safe for concurrent use.
+//
+// It remembers the documents of the newest records. A write that may be older than one it has forgotten is
+// refused too, so that nothing depends on clocks, and the memory of deleted documents is bounded: the
+// sender draws a higher revision and repeats.
+type Revisions struct {
+	horizon uint64            // no record that is not in ring has a higher revision
+	ring    []revised         // the newest records that have one, by number
+	from    int               // ring begins here; what is before is forgotten
+	last    map[uint64]uint64 // revision of the newest of them by document
+	newest  uint64            // never falls
+	most    int               // records remembered; 0: mostRevisions
+	without bool              // tests take the rule away
+}
+
+type revised struct {
+	seq, doc, rev uint64
+	sum           uint32 // of what was written
+}
+
+// mostRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
+const mostRevisions = 1 << 14
+
+// NewRevisions returns what is known of a log of which records up to the revision horizon were removed.
+func NewRevisions(horizon uint64) *Revisions { return &Revisions{horizon: horizon, newest: horizon} }
+
+// Add notes a record that was put behind the log.
+func (v *Revisions) Add(rec *wal.Record) {
+	if rec.Rev == 0 {
+		return
+	}
+	if v.last == nil {
+		v.last = map[uint64]uint64{}
+	}
+	most := v.most
+	if most == 0 {
+		most = mostRevisions
+	}
+	if len(v.ring)-v.from >= most {
+		v.forget()
+	}
+	v.newest = max(v.newest, rec.Rev)
+	doc := documentHash(rec.ID)
+	v.ring = append(v.ring, revised{rec.Seq, doc, rec.Rev, contentSum(rec)})
+	v.last[doc] = max(v.last[doc], rec.Rev)
+}
+
+// forget takes away the oldest record.
+func (v *Revisions) forget() {
+	old := v.ring[v.from]
+	v.from++
+	v.horizon = max(v.horizon, old.rev)
+	if v.last[old.doc] == old.rev {
+		delete(v.last, old.doc)
+	}
+	if v.from > len(v.ring)/2 {
+		v.ring = append(v.ring[:0], v.ring[v.from:]...)
+		v.from = 0
+	}
+}
+
+// Raise says that unknown records have revisions up to rev.
+func (v *Revisions) Raise(rev uint64) { v.horizon, v.newest = max(v.horizon, rev), max(v.newest, rev) }
+
+// Newest returns the highest revision of all records, or one above.
+func (v *Revisions) Newest() uint64 { return v.newest }
+
+// upTo returns the highest revision of the records up to seq, or one above.
+func (v *Revisions) upTo(seq uint64) uint64 {
+	high := v.horizon
+	for _, r := range v.ring[v.from:] {
+		if r.seq <= seq {
+			high = max(high, r.rev)
+		}
+	}
+	return high
+}
+
+// cut forgets the records after seq, which the log does not have any more.
+func (v *Revisions) cut(seq uint64) {
+	n := len(v.ring)
+	for n > v.from && v.ring[n-1].seq > seq {
+		n--
+	}
+	if n == len(v.ring) {
+		return
+	}
+	v.ring = v.ring[:n]
+	clear(v.last)
+	for _, r := range v.ring[v.from:] {
+		v.last[r.doc] = max(v.last[r.doc], r.rev)
+	}
+}
+
+// restart forgets all records: none of those there now has a revision above rev or the horizon.
+func (v *Revisions) restart(rev uint64) {
+	v.Raise(rev)
+	v.ring, v.from = nil, 0
+	clear(v.last)
+}
+
+// The verdicts on a write.
+type verdict uint8
+
+const (
+	fresh verdict = iota // it may be appended
+	made                 // the log has this very write
+	late                 // the log has, or had perhaps, a newer one of the document
+)
+
+// judge says what becomes of a write; one without a revision is not judged. Two writes with one revision are the same if they
+// write the same: senders draw revisions by chance.
+func (v *Revisions) judge(rec *wal.Record) verdict {
+	rev := rec.Rev
+	if rev == 0 || v.without {
+		return fresh
+	}
+	doc := documentHash(rec.ID)
+	last, known := v.last[doc]
+	switch {
+	case rev > last && rev > v.horizon:
+		return fresh
+	case known:
+		sum := contentSum(rec)
+		for _, r := range v.ring[v.from:] {
+			if r.doc == doc && r.rev == rev && r.sum == sum {
+				return made
+			}
+		}
+	}
+	return late
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func contentSum(rec *wal.Record) uint32 {
+	return crc32.Update(uint32(rec.Kind), castagnoli, rec.Payload)
+}
+
+// documentHash is FNV-1a (Fowler, Noll and Vo). Two documents of one hash cost a repetition, no more.
+func documentHash(id string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * 1099511628211
+	}
+	return h
+}

@@ -1,0 +1,326 @@
+package zk
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path"
+
+	zkclient "github.com/go-zookeeper/zk"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// What a session knows of the znodes, and the views made of it.
+
+// entry is what was read from one znode.
+type entry[T any] struct {
+	v       T
+	version int32 // of the data
+	created int64 // transaction that made the znode
+	bad     bool  // not to be used
+}
+
+// watcher knows the znodes of a session and makes views of them. Only run's goroutine uses it.
+type watcher struct {
+	s *Session
+	l *link
+
+	live   map[string]entry[coord.Node] // by the names of znodes
+	shards map[string]entry[coord.Shard]
+	config coord.Config
+	// settings are those that were published; none yet: version -1.
+	settings coord.Config
+	armed    map[string]bool // paths with a watch
+	plain    bool            // no watches wanted
+	news     bool            // something is known that no view had
+}
+
+// begin takes another link.
+func (w *watcher) begin(l *link) {
+	w.l, w.armed, w.news = l, map[string]bool{}, true
+	l.soilAll()
+}
+
+// refresh reads what is dirty and publishes a view if something came of it.
+func (w *watcher) refresh(ctx context.Context) error {
+	dirty, all := w.l.take()
+	if !w.l.up.Load() || len(dirty) == 0 && !all {
+		if all || len(dirty) > 0 {
+			w.l.mu.Lock()
+			w.l.all = true // when it is up again
+			w.l.mu.Unlock()
+		}
+		return nil
+	}
+	for p := range dirty {
+		delete(w.armed, p)
+	}
+	if all {
+		// A server may be behind what another showed; after this it is not.
+		if err := w.s.confirm(ctx, w.l); err != nil {
+			return err
+		}
+		if err := w.checkSite(ctx); err != nil {
+			return err
+		}
+	}
+	// Who is live is read last: a master that was elected meanwhile must not seem to be away.
+	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readSettings, w.readShards, w.readLive} {
+		changed, err := part(ctx, dirty, all)
+		w.news = w.news || changed
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.checkOwn(ctx); err != nil {
+		return err
+	}
+	if w.news {
+		w.publish()
+		w.news = false
+	}
+	return nil
+}
+
+// checkSite refuses a cluster that became another one.
+func (w *watcher) checkSite(ctx context.Context) error {
+	w.s.mu.Lock()
+	seen := w.s.seen
+	w.s.mu.Unlock()
+	_, err := w.s.siteOf(ctx, w.l, seen)
+	return err
+}
+
+// checkOwn finds out whether somebody removed this node's entry: another process of the same folder, a
+// copy of it for instance, announced itself.
+func (w *watcher) checkOwn(ctx context.Context) error {
+	w.s.mu.Lock()
+	announced := w.s.announced && w.s.link == w.l
+	w.s.mu.Unlock()
+	own := w.s.t.incarnation(w.l.me)
+	if _, there := w.live[path.Base(own)]; !announced || there {
+		return nil
+	}
+	// It may have come after the names were read; or the session ended, and only this tells.
+	if _, err := w.l.confirm(ctx, w.s.t.root); err != nil {
+		return err
+	}
+	_, err := w.l.get(ctx, own)
+	if errors.Is(err, zkclient.ErrNoNode) {
+		return twice(w.s.o.Node)
+	}
+	if err == nil {
+		w.l.soil(w.s.t.live())
+	}
+	return err
+}
+
+// list reads the names of a znode's children, and watches them.
+func (w *watcher) list(ctx context.Context, dir string) ([]string, error) {
+	if w.plain || w.armed[dir] {
+		return call(ctx, w.l, func(c *zkclient.Conn) ([]string, error) { names, _, err := c.Children(dir); return names, err })
+	}
+	names, err := call(ctx, w.l, func(c *zkclient.Conn) ([]string, error) { names, _, _, err := c.ChildrenW(dir); return names, err })
+	w.armed[dir] = err == nil
+	return names, err
+}
+
+// read reads a znode, and watches it. The library keeps a channel for each time that a watch was asked
+// for, until it fires: it is asked for only where none is.
+func (w *watcher) read(ctx context.Context, p string) (znode, error) {
+	if w.plain || w.armed[p] {
+		return w.l.get(ctx, p)
+	}
+	z, err := call(ctx, w.l, func(c *zkclient.Conn) (znode, error) {
+		b, stat, _, err := c.GetW(p)
+		return znode{b, stat}, err
+	})
+	w.armed[p] = err == nil
+	return z, err
+}
+
+// missed notes that p changed without a word: its watch is lost, and is set again.
+func (w *watcher) missed(p string) {
+	if w.armed[p] {
+		delete(w.armed, p)
+		w.l.soil(p)
+	}
+}
+
+// readDir brings what is known of a znode's children up to date.
+func readDir[T any](ctx context.Context, w *watcher, dir string, dirty map[string]struct{}, all bool, known map[string]entry[T],
+	decode func(name string, z znode) (T, error)) (changed bool, err error) {
+	var names []string
+	_, listed := dirty[dir]
+	if listed = listed || all; listed {
+		if names, err = w.list(ctx, dir); err != nil {
+			return false, err
+		}
+	} else {
+		for name := range known {
+			names = append(names, name)
+		}
+	}
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		p := dir + "/" + name
+		there[name] = true
+		old, had := known[name]
+		if _, d := dirty[p]; !d && !all && had {
+			continue
+		}
+		z, err := w.read(ctx, p)
+		if errors.Is(err, zkclient.ErrNoNode) {
+			there[name] = false
+			continue
+		}
+		if err != nil {
+			return changed, err
+		}
+		if had && old.created == z.stat.Czxid && z.stat.Version <= old.version {
+			continue
+		}
+		v, err := decode(name, z)
+		if err != nil {
+			w.s.log.Error("a znode cannot be used", "path", p, "error", err)
+		}
+		known[name] = entry[T]{v, z.stat.Version, z.stat.Czxid, err != nil}
+		if had {
+			if _, d := dirty[p]; !d {
+				w.missed(p)
+			}
+		}
+		changed = true
+	}
+	for name := range known {
+		if !there[name] {
+			delete(known, name)
+			delete(w.armed, dir+"/"+name)
+			changed = true
+		}
+	}
+	return changed, nil
+}
+
+// readLive reads who is live, also if that became dirty only while the shards were read.
+func (w *watcher) readLive(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
+	if late := w.l.takeBelow(w.s.t.live()); len(late) > 0 {
+		dirty = maps.Clone(dirty)
+		for _, p := range late {
+			dirty[p] = struct{}{}
+			delete(w.armed, p)
+		}
+	}
+	return readDir(ctx, w, w.s.t.live(), dirty, all, w.live, func(name string, z znode) (coord.Node, error) {
+		if z.stat.EphemeralOwner == 0 {
+			return coord.Node{}, errors.New("it is of no session")
+		}
+		return decodeLive(name, z.data)
+	})
+}
+
+func (w *watcher) readShards(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
+	return readDir(ctx, w, w.s.t.shards(), dirty, all, w.shards, func(name string, z znode) (coord.Shard, error) {
+		id, ok := unescape(name)
+		if !ok {
+			return coord.Shard{}, concordat.ErrCorrupt
+		}
+		return decodeShard(concordat.ShardID(id), z.data, z.stat.Version)
+	})
+}
+
+// document reads one of the two documents, if it is dirty. It returns old, or what came after it.
+func (w *watcher) document(ctx context.Context, d Document, dirty map[string]struct{}, all bool, old coord.Config) (coord.Config, error) {
+	p := w.s.t.document(d)
+	_, told := dirty[p]
+	if !told && !all {
+		return old, nil
+	}
+	z, err := w.read(ctx, p)
+	if err != nil || int64(z.stat.Version) <= old.Version {
+		return old, err
+	}
+	if !told && old.Version > 0 {
+		w.missed(p)
+	}
+	return coord.Config{Version: int64(z.stat.Version), Data: z.data}, nil
+}
+
+func (w *watcher) readConfig(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
+	c, err := w.document(ctx, Config, dirty, all, w.config)
+	if err != nil || c.Version == w.config.Version {
+		return false, err
+	}
+	w.config = c
+	if w.plain {
+		return true, nil
+	}
+	return true, w.s.sawConfig(c.Version)
+}
+
+// readSettings publishes settings by itself: views do not have them.
+func (w *watcher) readSettings(ctx context.Context, dirty map[string]struct{}, all bool) (bool, error) {
+	c, err := w.document(ctx, Settings, dirty, all, w.settings)
+	if err != nil || c.Version == w.settings.Version {
+		return false, err
+	}
+	w.settings = c
+	select {
+	case <-w.s.settings:
+	default:
+	}
+	w.s.settings <- c // nobody else sends
+	return false, nil
+}
+
+// sawConfig keeps the highest version of the configuration, by which a ZooKeeper that went back is known.
+func (s *Session) sawConfig(v int64) error {
+	s.mu.Lock()
+	m := s.seen
+	s.mu.Unlock()
+	if s.o.Node == "" || v <= m.Config {
+		return nil
+	}
+	m.Config = v
+	return s.remember(m)
+}
+
+// view makes a view of what is known.
+func (w *watcher) view() coord.View {
+	v := coord.View{Me: w.l.me, Live: map[coord.NodeID]coord.Node{}, Shards: make(map[concordat.ShardID]coord.Shard, len(w.shards)), Config: w.config}
+	newest := map[coord.NodeID]int64{}
+	for _, e := range w.live {
+		if !e.bad && e.created > newest[e.v.ID] { // of two sessions of one node the later counts
+			v.Live[e.v.ID], newest[e.v.ID] = e.v, e.created
+		}
+	}
+	for name, e := range w.shards {
+		if id, ok := unescape(name); ok && !e.bad {
+			v.Shards[concordat.ShardID(id)] = e.v
+		}
+	}
+	return v
+}
+
+// publish replaces the view that waits in the channel by the present one.
+func (w *watcher) publish() {
+	v := w.view()
+	select {
+	case <-w.s.views:
+	default:
+	}
+	w.s.views <- v // nobody else sends
+}
+
+// look reads a view without watches. Its Config's Data is shared with nobody.
+func (s *Session) look(ctx context.Context, l *link) (coord.View, error) {
+	w := &watcher{s: s, l: l, live: map[string]entry[coord.Node]{}, shards: map[string]entry[coord.Shard]{}, plain: true}
+	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readShards, w.readLive} {
+		if _, err := part(ctx, nil, true); err != nil {
+			return coord.View{}, readError("cluster", err)
+		}
+	}
+	return w.view(), nil
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+)
+
+// What a node is to the others: its membership, its certificate, and the service manager under it.
+
+// errRestart ends serve so that its service manager starts it again.
+var errRestart = errors.New("ended by an order of the cluster, to be started again by the service manager")
+
+// supervised reports whether this process was started by systemd (systemd.exec(5), $SYSTEMD_EXEC_PID) or is
+// the first of a container.
+func supervised() bool {
+	return os.Getpid() == 1 || os.Getenv("SYSTEMD_EXEC_PID") == strconv.Itoa(os.Getpid())
+}
+
+func (a *app) clusterRemove() *cobra.Command {
+	var dry, lose bool
+	c := &cobra.Command{Use: "remove NODE", Short: "Forget a node that is drained and stopped", Args: cobra.ExactArgs(1),
+		Long: `Remove takes a node out of the cluster: its certificate is refused from then on, its tokens and its
+place in ZooKeeper are forgotten, and another machine may join under its name. It refuses while the node is live, while
+it has or ought to have copies (concordat cluster drain NODE --wait moves them), and while it alone has the key of the
+cluster's authority. What lies on its disk stays there: it has texts of the site.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withCluster(cmd.Context(), func(o *opened, w *watching, _ *cluster.Layout) error {
+				return a.removeNode(cmd.Context(), o, w, coord.NodeID(args[0]), dry, lose)
+			})
+		}}
+	c.Flags().BoolVar(&dry, "dry-run", false, "say whether it would be removed")
+	c.ValidArgsFunction = a.completeNodes(0)
+	c.Flags().BoolVar(&lose, "lose-authority", false, "remove the only node with the authority's key: nobody can join any more")
+	return c
+}
+
+func (a *app) removeNode(ctx context.Context, o *opened, w *watching, id coord.NodeID, dry, lose bool) error {
+	for {
+		l, err := cluster.ParseLayout(w.view.Config)
+		if err != nil {
+			return err
+		}
+		if err := l.Remove(&w.view, id, lose); errors.Is(err, concordat.ErrNotFound) {
+			return usage(err)
+		} else if err != nil {
+			return err
+		}
+		if dry {
+			a.say("would remove node %s; %d are left", id, len(l.Members))
+			return a.tellJSON(map[string]any{"node": id, "removed": false, "dry_run": true})
+		}
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		_, err = w.Configure(ctx, w.view.Config.Version, data)
+		if errors.Is(err, coord.ErrStale) {
+			if err := w.next(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("remove node %s: %w", id, err)
+		}
+		break
+	}
+	if z, ok := w.Session.(*zk.Session); ok {
+		if err := z.Forget(ctx, id); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return fmt.Errorf("node %s is removed, its name in ZooKeeper is not free: concordat cluster zookeeper forget %s: %w", id, id, err)
+		}
+	}
+	if err := cluster.DropTokens(filepath.Join(o.dir, clusterName), id, time.Now()); err != nil {
+		return err
+	}
+	a.say("node %s is removed", id)
+	return a.tellJSON(map[string]any{"node": id, "removed": true})
+}
+
+// tellJSON prints v with --json only.
+func (a *app) tellJSON(v any) error {
+	if !a.json {
+		return nil
+	}
+	return a.line(v)
+}
+
+func (a *app) clusterRenew() *cobra.Command {
+	var dry bool
+	c := &cobra.Command{Use: "renew", Short: "Renew this machine's certificate in the cluster", Args: cobra.NoArgs,
+		Long: `Renew gets a certificate that is good for the whole time again, from the node that has the key of the
+cluster's authority, which has to be live. A node that is served does so by itself when a third of the time is left.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withCluster(cmd.Context(), func(o *opened, w *watching, l *cluster.Layout) error {
+				return a.renewCertificate(cmd.Context(), o, &w.view, l, dry)
+			})
+		}}
+	c.Flags().BoolVar(&dry, "dry-run", false, "say until when the certificate is good, and who would renew it")
+	return c
+}
+
+// renewal is what renew tells.
+type renewal struct {
+	Node      coord.NodeID `json:"node"`
+	Ends      time.Time    `json:"ends"`
+	Authority time.Time    `json:"authority_ends"`
+	By        coord.NodeID `json:"by,omitempty"` // who renews it
+	Renewed   bool         `json:"renewed"`
+}
+
+func (a *app) renewCertificate(ctx context.Context, o *opened, v *coord.View, l *cluster.Layout, dry bool) error {
+	t, err := o.trust()
+	if err != nil {
+		return err
+	}
+	by, err := authorityOf(v, l, t.Node)
+	if err != nil {
+		return err
+	}
+	r := renewal{Node: t.Node, By: by.ID}
+	r.Ends, r.Authority = t.Ends()
+	if dry {
+		a.say("the certificate of node %s is good until %s; node %s would renew it", t.Node, r.Ends.Format(time.DateOnly), by.ID)
+		return a.tellJSON(r)
+	}
+	err = askServing(ctx, o.dir, "/renew", struct{}{}, &r)
+	if errors.Is(err, concordat.ErrUnavailable) { // nobody serves here
+		if err = t.Renew(ctx, filepath.Join(o.dir, clusterName), by); err == nil {
+			r.Ends, _ = t.Ends()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	r.Renewed = true
+	a.say("the certificate of node %s is good until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly), r.Authority.Format(time.DateOnly))
+	return a.tellJSON(r)
+}
+
+// authorityOf returns a live node with the authority's key, this one if it has it.
+func authorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node, error) {
+	if l.Members[me].Authority {
+		return coord.Node{ID: me}, nil
+	}
+	away := coord.NodeID("")
+	for id, m := range l.Members {
+		if n, live := v.Live[id]; m.Authority && live {
+			return n, nil
+		} else if m.Authority {
+			away = id
+		}
+	}
+	if away == "" {
+		return coord.Node{}, fmt.Errorf("no node has the key of the cluster's authority: copy ca-key.pem into the folder cluster of one and restart it: %w", concordat.ErrUnavailable)
+	}
+	return coord.Node{}, fmt.Errorf("node %s, which has the key of the cluster's authority, is away: start it: %w", away, concordat.ErrUnavailable)
+}
+
+// renew renews the certificate that this process shows.
+func (s *server) renew(ctx context.Context) (r renewal, err error) {
+	if s.o.node == nil {
+		return r, fmt.Errorf("this site is one machine: %w", concordat.ErrInvalid)
+	}
+	t := s.o.trusted
+	v, _ := s.o.node.View()
+	l, err := s.o.node.Layout()
+	if err != nil {
+		return r, err
+	}
+	by, err := authorityOf(v, l, t.Node)
+	if err != nil {
+		return r, err
+	}
+	if err := t.Renew(ctx, filepath.Join(s.o.dir, clusterName), by); err != nil {
+		return r, err
+	}
+	r = renewal{Node: t.Node, By: by.ID, Renewed: true}
+	r.Ends, r.Authority = t.Ends()
+	s.log.Info("certificate renewed", "node", t.Node, "until", r.Ends)
+	return r, nil
+}
+
+func (s *server) renewNow(w http.ResponseWriter, r *http.Request) {
+	out, err := s.renew(r.Context())
+	if err != nil {
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// renewEvery is how often the certificate is looked at.
+const renewEvery = 6 * time.Hour
+
+// keepCertificate renews the certificate in time, as often as it has to be tried.
+func (s *server) keepCertificate(ctx context.Context) error {
+	t := time.NewTicker(renewEvery)
+	defer t.Stop()
+	for {
+		if s.o.trusted.Due(time.Now()) {
+			if _, err := s.renew(ctx); err != nil && ctx.Err() == nil {
+				ends, _ := s.o.trusted.Ends()
+				s.log.Warn("certificate is not renewed yet", "until", ends, "error", err)
+			}
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// completeTime is how long a shell waits for the names of nodes.
+const completeTime = 3 * time.Second
+
+// completeNodes offers the names of the cluster's nodes for the arguments from the one with the number first on.
+func (a *app) completeNodes(first int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), completeTime)
+		defer cancel()
+		err := a.withCluster(ctx, func(_ *opened, w *watching, l *cluster.Layout) error {
+			if len(args) < first {
+				for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
+					names = append(names, string(id))
+				}
+				return nil
+			}
+			for _, id := range slices.Sorted(maps.Keys(l.Members)) {
+				if !slices.Contains(args, string(id)) {
+					names = append(names, string(id))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/index"
+)
+
+// reindexNode makes the copies of this machine anew. The first machine on which it is done, while no node
+// runs, changes the scheme of the cluster; each of the others follows before it is started again.
+func (a *app) reindexNode(ctx context.Context, o *opened, dry bool) error {
+	return a.withCluster(ctx, func(_ *opened, w *watching, l *cluster.Layout) error {
+		next := o.Scheme()
+		if live := slices.Sorted(maps.Keys(w.view.Live)); l.Scheme != next && len(live) > 0 {
+			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since two schemes cannot answer one question: %w", nodeNames(live), concordat.ErrLocked)
+		}
+		dir := filepath.Join(o.dir, indexName, nodeDirName)
+		var old []string
+		for _, id := range cluster.Copies(dir) {
+			s, err := index.SchemeOf(filepath.Join(dir, string(id)))
+			if err != nil {
+				return fmt.Errorf("shard %s: %w", id, err)
+			}
+			if s != next {
+				old = append(old, string(id))
+			}
+		}
+		if dry {
+			a.say("would make the copies of shards %s anew in scheme %s; the cluster has %s", strings.Join(old, ", "), next, l.Scheme)
+			return a.tellJSON(map[string]any{"shards": old, "from": l.Scheme, "to": next, "dry_run": true})
+		}
+		documents, err := a.reindexCopies(ctx, o, dir)
+		if err != nil {
+			return err
+		}
+		if err := changeScheme(ctx, w, next); err != nil {
+			return err
+		}
+		if err := o.store.SetSetting(ctx, "scheme", string(next)); err != nil {
+			return err
+		}
+		a.say("%d documents in %d copies on this machine are indexed by scheme %s", documents, len(cluster.Copies(dir)), next)
+		a.say("do the same on every other machine, with the same scheme in its configuration, before it is started")
+		return a.tellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
+	})
+}
+
+func (a *app) reindexCopies(ctx context.Context, o *opened, dir string) (documents int, err error) {
+	b := a.bar(-1, "reindexing")
+	defer b.done()
+	for _, id := range cluster.Copies(dir) {
+		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), Progress: b.add,
+			Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
+				profiles, err := o.profileAnew(ctx, docs)
+				if err == nil {
+					err = o.noteAnew(ctx, profiles)
+				}
+				return profiles, err
+			}})
+		if err != nil {
+			return documents, fmt.Errorf("shard %s: %w", id, err)
+		}
+		documents += n
+	}
+	return documents, nil
+}
+
+// changeScheme makes next the scheme of the cluster.
+func changeScheme(ctx context.Context, w *watching, next concordat.Scheme) error {
+	for {
+		l, err := cluster.ParseLayout(w.view.Config)
+		if err != nil {
+			return err
+		}
+		if z, ok := w.Session.(*zk.Session); ok {
+			if err := z.SetScheme(ctx, string(l.Scheme), string(next)); err != nil {
+				return err
+			}
+		}
+		if l.Scheme == next {
+			return nil
+		}
+		if live := slices.Sorted(maps.Keys(w.view.Live)); len(live) > 0 {
+			return fmt.Errorf("nodes %s were started meanwhile: stop them and repeat the command: %w", nodeNames(live), concordat.ErrLocked)
+		}
+		l.Scheme = next
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		if _, err = w.Configure(ctx, w.view.Config.Version, data); !errors.Is(err, coord.ErrStale) {
+			return err
+		}
+		if err := w.next(ctx); err != nil {
+			return err
+		}
+	}
+}

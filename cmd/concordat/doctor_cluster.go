@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/config"
+)
+
+// What doctor looks at where the site has several machines: this one's place among them, and how they are.
+
+// Times before the end of a certificate at which doctor warns. A node's is renewed by itself eight months before its end.
+const (
+	certificateWarning = 180 * 24 * time.Hour
+	authorityWarning   = 2 * 365 * 24 * time.Hour
+)
+
+func (d *doctor) cluster(ctx context.Context, c *config.Config) {
+	if c.Cluster.Coordinator == "" {
+		return
+	}
+	t, err := cluster.LoadTrust(filepath.Join(d.dir, clusterName))
+	if err != nil {
+		d.fault("certificate", "let this machine join anew: concordat cluster token "+c.Cluster.Node+" on another node, concordat cluster join here in an empty folder", err)
+		return
+	}
+	d.certificate(t)
+	ctx, cancel := context.WithTimeout(ctx, d.o.timeout)
+	defer cancel()
+	err = d.a.withCluster(ctx, func(_ *opened, w *watching, l *cluster.Layout) error {
+		d.nodes(w, l, t)
+		d.shards(w)
+		return nil
+	})
+	if err != nil {
+		d.fault("cluster", "look whether ZooKeeper is there: concordat cluster zookeeper status; doc/operations.md, ZooKeeper is lost", err)
+	}
+}
+
+func (d *doctor) certificate(t *cluster.Trust) {
+	ends, authority := t.Ends()
+	left := func(end time.Time) time.Duration { return end.Sub(d.now) }
+	switch {
+	case left(ends) <= 0:
+		d.fault("certificate", "let this machine join anew with a token", fmt.Errorf("that of node %s ended on %s", t.Node, ends.Format(time.DateOnly)))
+	case left(authority) < authorityWarning:
+		d.warning("certificate", "found a new cluster from a backup before that", "the cluster's authority ends on %s", authority.Format(time.DateOnly))
+	case left(ends) < certificateWarning:
+		d.warning("certificate", "start the node with the authority's key and run concordat cluster renew", "that of node %s ends on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
+	default:
+		d.ok("certificate", "node %s, until %s; the authority until %s", t.Node, ends.Format(time.DateOnly), authority.Format(time.DateOnly))
+	}
+}
+
+// nodes looks at the members: who is away, who runs what, who holds the authority's key.
+func (d *doctor) nodes(w *watching, l *cluster.Layout, t *cluster.Trust) {
+	m, ok := l.Members[t.Node]
+	switch {
+	case !ok:
+		d.fault("nodes", "let this machine join anew, in an empty folder", fmt.Errorf("node %s is no member of the cluster: it was removed", t.Node))
+		return
+	case m.Key != "" && m.Key != t.Key():
+		d.fault("nodes", "let this machine join under another name", fmt.Errorf("the name %s belongs to another machine", t.Node))
+		return
+	}
+	var away []string
+	versions := map[string]bool{}
+	authority := false
+	for _, id := range slices.Sorted(maps.Keys(l.Members)) {
+		n, live := w.view.Live[id]
+		if !live {
+			away = append(away, string(id))
+			continue
+		}
+		versions[n.Version] = true
+		authority = authority || l.Members[id].Authority
+	}
+	switch {
+	case len(away) > 0:
+		d.warning("nodes", "start them, or take them out: concordat cluster drain NODE --wait, concordat cluster remove NODE", "%d of %d are away: %s", len(away), len(l.Members), strings.Join(away, ", "))
+	case len(versions) > 1:
+		d.warning("nodes", "finish the upgrade: concordat cluster upgrade", "they run several versions of the program: %s", strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
+	case !authority:
+		d.warning("nodes", "copy ca-key.pem into the folder cluster of a node and restart it", "none has the key of the cluster's authority: nobody can join or renew a certificate")
+	default:
+		d.ok("nodes", "%d, all live", len(l.Members))
+	}
+}
+
+// shards looks at the copies.
+func (d *doctor) shards(w *watching) {
+	by := map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
+		line := shardState(&w.view, w.view.Shards[id])
+		by[line.State] = append(by[line.State], string(id))
+	}
+	switch {
+	case len(by["down"]) > 0:
+		d.fault("cluster", "start the nodes that are in sync for them (concordat cluster status); as the last resort concordat cluster force", fmt.Errorf("shards without a master: %s", strings.Join(by["down"], ", ")))
+	case len(by["degraded"]) > 0:
+		d.warning("cluster", "start the nodes that are away, or run concordat cluster balance", "shards with a copy on a node that is away: %s", strings.Join(by["degraded"], ", "))
+	case len(by["moving"]) > 0:
+		d.warning("cluster", "wait; a copy that does not come in sync says why in its node's log", "shards with a copy that is catching up: %s", strings.Join(by["moving"], ", "))
+	default:
+		d.ok("cluster", "%d shards, every copy in sync", len(w.view.Shards))
+	}
+}
+
+// checkShards is checkIndex of a site of several machines: the numbers of all, the bytes of this one's copies.
+func (o *opened) checkShards(ctx context.Context, quick bool) (*indexState, error) {
+	out := &indexState{}
+	for try := 0; ; try++ { // what comes in between the two looks makes a difference once
+		known := 0
+		if err := o.eachDocument(ctx, func(concordat.Ref) { known++ }); err != nil {
+			return nil, err
+		}
+		n, err := o.node.Documents(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.Documents, out.Missing, out.Extra = n, max(0, known-n), max(0, n-known)
+		if known == n || try == 3 {
+			break
+		}
+	}
+	out.Sentences = o.node.Stats().Sentences
+	if quick {
+		return out, nil
+	}
+	v, _ := o.node.View()
+	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
+		c, ok := o.node.Copy(id)
+		if !ok {
+			continue
+		}
+		if err := c.Index().Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
+			out.Fault = fmt.Sprintf("shard %s: %v", id, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,207 @@
+// Check reads the files of deploy/ with the parsers and linters of the programs that they are for: alert rules and the
+// dashboard's expressions with Prometheus's, the container file with BuildKit's, the compose file with Compose's, the
+// chart with Helm's linter and engine. It is a module of its own, so that the program needs none of them.
+//
+//	go -C deploy/check run . ..
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/linter"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	promql "github.com/prometheus/prometheus/promql/parser"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	"sigs.k8s.io/yaml"
+)
+
+func main() {
+	dir := ".."
+	if len(os.Args) > 1 {
+		dir = os.Args[1]
+	}
+	failed := false
+	for _, c := range []struct {
+		name  string
+		check func(dir string) (string, error)
+	}{{"prometheus/alerts.yaml", rules}, {"grafana/concordat.json", dashboard}, {"container/Containerfile", containerfile}, {"container/compose.yaml", compose}, {"helm/concordat", chart}} {
+		said, err := c.check(filepath.Join(dir, filepath.FromSlash(c.name)))
+		if err != nil {
+			failed = true
+			fmt.Fprintf(os.Stderr, "%s: %v\n", c.name, err)
+			continue
+		}
+		fmt.Printf("%s: %s\n", c.name, said)
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+func rules(path string) (string, error) {
+	groups, errs := rulefmt.ParseFile(path, false)
+	if len(errs) > 0 {
+		return "", errors.Join(errs...)
+	}
+	n := 0
+	for _, g := range groups.Groups {
+		n += len(g.Rules)
+	}
+	return fmt.Sprintf("Prometheus reads %d rules", n), nil
+}
+
+func dashboard(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(b, &board); err != nil {
+		return "", err
+	}
+	n := 0
+	for _, p := range board.Panels {
+		for _, t := range p.Targets {
+			// Grafana puts a regular expression in the variable's place.
+			if _, err := promql.ParseExpr(strings.ReplaceAll(t.Expr, "$instance", ".*")); err != nil {
+				return "", fmt.Errorf("%s: %s: %w", p.Title, t.Expr, err)
+			}
+			n++
+		}
+	}
+	return fmt.Sprintf("Prometheus reads %d expressions", n), nil
+}
+
+func containerfile(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	file, err := parser.Parse(bytes.NewReader(b))
+	if err != nil {
+		return "", err
+	}
+	var found []error
+	l := linter.New(&linter.Config{Warn: func(rule, description, url, format string, at []parser.Range) {
+		line := 0
+		if len(at) > 0 {
+			line = at[0].Start.Line
+		}
+		found = append(found, fmt.Errorf("line %d: %s: %s", line, rule, format))
+	}})
+	stages, _, err := instructions.Parse(file.AST, l)
+	for _, w := range file.Warnings {
+		found = append(found, errors.New(w.Short))
+	}
+	if err = errors.Join(append(found, err)...); err != nil {
+		return "", err
+	}
+	n := 0
+	for _, s := range stages {
+		n += len(s.Commands)
+	}
+	return fmt.Sprintf("BuildKit reads %d stages with %d instructions and warns of none", len(stages), n), nil
+}
+
+func compose(path string) (string, error) {
+	o, err := cli.NewProjectOptions([]string{path}, cli.WithProfiles([]string{"*"}))
+	if err != nil {
+		return "", err
+	}
+	p, err := o.LoadProject(context.Background())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Compose loads project %s with %d services and %d volumes", p.Name, len(p.Services), len(p.Volumes)), nil
+}
+
+// sets are values with which the chart is rendered, besides those that it comes with.
+var sets = []string{"", `
+url: https://x.example
+federationPort: 8421
+keySecret: keys
+backup: {claim: backups}
+ingress: {enabled: true, className: nginx}
+storage: {className: fast}
+`}
+
+func chart(dir string) (string, error) {
+	var found []error
+	notes := 0
+	for _, text := range sets {
+		values := map[string]any{}
+		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+			return "", err
+		}
+		for _, m := range lint.All(dir, values, "concordat", true).Messages {
+			if m.Severity >= support.WarningSev {
+				found = append(found, m)
+			} else {
+				notes++
+			}
+		}
+		objects, err := render(dir, values)
+		if err != nil {
+			return "", err
+		}
+		if objects == 0 {
+			found = append(found, errors.New("nothing was rendered"))
+		}
+	}
+	if err := errors.Join(found...); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Helm lints and renders it with %d sets of values (%d notes)", len(sets), notes), nil
+}
+
+// render returns how many objects the chart gives.
+func render(dir string, values map[string]any) (int, error) {
+	c, err := loader.LoadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "site", Namespace: "concordat", IsInstall: true}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return 0, err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for name, text := range files {
+		if strings.TrimSpace(text) == "" || strings.HasSuffix(name, "NOTES.txt") {
+			continue
+		}
+		for _, one := range strings.Split(text, "\n---\n") {
+			var object struct {
+				APIVersion string `json:"apiVersion"`
+				Kind       string `json:"kind"`
+			}
+			if err := yaml.Unmarshal([]byte(one), &object); err != nil || object.APIVersion == "" || object.Kind == "" {
+				return n, fmt.Errorf("%s: %+v: %w", name, object, err)
+			}
+			n++
+		}
+	}
+	return n, nil
+}

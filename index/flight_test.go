@@ -1,0 +1,88 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+)
+
+// TestFlights asks questions together and one by one, of a shard with several levels, fresh sentences and dead
+// documents: the answers are the same.
+func TestFlights(t *testing.T) {
+	s := open(t, t.TempDir(), testOptions)
+	r := rand.New(rand.NewPCG(12, 1))
+	var all []concordat.Fingerprint
+	put := func(round, documents int) {
+		var ps []*concordat.Profile
+		for d := range documents {
+			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(round, "-", d))}}
+			for range 50 {
+				f := randomFingerprint(r)
+				if len(all) > 0 && r.IntN(4) == 0 {
+					f = all[r.IntN(len(all))] // again
+				}
+				all = append(all, f)
+				p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: f})
+			}
+			ps = append(ps, p)
+		}
+		if err := s.Put(t.Context(), ps...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(0, 80)
+	s.consolidate()
+	put(1, 10)
+	s.state.mu.Lock()
+	v := s.view
+	s.state.mu.Unlock()
+	s.building.Lock()
+	s.rebuild(v, false) // a second level
+	s.building.Unlock()
+	put(2, 3)
+	put(0, 5) // documents of round 0 die
+	if n := len(s.view.levels); n != 2 || len(s.view.fresh) == 0 {
+		t.Fatalf("%d levels and %d fresh sentences, want 2 and some", n, len(s.view.fresh))
+	}
+	var asked []concordat.Fingerprint
+	for i := range 16*7 + 5 {
+		f := randomFingerprint(r)
+		if i%3 > 0 {
+			f = all[r.IntN(len(all))]
+			bit := r.IntN(concordat.Bits)
+			f[bit/60] ^= 1 << (bit % 60)
+		}
+		asked = append(asked, f)
+	}
+	for _, n := range []int{0, 1, 15, 16, 17, len(asked)} {
+		for _, probe := range benchProbes {
+			q := concordat.Query{Scheme: testOptions.Scheme, Fingerprints: asked[:n], MaxDistance: 20, Probe: probe}
+			got, err := s.Match(t.Context(), &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []concordat.Match
+			for i := range n {
+				q.Fingerprints = asked[i : i+1]
+				a, err := s.Match(t.Context(), &q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range a.Matches {
+					m.Sentence = i
+					want = append(want, m)
+				}
+			}
+			if n > 3 && len(want) == 0 {
+				t.Error("nothing found")
+			}
+			if d := cmp.Diff(want, got.Matches); d != "" {
+				t.Errorf("%d questions, probe %v (-one by one +together):\n%s", n, probe, d)
+			}
+		}
+	}
+}

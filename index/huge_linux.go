@@ -1,0 +1,24 @@
+package index
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// huge returns n zeroes in memory that the system is asked to give in pages of 2 MB: a look-up reads from some ten
+// places that have nothing to do with one another, and with pages of 4 KB finding out where those are takes as long as reading.
+// The system may decline, which costs time and nothing else.
+func huge[T any](n int) []T {
+	const page = 2 << 20
+	s := make([]T, n)
+	bytes := uintptr(n) * unsafe.Sizeof(*new(T))
+	if bytes < 2*page {
+		return s
+	}
+	from := uintptr(unsafe.Pointer(&s[0]))
+	skip := -from & (page - 1)
+	whole := (bytes - skip) &^ (page - 1)
+	// Advice about pages that are not ours alone would do no harm either; there are none.
+	_ = syscall.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(&s[0]), skip)), whole), syscall.MADV_HUGEPAGE)
+	return s
+}

@@ -1,0 +1,96 @@
+package index
+
+import (
+	"sync"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// A shard that is the view of a log need not be on disk soon. Its persister pauses after each round, so that the next one
+// merges in memory what came meanwhile and writes one segment where it would have written ten: the fewer files, the fewer
+// merges and waits for the disk, in which the log's own are held up too.
+
+const (
+	// persistPause is the longest pause.
+	persistPause = time.Second
+	// When so many batches, or bytes of them, are in memory only the pause ends; at twice as much Apply waits.
+	hurryBatches = 64
+	hurryBytes   = 32 << 20
+)
+
+var (
+	eventCallback = "concordat/pace"
+	paced         sync.Map // *scorch.Scorch → *pacer
+)
+
+// pacer makes the persister of one engine pause. A nil pacer does nothing.
+type pacer struct {
+	hurry  chan struct{} // capacity 1: the next pause ends at once
+	closed chan struct{}
+}
+
+// pace makes the persister of s pause; called before s is opened.
+func pace(s *scorch.Scorch) *pacer {
+	p := &pacer{hurry: make(chan struct{}, 1), closed: make(chan struct{})}
+	paced.Store(s, p)
+	return p
+}
+
+// onEvent is called by scorch's goroutines.
+func onEvent(e scorch.Event) bool {
+	if e.Kind != scorch.EventKindPersisterProgress {
+		return true
+	}
+	if v, ok := paced.Load(e.Scorch); ok {
+		v.(*pacer).pause()
+	}
+	return true
+}
+
+func (p *pacer) pause() {
+	t := time.NewTimer(persistPause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-p.hurry:
+	case <-p.closed:
+	}
+}
+
+// wake ends the present pause, or the next one if there is none.
+func (p *pacer) wake() {
+	if p == nil {
+		return
+	}
+	select {
+	case p.hurry <- struct{}{}:
+	default:
+	}
+}
+
+// while keeps the persister awake until done is closed.
+func (p *pacer) while(done <-chan struct{}) {
+	if p == nil {
+		return
+	}
+	t := time.NewTicker(10 * time.Millisecond)
+	defer t.Stop()
+	for {
+		p.wake()
+		select {
+		case <-done:
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// end lets s be closed.
+func (p *pacer) end(s *scorch.Scorch) {
+	if p == nil {
+		return
+	}
+	close(p.closed)
+	paced.Delete(s)
+}

@@ -1,0 +1,419 @@
+package index
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"unsafe"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"concordat"
+)
+
+// The file "table" holds what opening derives, while the shard is closed or unchanged: a start that finds it is warm.
+// It is a copy and nothing else: it names by a key the exact segments and deletions that it was made of, every byte is under a
+// checksum, and a file that fits in any respect not is removed and what it holds derived. The first change removes it,
+// so that it never holds a deleted document; Close writes it anew.
+
+const (
+	tableName  = "table"
+	tableTemp  = "table.tmp"
+	tableMagic = "concordat table\x01" // the last byte is the version
+
+	// tableLeast is the number of sentences from which deriving takes longer than one would notice.
+	tableLeast = 100_000
+)
+
+// storedState names what is stored on disk: the segments, which never change, and the deletions in them.
+type storedState struct {
+	sum     [sha256.Size]byte
+	applied [16]byte // under internalApplied; zero if nothing is there
+}
+
+func stateOf(snapshot *scorch.IndexSnapshot) (st storedState, err error) {
+	d := sha256.New()
+	for _, s := range snapshot.Segments() {
+		p, ok := s.Segment().(segment.PersistedSegment)
+		if !ok {
+			return st, errors.New("a segment of the newest snapshot is not a file")
+		}
+		var deleted []byte
+		if b := s.Deleted(); b != nil {
+			if deleted, err = b.ToBytes(); err != nil {
+				return st, err
+			}
+		}
+		size, sum, err := segmentSum(p.Path())
+		if err != nil {
+			return st, err
+		}
+		fmt.Fprintf(d, "%s %d %x %d\n", filepath.Base(p.Path()), size, sum, len(deleted))
+		d.Write(deleted)
+	}
+	b, err := snapshot.GetInternal(internalApplied)
+	copy(st.applied[:], b)
+	st.sum = [sha256.Size]byte(d.Sum(nil))
+	return st, err
+}
+
+// tableKey names what the table of a shard in that state is derived from.
+func tableKey(h header, st storedState) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%s\n%d %s %s %s\n%x\n", tableMagic, h.Format, h.Site, h.Shard, h.Scheme, st.sum))
+}
+
+// segmentSum returns the size of a segment and its checksum, which zap writes last.
+func segmentSum(path string) (size int64, sum [4]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, sum, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, sum, err
+	}
+	if fi.Size() < int64(len(sum)) {
+		return 0, sum, fmt.Errorf("%s: %w", path, errStored)
+	}
+	_, err = f.ReadAt(sum[:], fi.Size()-int64(len(sum)))
+	return fi.Size(), sum, err
+}
+
+// tableCounts are the lengths of what a table file holds, in its order.
+type tableCounts struct {
+	DocBytes, Docs, Entries, More uint64
+	Big                           [concordat.Bands]uint64
+}
+
+const tableHead = len(tableMagic) + sha256.Size + 8*(4+concordat.Bands)
+
+// size returns the bytes of the file; counts above limit are refused.
+func (c *tableCounts) size(limit uint64) (uint64, error) {
+	for _, n := range append([]uint64{c.DocBytes, c.Docs, c.Entries, c.More}, c.Big[:]...) {
+		if n > limit {
+			return 0, fmt.Errorf("table of %d entries: %w", c.Entries, errStored)
+		}
+	}
+	n := uint64(tableHead) + crc32.Size + c.DocBytes + 8*c.More + (8+5*recBytes+4*4)*c.Entries + 5*20*groups
+	for _, b := range c.Big {
+		n += 17 * 4 * b
+	}
+	return n, nil
+}
+
+// nativeLittle: arrays go to the file as they stand in memory; elsewhere there is no file.
+var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// raw returns the bytes of s, the same memory.
+func raw[T any](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
+}
+
+// arrays returns the memory of a level in the order of the file.
+func (l *level) arrays() [][]byte {
+	out := [][]byte{raw(l.first), raw(l.more)}
+	for i := range l.bands {
+		b := &l.bands[i]
+		out = append(out, raw(b.groups), raw(b.big), b.recs, raw(b.ids))
+	}
+	return out
+}
+
+// writeTable writes the documents and the level, which holds all their sentences.
+func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level) error {
+	var blob []byte
+	for _, d := range docs {
+		for _, v := range []int{int(d.number), d.sentences, d.words, len(d.spans)} {
+			blob = binary.AppendUvarint(blob, uint64(v))
+		}
+		for _, s := range []string{string(d.key.library), string(d.key.id), d.title} {
+			blob = binary.AppendUvarint(blob, uint64(len(s)))
+			blob = append(blob, s...)
+		}
+		blob = append(blob, d.spans...)
+		last := uint32(0)
+		for _, at := range d.blocks {
+			blob = binary.AppendUvarint(blob, uint64(at-last))
+			last = at
+		}
+	}
+	c := tableCounts{DocBytes: uint64(len(blob)), Docs: uint64(len(docs)), Entries: uint64(len(l.first)), More: uint64(len(l.more))}
+	for i := range l.bands {
+		c.Big[i] = uint64(len(l.bands[i].big))
+	}
+	head := append([]byte(tableMagic), key[:]...)
+	head, err := binary.Append(head, binary.LittleEndian, &c)
+	if err != nil {
+		return err
+	}
+	sum := uint32(0)
+	for _, b := range append([][]byte{head, blob}, l.arrays()...) {
+		sum = crc32.Update(sum, castagnoli, b)
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(binary.LittleEndian.AppendUint32(nil, sum))
+	return err
+}
+
+// readTable reads what writeTable wrote, size bytes in all. Whatever the bytes are, it fails or returns a level that can
+// be asked.
+func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *level, error) {
+	head := make([]byte, tableHead)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, nil, err
+	}
+	if string(head[:len(tableMagic)]) != tableMagic || !bytes.Equal(head[len(tableMagic):][:sha256.Size], key[:]) {
+		return nil, nil, errors.New("of another state of the shard, or another version")
+	}
+	var c tableCounts
+	if _, err := binary.Decode(head[len(tableMagic)+sha256.Size:], binary.LittleEndian, &c); err != nil {
+		return nil, nil, err
+	}
+	if want, err := c.size(uint64(size)); err != nil || want != uint64(size) {
+		return nil, nil, fmt.Errorf("%d bytes for %d entries: %w", size, c.Entries, errStored)
+	}
+	l := &level{first: huge[occurrence](int(c.Entries)), more: make([]occurrence, c.More)}
+	for i := range l.bands {
+		b := &l.bands[i]
+		b.groups, b.big, b.recs = huge[group](groups), make([][17]uint32, c.Big[i]), huge[byte](recBytes*int(c.Entries))
+		if i > 0 {
+			b.ids = huge[uint32](int(c.Entries))
+		}
+	}
+	blob := make([]byte, c.DocBytes)
+	sum := crc32.Update(0, castagnoli, head)
+	for _, b := range append([][]byte{blob}, l.arrays()...) {
+		if _, err := io.ReadFull(r, b); err != nil {
+			return nil, nil, err
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+	}
+	var last [crc32.Size]byte
+	if _, err := io.ReadFull(r, last[:]); err != nil {
+		return nil, nil, err
+	}
+	if binary.LittleEndian.Uint32(last[:]) != sum {
+		return nil, nil, errors.New("wrong checksum")
+	}
+	docs, err := tableDocuments(blob, int(c.Docs))
+	if err == nil {
+		err = l.check(docs)
+	}
+	return docs, l, err
+}
+
+// tableDocuments returns the n documents of a table file.
+func tableDocuments(b []byte, n int) ([]*document, error) {
+	docs := make([]*document, 0, min(n, len(b)))
+	r := reader{b: b}
+	last := -1
+	for range n {
+		number, sentences, words := r.uvarint(1<<32-1), r.uvarint(maxSentences), r.uvarint(maxWords)
+		spans := r.uvarint(uint64(len(r.b)))
+		m := meta{sentences: int(sentences), words: int(words)}
+		m.library = concordat.LibraryID(r.str(maxName))
+		m.id = concordat.DocumentID(r.str(maxName))
+		m.title = r.str(maxTitle)
+		if r.bad || uint64(len(r.b)) < spans || int(number) <= last {
+			return nil, fmt.Errorf("document %d: %w", len(docs), errStored)
+		}
+		last = int(number)
+		d := m.document(uint32(number))
+		if spans > 0 {
+			d.spans = bytes.Clone(r.b[:spans])
+		}
+		r.b = r.b[spans:]
+		if d.blocks != nil {
+			d.blocks = d.blocks[:0]
+			at := uint64(0)
+			for range blockCount(m.sentences) + 1 {
+				if at += r.uvarint(spans); r.bad || at > spans {
+					return nil, fmt.Errorf("blocks of document %d: %w", len(docs), errStored)
+				}
+				d.blocks = append(d.blocks, uint32(at))
+			}
+		}
+		docs = append(docs, d)
+	}
+	if len(r.b) != 0 {
+		return nil, fmt.Errorf("%d bytes after the documents: %w", len(r.b), errStored)
+	}
+	return docs, nil
+}
+
+// check reports whether look-ups in l stay within it, and it holds each sentence of the documents as often as they do.
+func (l *level) check(docs []*document) error {
+	n, total := uint64(len(l.first)), 0
+	inside := func(o occurrence) bool {
+		total++
+		return uint64(o.doc) < uint64(len(docs)) && int(o.ordinal) < docs[o.doc].sentences
+	}
+	for i, o := range l.first {
+		if o.ordinal&many != 0 && uint64(o.doc)+uint64(o.ordinal&^many) > uint64(len(l.more)) || o.ordinal == many || o.ordinal&many == 0 && !inside(o) {
+			return fmt.Errorf("entry %d: %w", i, errStored)
+		}
+	}
+	for i, o := range l.more {
+		if !inside(o) {
+			return fmt.Errorf("occurrence %d: %w", i, errStored)
+		}
+	}
+	sentences := 0
+	for _, d := range docs {
+		sentences += d.sentences
+	}
+	if l.sentences = total; total != sentences {
+		return fmt.Errorf("%d sentences, the documents have %d: %w", total, sentences, errStored)
+	}
+	for i := range l.bands {
+		b := &l.bands[i]
+		for g := range b.groups {
+			if !b.ordered(uint32(g), n) {
+				return fmt.Errorf("band %d group %d: %w", i, g, errStored)
+			}
+		}
+		for _, id := range b.ids {
+			if uint64(id) >= n {
+				return fmt.Errorf("band %d: %w", i, errStored)
+			}
+		}
+	}
+	return nil
+}
+
+// ordered reports whether the buckets of group g follow one another within n entries.
+func (b *band) ordered(g uint32, n uint64) bool {
+	e := &b.groups[g]
+	if e.ends[15] == escape {
+		return uint64(e.base) < uint64(len(b.big)) && slices.IsSorted(b.big[e.base][:]) && uint64(b.big[e.base][16]) <= n
+	}
+	return slices.IsSorted(e.ends[:]) && uint64(e.base)+uint64(e.ends[15]) <= n
+}
+
+// loadTable takes the documents and the table from the file, if there is one that fits, and reports whether it did.
+func (s *Shard) loadTable() bool {
+	path := filepath.Join(s.dir, tableName)
+	if !s.opt.Warm || !nativeLittle {
+		s.engine.forgetTable()
+		return false
+	}
+	err := s.readTable(path)
+	if err == nil {
+		s.engine.warm.Store(true)
+		return true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		s.log.Info("the table on disk is not used", "shard", s.opt.Shard, "reason", err)
+	}
+	s.engine.forgetTable()
+	return false
+}
+
+func (s *Shard) readTable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	docs, l, err := readTable(f, fi.Size(), tableKey(s.header(), s.engine.stored))
+	if err != nil {
+		return err
+	}
+	for i, d := range docs {
+		if s.byKey[d.key] != nil {
+			s.state.reset()
+			return fmt.Errorf("document %d is there twice: %w", i, errStored)
+		}
+		d.library = s.library(d.key.library)
+		s.enter(d)
+	}
+	s.view.docs = docs
+	if len(docs) > 0 {
+		s.nextNumber = uint64(docs[len(docs)-1].number) + 1
+	}
+	if len(l.first) > 0 {
+		s.view.levels = []*level{l}
+		s.counters.of(l)
+	}
+	return nil
+}
+
+// keepsTable reports whether Close should write the file. No call is in progress and none follows.
+func (s *Shard) keepsTable() bool {
+	least := s.opt.tableLeast
+	if least == 0 {
+		least = tableLeast
+	}
+	e := s.engine
+	return s.opt.Warm && nativeLittle && !s.opt.ReadOnly && s.sentences >= least && !e.warm.Load() && !e.stained.Load() &&
+		e.err() == nil && s.logged.settled()
+}
+
+// saveTable writes the file for the next start, of a shard whose engine is closed: only then is it certain which
+// segments the next one will find.
+func (s *Shard) saveTable() error {
+	st, err := preflight(s.engine.dir)
+	if err != nil {
+		return err
+	}
+	if s.opt.Logged && !s.logged.is(st.applied) {
+		return errors.New("not all that was applied is on disk")
+	}
+	key := tableKey(s.header(), st)
+	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) {
+		s.consolidate()
+	}
+	l := s.view.levels[0]
+	if err := s.room(int(l.bytes())); err != nil {
+		return nil // it is no more than a convenience
+	}
+	docs := s.view.docs
+	if !slices.IsSortedFunc(docs, func(a, b *document) int { return int(int64(a.number) - int64(b.number)) }) {
+		return nil // two writers have crossed: rare, and numbers are what the next start goes by
+	}
+	temp := filepath.Join(s.dir, tableTemp)
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	err = errors.Join(writeTable(w, key, docs, l), w.Flush(), f.Close())
+	if err == nil {
+		err = os.Rename(temp, filepath.Join(s.dir, tableName))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return nil
+}
+
+// settled reports whether all that was applied is on disk.
+func (l *logged) settled() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err == nil && l.persisted == l.applied
+}
+
+// is reports whether b, as stored under internalApplied, is the newest batch.
+func (l *logged) is(b [16]byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.applied == Applied{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
+}

@@ -1,0 +1,143 @@
+package segment
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync"
+
+	"github.com/cespare/xxhash/v2"
+
+	"concordat/segment/internal/runetab"
+)
+
+// Words of ASCII letters and digits between ASCII signs are nearly all of a European text. They are read eight bytes
+// at a time, without a branch on their length, and their hash and stop lists are remembered, as most words come
+// again. TestASCIIWords compares the outcome with that of the loop over runes.
+
+// shortMost is the length in bytes of the longest word that is read so.
+const shortMost = 15
+
+// eight bytes with the same value each
+const (
+	each = 0x0101010101010101
+	high = 0x80 * each
+)
+
+// asciiLetters returns how many of the eight bytes of x, from the lowest on, are ASCII letters or digits, and those
+// folded; the bytes after them are 0. Each byte is compared by an addition that carries into its highest bit.
+func asciiLetters(x uint64) (folded uint64, n int) {
+	low := x &^ high
+	small := low | 0x20*each // digits have that bit already
+	letter := (small + (0x80-'a')*each) &^ (small + (0x80-'z'-1)*each)
+	digit := (low + (0x80-'0')*each) &^ (low + (0x80-'9'-1)*each)
+	n = bits.TrailingZeros64(^((letter|digit)&^x)&high) / 8
+	return small & (1<<(8*n) - 1), n
+}
+
+// load returns the eight bytes of s from i on, the first as the lowest.
+func load(s string, i int) uint64 {
+	b := s[i : i+8]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// memory holds the hash and the stop lists of short words.
+type memory [1 << memoryBits]remembered
+
+// memoryBits makes a table of 128 KiB, which stays in the second cache with what else is used.
+const memoryBits = 12
+
+type remembered struct {
+	first, second uint64 // the folded letters, 0 after them; no word is all 0
+	hash          uint64
+	stop          uint32
+}
+
+// memories are passed from text to text. What they return depends on the word alone.
+var memories = sync.Pool{New: func() any { return new(memory) }}
+
+// word returns the hash and the stop lists of the word with the given letters, which is n bytes long.
+func (m *memory) word(first, second uint64, n int, stop *stopTable) (uint64, uint32) {
+	at := (first ^ second*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (64 - memoryBits)
+	r := &m[at]
+	if r.first == first && r.second == second {
+		return r.hash, r.stop
+	}
+	other := &m[at^1] // in the same line of the cache
+	if other.first == first && other.second == second {
+		return other.hash, other.stop
+	}
+	var letters [16]byte
+	binary.LittleEndian.PutUint64(letters[:], first)
+	binary.LittleEndian.PutUint64(letters[8:], second)
+	hash := xxhash.Sum64(letters[:n])
+	*other = *r
+	*r = remembered{first, second, hash, stop.mask(hash)}
+	return r.hash, r.stop
+}
+
+// asciiWords reads short words from byte i on, each of which ends before an ASCII sign, and the single spaces between them.
+// It returns where it stopped, which is i if the word there is none of these. No word is open. A line ends before a
+// line feed or with the text, so nothing is read beyond it.
+func (s *splitter) asciiWords(i int) int {
+	text, norm, words := s.t.Source, s.t.Norm, s.t.Words
+	for i+shortMost < len(text) {
+		first, n := asciiLetters(load(text, i))
+		second := uint64(0)
+		if n == 8 {
+			var more int
+			second, more = asciiLetters(load(text, i+8))
+			n += more
+		}
+		if n == 0 || n > shortMost || !s.runes.ends[text[i+n]] || len(norm)+2*8+1 > cap(norm) {
+			break
+		}
+		if s.pending != none {
+			c := text[i]
+			s.t.Norm, s.t.Words = norm, words
+			s.decide(c >= 'a' && c <= 'z', c >= '0' && c <= '9', false)
+		}
+		if s.start < 0 {
+			s.start = i
+		}
+		at := len(norm)
+		norm = norm[:at+2*8+1]
+		norm[at] = ' '
+		if at > 0 {
+			at++
+		}
+		binary.LittleEndian.PutUint64(norm[at:], first)
+		binary.LittleEndian.PutUint64(norm[at+8:], second)
+		norm = norm[:at+n]
+		hash, stop := s.memory.word(first, second, n, s.stop)
+		var flags WordFlags
+		if s.clause {
+			flags = AfterClause
+		}
+		if s.space {
+			flags |= AfterSpace
+		}
+		words = append(words, Word{
+			Start: int32(i), End: int32(i + n), NormStart: int32(at), NormEnd: int32(at + n),
+			Hash: hash, Stop: stop, Chars: uint16(n), Flags: flags,
+		})
+		s.clause, s.space, s.barrier = false, false, false
+		if i += n; text[i] == ' ' {
+			s.space = true
+			i++
+		}
+	}
+	s.t.Norm, s.t.Words = norm, words
+	return i
+}
+
+// asciiEnds fills ends and reports whether asciiLetters folds as the table does.
+func (d *runeData) asciiEnds() bool {
+	same := true
+	for c := range d.class {
+		d.ends[c] = d.ascii[c] == 0 && d.class[c] != runetab.Drop && d.class[c] != runetab.Mark && d.class[c] != runetab.Expand
+		folded, n := asciiLetters(uint64(c))
+		same = same && (n == 1) == (d.ascii[c] != 0) && byte(folded) == d.ascii[c]
+	}
+	return same && d.class[' '] == runetab.Space
+}
