@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"concordat"
@@ -52,6 +53,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	}
 	r.Sentences, r.Bytes = len(prints), float64(bytes)/n
 	before := heap()
+	debug.FreeOSMemory() // else the opening would use what the build has left
 	held := resident()
 	r.Peak = peak()
 	resetPeak()

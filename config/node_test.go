@@ -78,3 +78,47 @@ login:
 		t.Errorf("empty: %q, %v", b, err)
 	}
 }
+
+// TestCentral: what holds on all machines lies over the file and under the environment, and of a change only what may
+// change while the site runs is taken then.
+func TestCentral(t *testing.T) {
+	text := "check:\n  threshold: 0.5\nquota:\n  documents: 3\nlog:\n  level: warn\ntemplates:\n  - name: x\n    sections:\n      - name: a\n        heading: b\n"
+	look := func(name string) (string, bool) { return "debug", name == "CONCORDAT_LOG_LEVEL" }
+	before, err := load([]byte(text), "f", look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	central := Central{Version: 7, Keys: map[string]string{"check.threshold": "0.25", "quota.documents": "9", "log.level": "error"}}
+	next, err := loadCentral([]byte(text), "f", central, look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := func(c *Config, key string) string {
+		for _, r := range c.Rows() {
+			if r.Key == key {
+				return r.Value + " " + r.Origin.String()
+			}
+		}
+		return ""
+	}
+	live := before.WithLive(next)
+	for _, want := range []struct {
+		c         *Config
+		key, text string
+	}{
+		{next, "check.threshold", "0.25 cluster, version 7"}, {next, "quota.documents", "9 cluster, version 7"}, {next, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
+		{live, "check.threshold", "0.25 cluster, version 7"}, {live, "quota.documents", "3 f:4"}, {live, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
+		{before, "check.threshold", "0.5 f:2"}, {live.WithLive(before), "check.threshold", "0.5 f:2"},
+	} {
+		if got := origin(want.c, want.key); got != want.text {
+			t.Errorf("%s: got %s, want %s", want.key, got, want.text)
+		}
+	}
+	if d := Diff(live, next); len(d) != 1 || d[0].Key != "quota.documents" {
+		t.Errorf("left for a restart: %+v", d)
+	}
+	_, err = loadCentral([]byte(text), "f", Central{Version: 8, Keys: map[string]string{"check.threshold": "much"}}, nil)
+	if !errors.Is(err, concordat.ErrInvalid) || !strings.Contains(err.Error(), "cluster, version 8") {
+		t.Errorf("a value that cannot be: %v", err)
+	}
+}

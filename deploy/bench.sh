@@ -28,6 +28,12 @@ if [ -n "${CONCORDAT_CORPORA:-}" ]; then
 		"$BIN" bench fingerprint $json --scheme $scheme "$dir/en.txt" "$dir/zh.txt"
 	done
 	"$BIN" bench fingerprint $json --scheme natural-simhash "$dir/en.txt"
+	"$BIN" bench fingerprint $json --lines "$dir/en.txt"
+	mkdir "$dir/formats"
+	tar --zstd -xf "$CONCORDAT_CORPORA/formats/formats.tar.zst" -C "$dir/formats"
+	for kind in docx pdf; do
+		find "$dir/formats" -type f -name "*.$kind" -print0 | xargs -0 "$BIN" bench ingest $json
+	done
 	"$BIN" bench ingest $json "$dir/20000.tsv"
 	"$BIN" bench growth $json --text "$dir/reviews.txt" --sizes "${SIZES:-200000,1000000,5000000}"
 else

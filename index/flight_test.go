@@ -86,3 +86,38 @@ func TestFlights(t *testing.T) {
 		}
 	}
 }
+
+// TestFlightsBounded: what a look-up holds does not grow with the number of questions of a query, so that thousands of
+// documents can be asked in one.
+func TestFlightsBounded(t *testing.T) {
+	fps, occs := randomOccurrences(20_000)
+	v := &view{levels: []*level{newLevel(fps, occs)}}
+	for range 100 {
+		v.docs = append(v.docs, &document{sentences: 200})
+	}
+	held := func(n int) int {
+		k := &lookup{probe: concordat.ProbeExact, most: 12, cap: defaultBandCap}
+		for from := 0; from < n; from += 100_000 {
+			q := make([]concordat.Fingerprint, 0, 100_000)
+			for i := from; i < min(n, from+100_000); i++ {
+				q = append(q, fps[i%len(fps)])
+			}
+			m := matcher{query: &concordat.Query{Fingerprints: q, MaxDistance: 12, Limit: 1}, view: v}
+			if err := m.fly(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if len(m.matches) != len(q) {
+				t.Fatalf("%d matches of %d questions", len(m.matches), len(q))
+			}
+		}
+		size := 0
+		for i := range k.flights {
+			size += cap(k.flights[i].out) + cap(k.flights[i].spans)
+		}
+		return size
+	}
+	few, many := held(2_000), held(300_000)
+	if many > 2*few {
+		t.Errorf("buffers hold %d after 300,000 questions, %d after 2,000", many, few)
+	}
+}

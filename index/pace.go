@@ -16,7 +16,7 @@ const (
 	persistPause = time.Second
 	// When so many batches, or bytes of them, are in memory only the pause ends; at twice as much Apply waits.
 	hurryBatches = 64
-	hurryBytes   = 32 << 20
+	hurryBytes   = 16 << 20
 )
 
 var (

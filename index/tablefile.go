@@ -362,7 +362,7 @@ func (s *Shard) keepsTable() bool {
 		least = tableLeast
 	}
 	e := s.engine
-	return s.opt.Warm && nativeLittle && !s.opt.ReadOnly && s.sentences >= least && !e.warm.Load() && !e.stained.Load() &&
+	return s.opt.Warm && nativeLittle && !s.opt.ReadOnly && s.sentences >= least && !e.stained.Load() &&
 		e.err() == nil && s.logged.settled()
 }
 
@@ -375,6 +375,9 @@ func (s *Shard) saveTable() error {
 	}
 	if s.opt.Logged && !s.logged.is(st.applied) {
 		return errors.New("not all that was applied is on disk")
+	}
+	if s.engine.warm.Load() && st == s.engine.stored {
+		return nil // else segments were merged in the background
 	}
 	key := tableKey(s.header(), st)
 	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) {

@@ -100,8 +100,8 @@ func TestWarm(t *testing.T) {
 		if d := cmp.Diff(want, answers(t, s, asked)); d != "" || len(want) == 0 {
 			t.Errorf("read only %v (-cold +warm):\n%s", readOnly, d)
 		}
-		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, kept) {
-			t.Errorf("read only %v: the table changed though nothing did (%v)", readOnly, err)
+		if b, err := os.ReadFile(path); err != nil || readOnly && !bytes.Equal(b, kept) {
+			t.Errorf("read only %v: the table is gone or another (%v)", readOnly, err)
 		}
 	}
 	s := openWarm(t, dir, warmOptions())
@@ -146,7 +146,7 @@ func TestWarmDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := answers(t, openWarm(t, dir, warmOptions()), asked)
-	damaged := [][]byte{nil, kept[:len(kept)-1], kept[:tableHead], append(bytes.Clone(kept), 0)}
+	damaged := [][]byte{{}, kept[:len(kept)-1], kept[:tableHead], append(bytes.Clone(kept), 0)}
 	for _, at := range []int{0, len(tableMagic) - 1, len(tableMagic), tableHead - 8, tableHead, tableHead + 5, len(kept) / 3, len(kept) / 2, len(kept) - 1} {
 		b := bytes.Clone(kept)
 		b[at] ^= 0x10
@@ -163,8 +163,13 @@ func TestWarmDamaged(t *testing.T) {
 		if d := cmp.Diff(want, answers(t, s, asked)); d != "" {
 			t.Errorf("damaged table %d:\n%s", i, d)
 		}
-		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, kept) {
-			t.Errorf("damaged table %d: not written anew (%v)", i, err)
+		o := warmOptions()
+		o.ReadOnly = true
+		if s = openWarm(t, dir, o); !s.engine.warm.Load() {
+			t.Errorf("damaged table %d: not written anew", i)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

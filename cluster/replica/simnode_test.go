@@ -17,7 +17,8 @@ func (n *simNode) start() {
 	n.down, n.inc, n.gen, n.syncing = false, n.inc+1, n.gen+1, false
 	n.log = n.log[:n.durable-n.base]
 	n.index, n.applied = maps.Clone(n.persisted), n.persistedAt
-	if n.durable < n.applied { // the log lost more than the index
+	lost := n.durable < n.applied // more of the log than of the index
+	if lost {
 		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.epochOf(n.applied), nil, n.applied
 	}
 	cfg := Config{Me: n.id, MinISR: n.w.o.minISR, Lag: 400 * ms, Patience: 300 * ms, Wait: 100 * ms, Retry: 40 * ms, FetchBytes: 2000, without: n.w.o.without}
@@ -28,6 +29,9 @@ func (n *simNode) start() {
 	revs.most = n.w.o.forgetful
 	for i := range n.log {
 		revs.Add(&n.log[i])
+	}
+	if lost {
+		revs.Raise(n.w.nextOp) // as a Copy does, by its clock
 	}
 	n.r = New(cfg, n.meta, n.extent(), revs, n.applied)
 	n.r.gen = n.gen

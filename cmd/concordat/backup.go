@@ -36,7 +36,7 @@ to its partners. Mirrors of partners' libraries are not in it: concordat mirror 
 			return a.backup(cmd.Context(), args[0], withoutKeys)
 		},
 	}
-	c.Flags().BoolVar(&withoutKeys, "without-keys", false, "leave out "+keystoreName+", "+keyFileName+" and "+indexKeyName+": keep them elsewhere, or the backup is of no use")
+	c.Flags().BoolVar(&withoutKeys, "without-keys", false, "leave out "+keystoreName+", "+keyFileName+", "+indexKeyName+" and other secrets: keep them elsewhere, or the backup is of no use")
 	c.AddCommand(&cobra.Command{
 		Use: "verify DIR", Short: "Read a whole backup and compare every byte with its list", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0]) },
@@ -88,7 +88,7 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 // Files of the site that a backup has besides the state, and those of them that are secrets.
 var (
 	backedUp = []string{configName}
-	secrets  = []string{keystoreName, keyFileName, indexKeyName}
+	secrets  = []string{keystoreName, keyFileName, indexKeyName, ltiKeyName}
 )
 
 func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
@@ -183,6 +183,11 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 	}
 	for _, name := range names {
 		if _, err := make.AddFile(filepath.Join(o.dir, name), name); err != nil {
+			return nil, err
+		}
+	}
+	if !withoutKeys {
+		if err := addNamed(o, make); err != nil {
 			return nil, err
 		}
 	}

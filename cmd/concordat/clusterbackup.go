@@ -88,3 +88,21 @@ func dropKeys(ctx context.Context, path string) (err error) {
 	_, err = db.Purge(ctx, true)
 	return err
 }
+
+// addNamed adds the files in the folder of the site that its configuration names, such as those that a
+// node got when it joined, under the names that they have on such a one.
+func addNamed(o *opened, m *backup.Making) error {
+	for _, f := range o.config.Files() {
+		path := f.Path
+		if !filepath.IsAbs(path) && f.Key == "store.password_file" {
+			path = filepath.Join(o.dir, path)
+		}
+		if rel, err := filepath.Rel(o.dir, path); err != nil || !filepath.IsLocal(rel) {
+			continue // kept elsewhere on purpose
+		}
+		if _, err := m.AddFile(path, f.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

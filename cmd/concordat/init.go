@@ -285,14 +285,14 @@ func (a *app) printLibrary(o *opened, l store.Library) error {
 	if !l.Policy.Expires.IsZero() {
 		extra += "  expires " + l.Policy.Expires.Local().Format(time.DateOnly)
 	}
+	if l.Policy.Central > 0 {
+		extra += fmt.Sprintf("  policy of the cluster, version %d", l.Policy.Central)
+	}
 	if l.Policy.Template != "" {
 		extra += "  template " + l.Policy.Template
 	}
 	if l.Policy.Forward != "" {
 		extra += "  asks partners about " + l.Policy.Forward
-	}
-	if l.Policy.Central > 0 {
-		extra += fmt.Sprintf("  policy of the cluster, version %d", l.Policy.Central)
 	}
 	a.say("%s", fmt.Sprintf("%-20s %8d documents  %s%s", l.ID, l.Documents, l.Title, extra))
 	return nil

@@ -144,11 +144,11 @@ func (r *restoring) run(ctx context.Context) error {
 	if err := r.b.Restore(r.beside(), aside, progress); err != nil {
 		return err
 	}
-	if err := r.configure(); err != nil {
+	keyFiles := map[string]bool{keystoreName: r.asNew, keyFileName: r.asNew, ltiKeyName: r.asNew}
+	if err := r.b.Restore(r.dir, func(name string) bool { return !aside(name) && !keyFiles[name] }, progress); err != nil {
 		return err
 	}
-	keyFiles := map[string]bool{keystoreName: r.asNew, keyFileName: r.asNew}
-	if err := r.b.Restore(r.dir, func(name string) bool { return !aside(name) && !keyFiles[name] }, progress); err != nil {
+	if err := r.configure(); err != nil {
 		return err
 	}
 	return r.store(ctx)
@@ -164,17 +164,35 @@ func (r *restoring) configure() error {
 	if err != nil {
 		return err
 	}
-	gone := []string{"cluster"}
-	if r.to != "" {
-		gone = append(gone, "store")
+	set := map[string]string{}
+	for key, name := range namedFiles {
+		if at := filepath.Join(r.dir, name); exists(at) {
+			set[key] = at
+		}
 	}
-	if text, err = config.Without(text, gone...); err != nil {
+	secrets, err := filepath.Glob(filepath.Join(r.dir, "oidc-*-secret"))
+	if err != nil {
+		return err
+	}
+	for _, at := range secrets {
+		set["login.oidc."+strings.TrimSuffix(strings.TrimPrefix(filepath.Base(at), "oidc-"), "-secret")] = at
+	}
+	switch r.to {
+	case "":
+	case inFile:
+		set["store.url"], set["store.password_file"] = "", ""
+	default:
+		set["store.url"] = r.to
+	}
+	if text, err = config.ForNode(text, set); err != nil {
 		return fmt.Errorf("%s: %w", configName, err)
 	}
-	if r.to != "" && r.to != inFile {
-		text = append(text, strings.ReplaceAll(storeLines(r.to), "%%", "%")...)
-	}
 	return replaceWhole(path, text)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // store ends in the store what must not come back, and puts it and the configuration in their places: from then

@@ -401,7 +401,7 @@ func (f *figures) failover(e *entry, next time.Duration, acks, all []entry) {
 		}
 	}
 	for _, r := range all {
-		if r.Kind == "read" && r.At > e.At && r.At < e.End && r.Node != e.Node {
+		if r.Kind == "read" && r.At > e.At && r.At < e.End && r.End < next && r.Node != e.Node {
 			if f.DownReads++; r.Complete {
 				f.DownWhole++
 			}
