@@ -24,7 +24,6 @@ import (
 type machine struct {
 	t    *testing.T
 	data string
-	env  []string
 
 	mu      sync.Mutex // guards all below
 	process *exec.Cmd
