@@ -77,7 +77,7 @@ func TestLog(t *testing.T) {
 	s.kill()
 
 	text := s.log.String()
-	if before, _, found := strings.Cut(text, "log level read again"); !found || strings.Contains(before, `"msg":"request"`) {
+	if before, _, found := strings.Cut(text, "configuration read again"); !found || strings.Contains(before, `"msg":"request"`) {
 		t.Errorf("before the signal:\n%s", before)
 	}
 	lines := 0
