@@ -17,6 +17,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleve "github.com/blevesearch/bleve_index_api"
+	"go.etcd.io/bbolt"
 
 	"concordat"
 )
@@ -109,6 +110,7 @@ var internalFormat = []byte("concordat.format")
 
 // openEngine opens or, with create, makes the scorch index in dir.
 func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...any)) (*engine, error) {
+	register() // before anything reads what it sets
 	if create {
 		// What an interrupted creation left.
 		if err := os.RemoveAll(dir); err != nil {
@@ -140,7 +142,6 @@ func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...a
 
 // startEngine opens it; unsafe: batches are seen before they are on disk.
 func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*engine, error) {
-	register()
 	config := map[string]any{
 		"path":                   dir,
 		"read_only":              readOnly,
@@ -207,11 +208,13 @@ func preflight(dir string) (storedState, error) {
 		return storedState{}, err
 	}
 	s := index.(*scorch.Scorch)
-	if err := guard(s.Open); err != nil {
-		if strings.HasSuffix(err.Error(), "timeout") {
-			return storedState{}, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
+	for _, open := range []func() error{func() error { return wholeRoot(root) }, s.Open} {
+		if err := guard(open); err != nil {
+			if strings.HasSuffix(err.Error(), "timeout") {
+				return storedState{}, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
+			}
+			return storedState{}, corrupt(root, err)
 		}
-		return storedState{}, corrupt(root, err)
 	}
 	var stored storedState
 	err = errors.Join(guard(func() (err error) {
@@ -222,6 +225,16 @@ func preflight(dir string) (storedState, error) {
 		return storedState{}, corrupt(root, err)
 	}
 	return stored, err
+}
+
+// wholeRoot reads what bbolt reads when it opens a file for writing, the list of free pages. Where that panics, the
+// lock on the file stays taken: one for readers does not keep anybody from finding the damage again.
+func wholeRoot(path string) error {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})
+	if err != nil {
+		return err
+	}
+	return db.Close()
 }
 
 func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {

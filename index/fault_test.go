@@ -293,6 +293,7 @@ func TestCorrupt(t *testing.T) {
 		{"root missing", root, os.Remove},
 		{"root empty", root, truncate(0)},
 		{"root cut", root, truncate(0.4)},
+		{"root cut early", root, truncate(0.2)},
 		{"root overwritten", root, overwrite},
 		{"header missing", head, os.Remove},
 		{"header cut", head, truncate(0.5)},

@@ -41,9 +41,9 @@ func skewedOccurrences(seed uint64, n int) ([]concordat.Fingerprint, []occurrenc
 
 // TestTable compares look-ups in a level with a comparison of all with all.
 func TestTable(t *testing.T) {
-	sizes := []int{0, 1, 300, 6000}
+	sizes, queries := []int{0, 1, 300, 6000}, 60
 	if testing.Short() {
-		sizes[3] = 1500
+		sizes[3], queries = 1500, 6
 	}
 	for _, n := range sizes {
 		fps, occs := skewedOccurrences(uint64(n), n)
@@ -64,7 +64,7 @@ func TestTable(t *testing.T) {
 			t.Fatalf("entries hold %d sentences, want %d", held, n)
 		}
 		r := rand.New(rand.NewPCG(9, 9))
-		for i := range 60 {
+		for i := range queries {
 			q := randomFingerprint(r)
 			if n > 0 && i%2 == 0 {
 				q = fps[r.IntN(n)]

@@ -228,6 +228,9 @@ func TestCorrupt(t *testing.T) {
 }
 
 func TestTampered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("migrates a store for each change")
+	}
 	ctx := t.Context()
 	for _, tt := range []struct{ name, change string }{
 		{"change", `UPDATE audit SET actor = 'other' WHERE seq = 3`},

@@ -20,6 +20,9 @@ import (
 // One process for all tests would begin faster, and stops what moves in a window that another one hides.
 func window(t testing.TB, width int) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds for each page")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {

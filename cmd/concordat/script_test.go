@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -74,8 +76,18 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts in %s: %v", dir, err)
+	}
+	if testing.Short() { // the others are one command after another
+		files = slices.DeleteFunc(files, func(f string) bool {
+			b, err := os.ReadFile(f)
+			return err == nil && !bytes.Contains(b, []byte("concordat serve"))
+		})
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
