@@ -202,6 +202,9 @@ func flipStore(t *testing.T, data string) {
 // --fix tells, and only --yes does.
 func TestDoctorFix(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("one command after another")
+	}
 	data := newSite(t)
 	path := filepath.Join(data, storeName)
 	must(t, os.Chmod(path, 0o644))

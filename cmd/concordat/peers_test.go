@@ -130,6 +130,9 @@ func (p place) listen() (reload func()) {
 // work on the way; TestE2 in it revokes.
 func TestE1Commands(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("one command after another")
+	}
 	north, south := newPlace(t, "north"), newPlace(t, "south")
 	north.command(exitUsage, "peer", "invite") // no card yet
 	reload := north.listen()

@@ -137,6 +137,9 @@ func results(t *testing.T, out string) string {
 // the same command to go on to the same answer; then changes the library, and wants the answer of a
 // screening that begins anew.
 func TestScreenGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after another")
+	}
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
 		t.Run(method, func(t *testing.T) {
 			documents := stories
@@ -201,6 +204,9 @@ func TestScreenGoesOn(t *testing.T) {
 
 // TestScreenInLittleMemory wants the same pairs where the work must be divided and spilled.
 func TestScreenInLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after another")
+	}
 	s := newTestSite(t)
 	s.run(0, "library", "create", "l")
 	s.run(0, "library", "create", "m")

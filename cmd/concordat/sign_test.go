@@ -57,6 +57,9 @@ func (s signing) statement(t *testing.T, payload string) concordat.Statement {
 // TestVerifyReport signs a report that holds answers of two partners, and changes it everywhere.
 func TestVerifyReport(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("one command after another")
+	}
 	own, north, south := newSigning(t, "own"), newSigning(t, "north"), newSigning(t, "south")
 	text := "Undertakings shall keep the records that are needed. The rest is nobody's."
 	rep := report.Build(&report.Findings{
