@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test lint check-deploy bench eval long faults package clean FORCE
+.PHONY: build demo test race lint check-deploy bench eval long faults package clean FORCE
 
 build: $(BIN)
 
@@ -20,6 +20,11 @@ demo:
 test:
 	sh deploy/setup.sh test
 	sh deploy/test.sh
+
+# race: all packages under the race detector, a quarter of an hour; make test runs those that most work side by side.
+race:
+	sh deploy/setup.sh test
+	sh deploy/test.sh race
 
 # long: every fuzz target for ten minutes (FUZZTIME changes that), and the whole evaluation.
 long:
