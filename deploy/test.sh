@@ -13,4 +13,4 @@ if [ "${1:-}" = race ]; then
 fi
 sh deploy/lint.sh
 $GO test -timeout 8m ./...
-CONCORDAT_CORPORA='' $GO test -race -short -timeout 8m ./client ./cluster ./cluster/local ./cluster/zk ./federation ./index ./site ./webhook
+CONCORDAT_CORPORA='' $GO test -race -short -timeout 8m ./site ./index ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client # the longest first
