@@ -3,7 +3,6 @@ package site
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"concordat"
 	"concordat/store"
@@ -19,23 +18,6 @@ type Followed interface {
 	Position(lib concordat.LibraryID) (int64, error)
 	// SetPosition returns when the number would survive the end of the process.
 	SetPosition(lib concordat.LibraryID, seq int64) error
-}
-
-// FollowEpochs brings the sets in use up to what another process makes of them, until ctx ends, and then
-// returns nil. What fails is logged and tried again.
-func (s *Site) FollowEpochs(ctx context.Context) error {
-	tick := time.NewTicker(pollShared)
-	defer tick.Stop()
-	for {
-		if err := s.Follow(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Error("fingerprint sets of partners are behind those of another node", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
 }
 
 // Follow brings every set in use up to the store, once.
