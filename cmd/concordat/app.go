@@ -36,6 +36,7 @@ type app struct {
 	data           string
 	json, quiet    bool
 	supervised     bool // serve: a service manager starts the process again
+	figures        figures
 
 	mu sync.Mutex // guards stdout
 
