@@ -217,6 +217,7 @@ step_delete() {
 
 step_go() {
 	heading 'Go benchmarks'
+	[ -n "$corpora" ] || echo 'Profile, Answer and CatchUp skipped: CONCORDAT_CORPORA names no folder of evaluation text' >&3
 	gotest ./minhash Sketch "$TIME"
 	gotest ./profile Profile "$TIME"
 	gotest ./index 'Lookup|Touch|Dict' "$TIME"

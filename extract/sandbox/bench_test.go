@@ -4,16 +4,16 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"concordat/extract/sandbox"
+	"concordat/internal/cputime"
 )
 
 // BenchmarkFile measures files of one word, one after the other: what a child costs beyond reading.
 func BenchmarkFile(b *testing.B) {
 	for _, c := range []struct{ name, content string }{{"a.txt", "word"}, {"a.pdf", mixedPDF()}} {
-		b.Run(c.name, func(b *testing.B) {
+		b.Run("file="+c.name, func(b *testing.B) {
 			p := filepath.Join(b.TempDir(), c.name)
 			if err := os.WriteFile(p, []byte(c.content), 0o600); err != nil {
 				b.Fatal(err)
@@ -31,19 +31,12 @@ func BenchmarkFile(b *testing.B) {
 			for range 3 {
 				file()
 			}
-			before := childrenCPU()
+			start := cputime.Children()
 			for b.Loop() {
 				file()
 			}
-			b.ReportMetric((childrenCPU()-before)*1000/float64(b.N), "child-cpu-ms/file")
+			b.ReportMetric(float64((cputime.Children()-start).Nanoseconds())/float64(b.N), "child-cpu-ns/op")
 			r.Close()
 		})
 	}
-}
-
-// childrenCPU is the processor time in seconds of the children that have ended.
-func childrenCPU() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u)
-	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
 }
