@@ -110,7 +110,8 @@ type segmentWriter struct {
 	// words gives the postings of the terms field; nil: those of fresh.
 	words func() wordLists
 
-	renumber           bool // terms come from addFingerprints
+	renumber           bool          // terms come from addFingerprints
+	closed             chan struct{} // nobody wants the segment any more; nil: somebody does
 	scratch            []termDoc
 	dict               dictWriter
 	meta, data, packed []byte    // reused
@@ -126,7 +127,7 @@ func (w *segmentWriter) reset() {
 	for i := range w.terms {
 		w.terms[i] = w.terms[i][:0]
 	}
-	w.fresh, w.words, w.renumber = freshWords{}, nil, false
+	w.fresh, w.words, w.renumber, w.closed = freshWords{}, nil, false, nil
 }
 
 func (w *segmentWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
@@ -135,6 +136,20 @@ func (w *segmentWriter) pos() uint64 {
 		return w.sink.written + uint64(len(w.b))
 	}
 	return uint64(len(w.b))
+}
+
+// ended returns why there is no use in going on: ErrClosed, or what happened to the sink; else nil. Those ask it who have
+// much to do.
+func (w *segmentWriter) ended() error {
+	select {
+	case <-w.closed:
+		return segment.ErrClosed
+	default:
+	}
+	if w.sink != nil {
+		return w.sink.err
+	}
+	return nil
 }
 
 // add writes the stored fields of the next document and notes its terms; e may be used again.
@@ -302,6 +317,9 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 
 // bandTerms sorts terms, of values above those before, writes their postings and adds them to the dictionary.
 func (w *segmentWriter) bandTerms(ts []termDoc) error {
+	if err := w.ended(); err != nil {
+		return err
+	}
 	w.scratch = slices.Grow(w.scratch[:0], len(ts))[:len(ts)]
 	ts = sortTerms(ts, w.scratch, 8*termBytes)
 	if w.renumber {
