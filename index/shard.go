@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -87,7 +88,7 @@ func Open(dir string, o Options) (*Shard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.BandCap < 0 {
+	if o.BandCap < 0 || int64(o.BandCap) > math.MaxUint32 {
 		return nil, fmt.Errorf("band cap %d: %w", o.BandCap, concordat.ErrInvalid)
 	}
 	if o.BandCap == 0 {
