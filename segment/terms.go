@@ -3,7 +3,6 @@ package segment
 import (
 	"unicode/utf8"
 
-	"github.com/blevesearch/go-porterstemmer"
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -25,13 +24,11 @@ func (w *Word) Letters() int {
 	return int(w.Chars)
 }
 
-// stemMost is the longest word in bytes that is stemmed; longer ones are no words.
-const stemMost = 40
-
 // Stemmer turns words into search terms and remembers the last ones. The zero value is ready; it is
 // not safe for concurrent use. What it returns depends on the word alone.
 type Stemmer struct {
-	known [1 << stemBits]stemmed
+	known  [1 << stemBits]stemmed
+	porter porter
 }
 
 // stemBits makes a table of 512 KiB: a smaller one forgets words that come again in English text.
@@ -54,28 +51,8 @@ func (m *Stemmer) term(hash uint64, folded []byte) uint32 {
 		return second.term
 	}
 	*second = *k
-	*k = stemmed{hash, uint32(xxhash.Sum64(Stem(folded)))}
+	*k = stemmed{hash, uint32(xxhash.Sum64(m.porter.stem(folded)))}
 	return k.term
-}
-
-// Stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
-func Stem(word []byte) []byte {
-	if len(word) < 3 || len(word) > stemMost {
-		return word
-	}
-	var letters [stemMost]rune
-	for i, c := range word {
-		if c < 'a' || c > 'z' {
-			return word
-		}
-		letters[i] = rune(c)
-	}
-	stem := porterstemmer.StemWithoutLowerCasing(letters[:len(word)])
-	out := make([]byte, len(stem))
-	for i, r := range stem {
-		out[i] = byte(r)
-	}
-	return out
 }
 
 // Language returns the bit, as in Word.Stop, of the stop list that holds most of the words of t; 0
