@@ -31,7 +31,7 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 // that nearly all have one document again, and the terms of texts by merging the sorted dictionaries.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	size, ok := mergeable(segs, drops)
-	if !ok {
+	if !ok || isStock(config) {
 		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
 	}
 	m := mergers.Get().(*merger)

@@ -40,12 +40,25 @@ func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
 }
 
+// stockKey in the configuration of an index, which scorch hands on, leaves all to zap: Options.StockSegments.
+const stockKey = "concordat/stock"
+
+func isStock(config map[string]any) bool {
+	stock, _ := config[stockKey].(bool)
+	return stock
+}
+
+// The writer knows this version of the format and no other: with another zapx it does not compile.
+var _ = [1]struct{}{}[zap.Version-17]
+
 // NewUsing makes a segment in memory. Documents that are not ours are left to zap.
 func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment.Segment, uint64, error) {
-	for _, d := range docs {
-		if _, ok := d.(*entry); !ok {
-			return p.ZapPlugin.NewUsing(docs, config)
+	if isStock(config) || slices.ContainsFunc(docs, func(d bleve.Document) bool { _, ours := d.(*entry); return !ours }) {
+		s, n, err := p.ZapPlugin.NewUsing(docs, config)
+		if base, ok := s.(*zap.SegmentBase); ok && err == nil {
+			return memory{base}, n, nil
 		}
+		return s, n, err
 	}
 	var w segmentWriter
 	for _, d := range docs {

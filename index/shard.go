@@ -33,6 +33,10 @@ type Options struct {
 	// Warm keeps what opening derives in a file, so that the next opening takes a tenth of the time: some 80 bytes a
 	// sentence on disk, written by Close, if there are 100,000 sentences or more, and removed by the first change.
 	Warm bool
+	// StockSegments leaves writing and merging segments to Bleve, which takes some ten times as long and half as much disk
+	// again. Answers are the same, and a shard may be opened with it one time and without it another: segments that are
+	// there serve either way, and Merge rewrites them. For those who doubt our writer; Build has no other and refuses.
+	StockSegments bool
 	// tableLeast takes the place of those 100,000, for tests.
 	tableLeast int
 	// Logger for background errors and recoveries. Default: none.
@@ -140,7 +144,7 @@ func (s *Shard) open() error {
 		}
 		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
 	}
-	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.opt.ReadOnly, s.opt.Logged, s.log.Warn)
+	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.engineOptions())
 	if err != nil {
 		return err
 	}
