@@ -51,7 +51,7 @@ func (p *porter) put(c byte) {
 	p.letters[p.n] = c
 	bit := uint64(1) << p.n
 	p.vowels &^= bit
-	const always = 1<<('a'-'a') | 1<<('e'-'a') | 1<<('i'-'a') | 1<<('o'-'a') | 1<<('u'-'a')
+	const always = 1 | 1<<('e'-'a') | 1<<('i'-'a') | 1<<('o'-'a') | 1<<('u'-'a')
 	if always>>(c-'a')&1 != 0 || c == 'y' && p.n > 0 && p.vowels&(bit>>1) == 0 {
 		p.vowels |= bit
 	}

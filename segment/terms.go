@@ -24,15 +24,14 @@ func (w *Word) Letters() int {
 	return int(w.Chars)
 }
 
-// Stemmer turns words into search terms and remembers the last ones. The zero value is ready; it is
-// not safe for concurrent use. What it returns depends on the word alone.
-type Stemmer struct {
+// stems turns words into search terms and remembers the last ones.
+type stems struct {
 	known  [1 << stemBits]stemmed
 	porter porter
 }
 
-// stemBits makes a table of 512 KiB: a smaller one forgets words that come again in English text.
-const stemBits = 15
+// stemBits makes a table of 256 KiB, for words that are longer or rarer than those of memory.
+const stemBits = 14
 
 type stemmed struct {
 	hash uint64 // of the folded word
@@ -40,7 +39,7 @@ type stemmed struct {
 }
 
 // term returns the search term of a folded word with the given hash.
-func (m *Stemmer) term(hash uint64, folded []byte) uint32 {
+func (m *stems) term(hash uint64, folded []byte) uint32 {
 	at := hash >> (64 - stemBits)
 	k := &m.known[at]
 	if k.hash == hash && hash != 0 {
@@ -71,16 +70,16 @@ const (
 	unspacedGram = 4
 )
 
-// Terms appends the search terms of Words[first:last] to dst, one for each occurrence: the low 32
-// bits of the xxHash64 of the stem. Words in the stop list of language, which Language returns, have
-// none. Runs of kana, hangul and of alphabets without spaces give their character 2-grams or 4-grams.
-func (t *Text) Terms(m *Stemmer, first, last int, language uint32, dst []uint32) []uint32 {
+// Terms appends the search terms of Words[first:last] to dst, one for each occurrence. Words in the stop list of
+// language, which Language returns, have none. Runs of kana, hangul and of alphabets without spaces give their
+// character 2-grams or 4-grams.
+func (t *Text) Terms(first, last int, language uint32, dst []uint32) []uint32 {
 	for i := first; i < last; i++ {
 		w := &t.Words[i]
 		switch {
 		case w.Flags&(Syllabic|Unspaced|HanStop) == 0:
 			// A stop word's term is written as well, and the next over it: which word is one cannot be foretold.
-			dst = append(dst, m.term(w.Hash, t.Folded(i)))
+			dst = append(dst, w.Term)
 			dst = dst[:len(dst)-int(-(w.Stop&language)>>31)]
 		case w.Stop&language != 0 || w.Flags&HanStop != 0:
 		case w.Flags&Syllabic != 0:
