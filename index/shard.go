@@ -33,9 +33,9 @@ type Options struct {
 	// Warm keeps what opening derives in a file, so that the next opening takes a tenth of the time: some 80 bytes a
 	// sentence on disk, written by Close, if there are 100,000 sentences or more, and removed by the first change.
 	Warm bool
-	// StockSegments leaves writing and merging segments to Bleve, which takes some ten times as long and half as much disk
-	// again. Answers are the same, and a shard may be opened with it one time and without it another: segments that are
-	// there serve either way, and Merge rewrites them. For those who doubt our writer; Build has no other and refuses.
+	// StockSegments leaves writing and merging segments to Bleve, which takes some eight times as long and more room.
+	// Answers are the same, and a shard may be opened with it one time and without it another: segments that are
+	// there serve either way, and Purge rewrites them. For those who doubt our writer; Build has no other and refuses.
 	StockSegments bool
 	// tableLeast takes the place of those 100,000, for tests.
 	tableLeast int
