@@ -119,6 +119,8 @@ type Segment struct {
 // Index says how the index is kept.
 type Index struct {
 	KeepTable bool // what opening derives stays on disk while the index is closed; see index.Options.Warm
+	// StockSegments leaves the files of the index to Bleve alone; see index.Options.StockSegments.
+	StockSegments bool
 }
 
 // Log says what is logged.

@@ -157,6 +157,8 @@ var logKeys = []Key{
 
 	yesNo("index.keep_table", "true", restart, func(c *Config) *bool { return &c.Index.KeepTable },
 		"Keep on disk what opening the index derives, from its closing until its first change: a start takes a tenth of the time, for 75 to 85 bytes a sentence. false: a table that is there is removed."),
+	yesNo("index.stock_segments", "false", restart, func(c *Config) *bool { return &c.Index.StockSegments },
+		"Leave the files of the index to Bleve alone, which takes some eight times as long to write them, and more room. Answers are the same. For those who doubt the files that are written without it."),
 
 	level("log.level", "info", live, func(c *Config) *slog.Level { return &c.Log.Level },
 		"Least important messages that are logged. SIGHUP makes concordat serve read it again."),

@@ -256,6 +256,13 @@ func FuzzTable(f *testing.F) {
 		if err != nil {
 			return
 		}
+		n := 0
+		for range l.all() {
+			n++
+		}
+		if n != len(l.first) {
+			t.Errorf("%d entries in buckets, %d in all", n, len(l.first))
+		}
 		k := &lookup{probe: concordat.ProbeOne, most: 40, cap: defaultBandCap}
 		for _, q := range fps[:20] {
 			k.search(l, q, 0)

@@ -203,7 +203,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 }
 
 func (o *opened) shardOptions() index.Options {
-	return index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Shard: "00", Warm: o.config.Index.KeepTable}
+	return index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Shard: "00", Warm: o.config.Index.KeepTable, StockSegments: o.config.Index.StockSegments}
 }
 
 // Close closes what is open.

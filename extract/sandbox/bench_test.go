@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"concordat/extract/sandbox"
@@ -37,6 +38,39 @@ func BenchmarkFile(b *testing.B) {
 			}
 			b.ReportMetric(float64((cputime.Children()-start).Nanoseconds())/float64(b.N), "child-cpu-ns/op")
 			r.Close()
+		})
+	}
+}
+
+// BenchmarkFileOfLargeProcess measures the same in a process that holds memory, as one with a large index does: what of its
+// processor time goes into starting children.
+func BenchmarkFileOfLargeProcess(b *testing.B) {
+	for _, mb := range []int{16, 512, 2048} {
+		b.Run("MB="+strconv.Itoa(mb), func(b *testing.B) {
+			p := filepath.Join(b.TempDir(), "a.txt")
+			if err := os.WriteFile(p, []byte("word"), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			r, err := sandbox.New(sandbox.Options{CacheDir: cacheDir})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer r.Close()
+			held := make([]byte, mb<<20)
+			use := func() {
+				for i := 0; i < len(held); i += 4096 {
+					held[i]++
+				}
+			}
+			use()
+			start := cputime.Used()
+			for b.Loop() {
+				if _, err := r.File(context.Background(), p); err != nil {
+					b.Fatal(err)
+				}
+				use()
+			}
+			cputime.Report(b, start, b.N, "op") // of the parent
 		})
 	}
 }

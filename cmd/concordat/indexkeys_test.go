@@ -28,3 +28,23 @@ func TestKeepTable(t *testing.T) {
 		})
 	}
 }
+
+// TestStockSegments: index.stock_segments reaches the shard.
+func TestStockSegments(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"--data", dir, "init"}, strings.NewReader(""), &out, &out); code != exitDone {
+		t.Fatalf("init: %s", &out)
+	}
+	for _, want := range []bool{false, true} {
+		if want {
+			t.Setenv("CONCORDAT_INDEX_STOCK_SEGMENTS", "true")
+		}
+		withStore(t, dir, func(_ context.Context, o *opened) error {
+			if got := o.shardOptions().StockSegments; got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			return nil
+		})
+	}
+}
