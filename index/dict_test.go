@@ -11,6 +11,7 @@ import (
 	"github.com/blevesearch/vellum"
 
 	"concordat"
+	"concordat/internal/cputime"
 )
 
 // TestDictWriter compares dictionaries with those of vellum's builder, byte by byte unless nodes of one
@@ -189,8 +190,9 @@ func BenchmarkDict(b *testing.B) {
 	}
 	ts = number(sortTerms(ts, make([]termDoc, len(ts)), 8*termBytes))
 	key := func(t termDoc) []byte { return []byte{byte(t.term >> 16), byte(t.term >> 8), byte(t.term)} }
-	b.Run("own", func(b *testing.B) {
+	b.Run("by=own", func(b *testing.B) {
 		var d dictWriter
+		start := cputime.Used()
 		for b.Loop() {
 			d.reset(true)
 			for _, t := range ts {
@@ -199,8 +201,10 @@ func BenchmarkDict(b *testing.B) {
 			}
 			b.SetBytes(int64(len(d.bytes(termBytes))))
 		}
+		cputime.Report(b, start, b.N*len(ts), "term")
 	})
-	b.Run("vellum", func(b *testing.B) {
+	b.Run("by=vellum", func(b *testing.B) {
+		start := cputime.Used()
 		for b.Loop() {
 			var out bytes.Buffer
 			v, err := vellum.New(&out, dictOptions)
@@ -217,5 +221,6 @@ func BenchmarkDict(b *testing.B) {
 			}
 			b.SetBytes(int64(out.Len()))
 		}
+		cputime.Report(b, start, b.N*len(ts), "term")
 	})
 }
