@@ -39,9 +39,9 @@ faults:
 	sh deploy/setup.sh test
 	CONCORDAT_FAULTS=$(ROUNDS) CONCORDAT_FAULTS_DIR=$(FAULTS) $(GO) test ./internal/faults -run 'TestFaults$$|TestMisuse' -timeout 0 -v
 
-# bench: every figure of speed, with ratios; see deploy/bench.sh. Go benchmarks stand beside the code.
+# bench: every figure of speed, with ratios; STEPS="query join" takes these steps only; see deploy/bench.sh.
 bench: build
-	sh deploy/bench.sh
+	sh deploy/bench.sh $(STEPS)
 
 # eval: every figure of doc/evaluation*.md, quality and speed; see deploy/eval.sh.
 eval: build

@@ -74,6 +74,8 @@ type IndexResult struct {
 	Sentences int     `json:"sentences"`
 	Rate      float64 `json:"sentences_per_cpu_second"`
 	Bytes     float64 `json:"bytes_per_sentence"`
+	TableRate float64 `json:"table_sentences_per_cpu_second"` // of building the plain table in memory, which nothing survives
+	Ratio     float64 `json:"ratio"`                          // processor time over that of the plain table
 	Peak      float64 `json:"peak_mb"`
 }
 
@@ -81,6 +83,9 @@ type IndexResult struct {
 // the end, straight and through the write-ahead log, then the bulk builder; and reports each. Folders are removed again.
 func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, report func(IndexResult) error) error {
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
+	start := cpu()
+	newFlat(prints)
+	table := cpu() - start
 	for _, way := range []struct {
 		name  string
 		build func(string) error
@@ -112,7 +117,9 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 		if err != nil {
 			return err
 		}
-		if err := report(IndexResult{way.name, len(prints), float64(len(prints)) / took.Seconds(), float64(bytes) / float64(len(prints)), peak()}); err != nil {
+		n := float64(len(prints))
+		if err := report(IndexResult{Build: way.name, Sentences: len(prints), Rate: n / took.Seconds(), Bytes: float64(bytes) / n,
+			TableRate: n / table.Seconds(), Ratio: took.Seconds() / table.Seconds(), Peak: peak()}); err != nil {
 			return err
 		}
 		if err := os.RemoveAll(d); err != nil {
@@ -194,14 +201,24 @@ type QueryResult struct {
 	Path       string  `json:"path"`  // table or bleve
 	Probe      string  `json:"probe"` // exact or one
 	Sentences  int     `json:"sentences"`
-	P50        float64 `json:"p50_us"`       // wall time of a query of one sentence
-	P99        float64 `json:"p99_us"`       // the same, slowest hundredth
-	CPU        float64 `json:"cpu_us"`       // for a sentence, asked as documents of 200
+	P50        float64 `json:"p50_us"` // wall time of a query of one sentence
+	P99        float64 `json:"p99_us"` // the same, slowest hundredth
+	Rounds     int     `json:"rounds"`
+	CPU        float64 `json:"cpu_us"`       // for a sentence, asked as documents of 200; the median of the rounds
+	Best       float64 `json:"best_cpu_us"`  // the least of them
 	Document   float64 `json:"document_ms"`  // processor time of a document of 200 sentences
 	Candidates float64 `json:"candidates"`   // entries looked at for a sentence, of the plain table
 	Missed     int     `json:"missed"`       // planted pairs within the guarantee that were not found
-	TableCPU   float64 `json:"table_cpu_us"` // of the plain table in memory, the same look-ups
+	TableCPU   float64 `json:"table_cpu_us"` // of the plain table in memory, the same look-ups, in turn with them; the median
 	Ratio      float64 `json:"ratio"`        // CPU / TableCPU
+	Line       float64 `json:"line_ns"`      // what memory took for a line at random just before
+	Lines      float64 `json:"lines"`        // how many such lines take as long as a sentence
+}
+
+// QueryOptions say how an index is asked.
+type QueryOptions struct {
+	Rounds int    // times that every question is asked; default 1
+	Path   string // table, bleve, or empty for both
 }
 
 // reportDistance is the Hamming distance up to which the bench wants matches.
@@ -209,7 +226,7 @@ const reportDistance = 12
 
 // Query builds an index of the prints below dir and asks it every question: through the derived
 // table and straight from Bleve, with exact bands and with probes.
-func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, report func(QueryResult) error) (err error) {
+func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, how QueryOptions, report func(QueryResult) error) (err error) {
 	d := filepath.Join(dir, "query")
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
 	if err := index.Build(d, o, profiles(prints)); err != nil {
@@ -222,6 +239,9 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 	defer func() { err = errors.Join(err, s.Close(), os.RemoveAll(d)) }()
 	flat := newFlat(prints)
 	for _, path := range []string{"table", "bleve"} {
+		if how.Path != "" && how.Path != path {
+			continue
+		}
 		for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 			match := s.Match
 			asked := qs
@@ -231,11 +251,11 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 					asked = qs[:2000] // fifty times slower, and as telling
 				}
 			}
-			r, err := ask(ctx, match, flat, prints, asked, probe)
+			r, err := ask(ctx, match, flat, asked, probe, max(how.Rounds, 1))
 			if err != nil {
 				return err
 			}
-			r.Path, r.Probe = path, probe.String()
+			r.Path, r.Probe, r.Sentences = path, probe.String(), len(prints)
 			if err := report(r); err != nil {
 				return err
 			}
@@ -244,9 +264,9 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 	return nil
 }
 
-// ask measures one way.
-func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), flat *flat, prints []concordat.Fingerprint, qs []Question, probe concordat.Probe) (QueryResult, error) {
-	r := QueryResult{Sentences: len(prints)}
+// ask measures one way, in turn with the plain table.
+func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), flat *flat, qs []Question, probe concordat.Probe, times int) (QueryResult, error) {
+	r := QueryResult{Rounds: times}
 	query := func(qs []Question) *concordat.Query {
 		q := &concordat.Query{Scheme: scheme, MaxDistance: reportDistance, Probe: probe}
 		for _, x := range qs {
@@ -258,34 +278,43 @@ func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*co
 		return r, err
 	}
 	var asked []*concordat.Query
-	var answers []*concordat.Answer
+	answers := make([]*concordat.Answer, (len(qs)+perDocument-1)/perDocument)
 	for from := 0; from < len(qs); from += perDocument {
 		asked = append(asked, query(qs[from:min(from+perDocument, len(qs))]))
 	}
+	r.Line = Memory().Lines
 	runtime.GC()
-	start := cpu()
-	for _, q := range asked {
-		a, err := match(ctx, q)
+	var own, table rounds
+	candidates := 0
+	for range times {
+		err := own.time(func() (err error) {
+			for i, q := range asked {
+				if answers[i], err = match(ctx, q); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			return r, err
 		}
-		answers = append(answers, a)
+		_ = table.time(func() error {
+			candidates = 0
+			for _, q := range qs {
+				candidates += flat.ask(q.Print, probe)
+			}
+			return nil
+		})
 	}
-	took := cpu() - start
 	for i, a := range answers {
 		r.Missed += missed(a, qs[i*perDocument:], probe)
 	}
-	r.CPU = micro(took) / float64(len(qs))
+	n := float64(len(qs))
+	r.CPU, r.Best, r.TableCPU = micro(own.median())/n, micro(own.best())/n, micro(table.median())/n
 	r.Document = r.CPU * perDocument / 1000
 	r.P50, r.P99 = latency(ctx, match, query, qs)
-	start = cpu()
-	candidates := 0
-	for _, q := range qs {
-		candidates += flat.ask(q.Print, probe)
-	}
-	r.TableCPU = micro(cpu()-start) / float64(len(qs))
-	r.Candidates = float64(candidates) / float64(len(qs))
-	r.Ratio = r.CPU / r.TableCPU
+	r.Candidates = float64(candidates) / n
+	r.Ratio, r.Lines = r.CPU/r.TableCPU, 1000*r.CPU/r.Line
 	return r, nil
 }
 
@@ -336,7 +365,9 @@ type FingerprintResult struct {
 	Documents int     `json:"documents"`
 	Bytes     int     `json:"bytes"`
 	Sentences int     `json:"sentences"`
-	Rate      float64 `json:"mb_per_cpu_second"` // 10^6 bytes of text
+	Rounds    int     `json:"rounds"`
+	Rate      float64 `json:"mb_per_cpu_second"`      // 10^6 bytes of text; the median of the rounds
+	Best      float64 `json:"best_mb_per_cpu_second"` // of the best of them
 	Prints    float64 `json:"sentences_per_cpu_second"`
 	Hash      float64 `json:"xxhash_gb_per_cpu_second"` // of the same text, in turn with it
 	Read      float64 `json:"read_gb_per_cpu_second"`   // of as many bytes, in turn with it
@@ -344,19 +375,25 @@ type FingerprintResult struct {
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Fingerprint measures the index side, text to fingerprints, on one core: it repeats the documents until
-// at least two seconds of processor time have gone. Dictionaries are loaded before. In turn with it the text
+// leastRound is what one round of fingerprinting takes at least, so that the clock of the process is fine enough for it.
+const leastRound = 20 * time.Millisecond
+
+// Fingerprint measures the index side, text to fingerprints, on one core: it takes the documents at least so
+// many times, and until two seconds of processor time have gone. Dictionaries are loaded before. In turn with it the text
 // is hashed and read, so that what else runs on the machine slows all of them.
-func Fingerprint(p *profile.Profiler, file string, documents []string) (FingerprintResult, error) {
+func Fingerprint(p *profile.Profiler, file string, documents []string, times int) (FingerprintResult, error) {
 	r := FingerprintResult{File: file, Scheme: string(p.Scheme()), Documents: len(documents)}
+	passes := 1
 	round := func() error {
-		r.Sentences = 0
-		for _, text := range documents {
-			prof, err := p.ForIndex(concordat.Document{ID: "bench", Text: text})
-			if err != nil {
-				return err
+		for range passes {
+			r.Sentences = 0
+			for _, text := range documents {
+				prof, err := p.ForIndex(concordat.Document{ID: "bench", Text: text})
+				if err != nil {
+					return err
+				}
+				r.Sentences += len(prof.Indexed)
 			}
-			r.Sentences += len(prof.Indexed)
 		}
 		return nil
 	}
@@ -366,30 +403,38 @@ func Fingerprint(p *profile.Profiler, file string, documents []string) (Fingerpr
 	if err := round(); err != nil {
 		return r, err
 	}
+	start := time.Now()
+	if err := round(); err != nil {
+		return r, err
+	}
+	passes += int(leastRound / (time.Since(start) + 1))
 	const repeats = 8 // of what takes a hundredth as long
 	words := make([]uint64, r.Bytes/8+1)
-	var prints, hash, read time.Duration
-	rounds, sum := 0, uint64(0)
-	for ; rounds == 0 || prints < 2*time.Second; rounds++ {
-		at := cpu()
-		if err := round(); err != nil {
+	var prints rounds
+	var all, hash, read time.Duration
+	sum := uint64(0)
+	for len(prints) < max(times, 1) || all < 2*time.Second {
+		if err := prints.time(round); err != nil {
 			return r, err
 		}
-		prints, at = prints+cpu()-at, cpu()
-		for range repeats {
+		all += prints[len(prints)-1]
+		at := cpu()
+		for range passes * repeats {
 			for _, text := range documents {
 				sum += xxhash.Sum64String(text)
 			}
 		}
 		hash, at = hash+cpu()-at, cpu()
-		for range repeats {
+		for range passes * repeats {
 			sum += add(words)
 		}
 		read += cpu() - at
 	}
-	bytes := float64(rounds) * float64(r.Bytes)
-	r.Rate = bytes / 1e6 / prints.Seconds()
-	r.Prints = float64(rounds) * float64(r.Sentences) / prints.Seconds()
+	r.Rounds = len(prints)
+	perRound := float64(passes) * float64(r.Bytes)
+	took, bytes := prints.median().Seconds(), float64(r.Rounds)*perRound
+	r.Rate, r.Best = perRound/1e6/took, perRound/1e6/prints.best().Seconds()
+	r.Prints = float64(passes) * float64(r.Sentences) / took
 	r.Hash = repeats * bytes / 1e9 / hash.Seconds()
 	r.Read = repeats * bytes / 1e9 / read.Seconds()
 	r.Hashes = 1000 * r.Hash / r.Rate

@@ -402,11 +402,11 @@ func (s *nodes) ask(ctx context.Context, qs []Question, r *ClusterResult) error 
 		return a, err
 	}
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
-		if _, _, _, err := askAll(ctx, match, qs[:min(len(qs), 3*perDocument)], probe); err != nil { // builds the tables
+		if _, _, _, err := askAll(ctx, match, qs[:min(len(qs), 3*perDocument)], probe, 1); err != nil { // builds the tables
 			return err
 		}
 		start := time.Now()
-		took, _, missed, err := askAll(ctx, match, qs, probe)
+		took, _, missed, err := askAll(ctx, match, qs, probe, 1)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"concordat"
 	"concordat/index"
@@ -28,18 +29,21 @@ type GrowthResult struct {
 	Kept      float64 `json:"kept_bytes_per_sentence"`  // size of it
 	Warm      float64 `json:"warm_cpu_s"`               // opened again with it
 	Memory    float64 `json:"heap_bytes_per_sentence"`  // of the open index
-	Exact     float64 `json:"exact_cpu_us"`             // a sentence, asked as documents of 200
+	Exact     float64 `json:"exact_cpu_us"`             // a sentence, asked as documents of 200; the median of the rounds
 	One       float64 `json:"one_cpu_us"`
+	Line      float64 `json:"line_ns"`   // what memory took for a line at random just before
+	Lines     float64 `json:"lines"`     // how many such lines take as long as One
 	Found     float64 `json:"found_one"` // matches a sentence
 	Missed    int     `json:"missed"`    // planted pairs within the guarantee, of both probes
 	Peak      float64 `json:"peak_mb"`
 }
 
-// Growth builds an index of the prints below dir, opens and asks it.
-func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question) (r GrowthResult, err error) {
+// Growth builds an index of the prints below dir, opens it, and asks it so many times.
+func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, times int) (r GrowthResult, err error) {
 	d := filepath.Join(dir, "growth")
 	defer func() { err = errors.Join(err, os.RemoveAll(d)) }()
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
+	r.Line = Memory().Lines
 	runtime.GC()
 	start := cpu()
 	if err := index.Build(d, o, profiles(prints)); err != nil {
@@ -69,7 +73,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 	r.Memory, r.Distinct = float64(heap()-before)/n, s.Stats().Distinct
 	runtime.KeepAlive(prints) // lest the difference be theirs
 	for _, p := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
-		took, matches, missed, err := askAll(ctx, s.Match, qs, p)
+		took, matches, missed, err := askAll(ctx, s.Match, qs, p, times)
 		if err != nil {
 			return r, err
 		}
@@ -80,6 +84,7 @@ func Growth(ctx context.Context, dir string, prints []concordat.Fingerprint, qs 
 			r.One, r.Found = took, matches
 		}
 	}
+	r.Lines = 1000 * r.One / r.Line
 	r.Peak = max(r.Peak, peak())
 	start = cpu()
 	if err := s.Close(); err != nil {
@@ -108,8 +113,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// askAll asks documents of 200 questions and returns the processor time and the matches of one.
-func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), qs []Question, probe concordat.Probe) (took, matches float64, lost int, err error) {
+// askAll asks documents of 200 questions so many times and returns the processor time, the median of the times, and the
+// matches of one question.
+func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), qs []Question, probe concordat.Probe, times int) (took, matches float64, lost int, err error) {
 	var asked []*concordat.Query
 	for from := 0; from < len(qs); from += perDocument {
 		q := &concordat.Query{Scheme: scheme, MaxDistance: reportDistance, Probe: probe}
@@ -119,17 +125,23 @@ func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (
 		asked = append(asked, q)
 	}
 	found := 0
-	for i, q := range asked {
-		start := cpu()
-		a, err := match(ctx, q)
-		if err != nil {
-			return 0, 0, 0, err
+	var all rounds
+	for range max(times, 1) {
+		var round time.Duration
+		found, lost = 0, 0
+		for i, q := range asked {
+			start := cpu()
+			a, err := match(ctx, q)
+			if err != nil {
+				return 0, 0, 0, err
+			}
+			round += cpu() - start
+			found += len(a.Matches)
+			lost += missed(a, qs[i*perDocument:], probe)
 		}
-		took += micro(cpu() - start)
-		found += len(a.Matches)
-		lost += missed(a, qs[i*perDocument:], probe)
+		all = append(all, round)
 	}
-	return took / float64(len(qs)), float64(found) / float64(len(qs)), lost, nil
+	return micro(all.median()) / float64(len(qs)), float64(found) / float64(len(qs)), lost, nil
 }
 
 // TextPrints returns n fingerprints of real text: those of the text's sentences, then, as often as it takes,

@@ -10,7 +10,7 @@ import (
 // TestGrowth: random and text fingerprints are found again in an index of them.
 func TestGrowth(t *testing.T) {
 	prints, qs := Prints(3000, 400, 1)
-	r, err := Growth(t.Context(), t.TempDir(), prints, qs)
+	r, err := Growth(t.Context(), t.TempDir(), prints, qs, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Growth(t.Context(), t.TempDir(), prints, qs); err != nil {
+	if r, err = Growth(t.Context(), t.TempDir(), prints, qs, 2); err != nil {
 		t.Fatal(err)
 	}
 	if r.Missed != 0 || r.Distinct < 900 {

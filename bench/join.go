@@ -1,9 +1,14 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"concordat"
 	"concordat/screen"
@@ -13,7 +18,9 @@ import (
 type JoinResult struct {
 	Probe     string  `json:"probe"`
 	Sentences int     `json:"sentences"` // of each library
-	CPU       float64 `json:"cpu_s"`
+	CPU       float64 `json:"cpu_s"`     // on one core
+	Clock     float64 `json:"clock_s"`   // on all cores
+	Cores     int     `json:"cores"`
 	Pairs     int     `json:"pairs"`       // of documents
 	Missed    int     `json:"missed"`      // planted pairs within the guarantee that are not among them
 	TableCPU  float64 `json:"table_cpu_s"` // the plain table in memory: built of one library, asked all of the other
@@ -49,11 +56,16 @@ func Join(n int, seed uint64, probe concordat.Probe) (JoinResult, error) {
 	docs := append(joinDocuments(a), joinDocuments(b)...)
 	runtime.GC()
 	start := cpu()
-	joined, err := screen.Candidates(docs, screen.JoinOptions{Probe: probe, Split: split})
+	o := screen.JoinOptions{Probe: probe, Split: split}
+	joined, err := screen.Candidates(docs, o)
 	if err != nil {
 		return r, fmt.Errorf("join: %w", err)
 	}
 	r.CPU = (cpu() - start).Seconds()
+	if r.Clock, err = onAllCores(docs, o, joined.Pairs); err != nil {
+		return r, err
+	}
+	r.Cores = runtime.GOMAXPROCS(0)
 	r.Pairs, r.Missed, r.Peak = len(joined.Pairs), len(planted), peak()
 	for _, p := range joined.Pairs {
 		if planted[p] {
@@ -68,6 +80,29 @@ func Join(n int, seed uint64, probe concordat.Probe) (JoinResult, error) {
 	r.TableCPU = (cpu() - start).Seconds()
 	r.Ratio = r.CPU / r.TableCPU
 	return r, nil
+}
+
+// onAllCores returns the seconds that the join takes on all cores, and checks that it finds the same.
+func onAllCores(docs []screen.Document, o screen.JoinOptions, want [][2]int) (float64, error) {
+	runtime.GC()
+	start := time.Now()
+	join := screen.NewJoin(docs, o)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for pass := range join.Passes() {
+		g.Go(func() error { return join.Pass(pass) })
+	}
+	if err := g.Wait(); err != nil {
+		return 0, fmt.Errorf("join on all cores: %w", err)
+	}
+	joined, err := join.Joined()
+	if err == nil && !slices.Equal(joined.Pairs, want) {
+		err = errors.New("found other pairs than on one")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("join on all cores: %w", err)
+	}
+	return time.Since(start).Seconds(), nil
 }
 
 func joinDocuments(prints []concordat.Fingerprint) []screen.Document {

@@ -27,7 +27,8 @@ type Reindexing struct {
 	Site   concordat.SiteID
 	Scheme concordat.Scheme
 	// Profile makes the profiles of documents by Scheme, in their order, and may note them elsewhere.
-	Profile func(context.Context, []*concordat.Document) ([]*concordat.Profile, error)
+	Profile       func(context.Context, []*concordat.Document) ([]*concordat.Profile, error)
+	StockSegments bool // of the new copies; see index.Options
 	// Progress, if not nil, is told how many documents were done since the last call.
 	Progress func(documents int)
 }
@@ -50,7 +51,7 @@ func Reindex(ctx context.Context, dir string, r Reindexing) (n int, err error) {
 	if err := os.RemoveAll(next); err != nil {
 		return 0, err
 	}
-	to, err := index.Open(next, index.Options{Site: r.Site, Scheme: r.Scheme, Shard: from.ID(), Logged: true})
+	to, err := index.Open(next, index.Options{Site: r.Site, Scheme: r.Scheme, Shard: from.ID(), Logged: true, StockSegments: r.StockSegments})
 	if err != nil {
 		return 0, err
 	}

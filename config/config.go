@@ -39,6 +39,7 @@ type Config struct {
 	Retention  Retention
 	Log        Log
 	Segment    Segment
+	Index      Index
 	Cluster    Cluster
 
 	origins map[string]Origin // of keys that are not at their default
@@ -113,6 +114,13 @@ type Webhooks struct {
 // Segment says how text is cut up.
 type Segment struct {
 	Gojieba bool // Chinese words by gojieba itself
+}
+
+// Index says how the index is kept.
+type Index struct {
+	KeepTable bool // what opening derives stays on disk while the index is closed; see index.Options.Warm
+	// StockSegments leaves the files of the index to Bleve alone; see index.Options.StockSegments.
+	StockSegments bool
 }
 
 // Log says what is logged.

@@ -155,6 +155,7 @@ retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true
 log: {level: debug, format: json}
 store: {url: 'postgres://ada@db/site', password_file: secret}
 segment: {gojieba: true}
+index: {keep_table: false, stock_segments: true}
 templates:
   - name: thesis
     path: sub/thesis.txt
@@ -191,7 +192,7 @@ func TestFull(t *testing.T) {
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",
 		"extract.max_text": "1KiB", "extract.max_unpacked": "1GiB", "extract.max_pages": "10",
 		"extract.max_entries": "11", "extract.max_ratio": "12", "extract.max_depth": "13", "extract.max_nesting": "1",
-		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "serve.metrics": "127.0.0.1:9100", "serve.low_water": "5MiB", "federation.listen": ":8421", "cluster.coordinator": "http://127.0.0.1:8430", "cluster.node": "a", "cluster.zone": "east", "cluster.listen": ":8422", "cluster.address": "10.0.0.1:8422", "federation.behind_proxy": "true", "webhooks.allow": "10.0.0.0/8 fd00::/8", "log.level": "debug", "log.format": "json", "segment.gojieba": "true",
+		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0", "serve.metrics": "127.0.0.1:9100", "serve.low_water": "5MiB", "federation.listen": ":8421", "cluster.coordinator": "http://127.0.0.1:8430", "cluster.node": "a", "cluster.zone": "east", "cluster.listen": ":8422", "cluster.address": "10.0.0.1:8422", "federation.behind_proxy": "true", "webhooks.allow": "10.0.0.0/8 fd00::/8", "log.level": "debug", "log.format": "json", "segment.gojieba": "true", "index.keep_table": "false", "index.stock_segments": "true",
 		"serve.public": "true", "serve.trusted_proxies": "10.0.0.0/8, ::1/128", "serve.session_idle": "30m", "serve.api_calls": "60",
 		"submitters.see": "score", "submitters.from": "signed",
 		"quota.documents": "5", "quota.bytes": "1MiB", "quota.characters": "6", "quota.open": "7",

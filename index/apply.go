@@ -101,7 +101,7 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 	if !s.opt.Logged {
 		return fmt.Errorf("apply to %s: opened without a log: %w", s.dir, concordat.ErrInvalid)
 	}
-	if err := s.awaitPersister(); err != nil {
+	if err := s.awaitPersister(ctx); err != nil {
 		return err
 	}
 	if old := s.Applied(); at.Seq < old.Seq {
@@ -114,21 +114,31 @@ func (s *Shard) Apply(ctx context.Context, changes []Change, at Applied) error {
 }
 
 // awaitPersister waits while too much is in memory only.
-func (s *Shard) awaitPersister() error {
+func (s *Shard) awaitPersister(ctx context.Context) error {
 	l := &s.logged
+	defer l.wakeAtEnd(ctx)()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.batches >= hurryBatches || l.bytes >= hurryBytes {
 		s.engine.pacer.wake()
 	}
 	for (l.batches >= 2*hurryBatches || l.bytes >= 2*hurryBytes) && l.err == nil {
-		if err := s.engine.err(); err != nil {
+		if err := errors.Join(s.engine.err(), context.Cause(ctx)); err != nil {
 			return err
 		}
 		s.engine.pacer.wake()
 		l.changed.Wait()
 	}
 	return l.err
+}
+
+// wakeAtEnd wakes those who wait for changed when ctx ends, until the returned function is called.
+func (l *logged) wakeAtEnd(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
+	})
 }
 
 // Persist waits until all that was applied is on disk.
@@ -138,8 +148,14 @@ func (s *Shard) Persist(ctx context.Context) error {
 		return err
 	}
 	defer done()
+	return s.persist(ctx)
+}
+
+// persist is Persist for a caller that keeps the shard open: to do so twice would wait for a Close that
+// waits for the first.
+func (s *Shard) persist(ctx context.Context) error {
 	l := &s.logged
-	defer context.AfterFunc(ctx, func() { l.mu.Lock(); l.changed.Broadcast(); l.mu.Unlock() })()
+	defer l.wakeAtEnd(ctx)()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.persisted != l.applied && l.err == nil {

@@ -92,7 +92,6 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyWithoutPersist closes a shard in the middle of many batches: it opens at one of them, whole.
 // TestApplyReads reads a document while others take its place: it is there, or not, and never damaged.
 func TestApplyReads(t *testing.T) {
 	s := logged(t, filepath.Join(t.TempDir(), "shard"))
@@ -129,6 +128,7 @@ func TestApplyReads(t *testing.T) {
 	}
 }
 
+// TestApplyWithoutPersist closes a shard in the middle of many batches: it opens at one of them, whole.
 func TestApplyWithoutPersist(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	last := uint64(0)

@@ -39,6 +39,9 @@ func Build(dir string, o Options, profiles iter.Seq[*concordat.Profile]) (err er
 	if o.Scheme == "" {
 		return fmt.Errorf("build %s: no scheme: %w", dir, concordat.ErrInvalid)
 	}
+	if o.StockSegments {
+		return fmt.Errorf("build %s: Build writes its own segments; open the shard and put the documents: %w", dir, concordat.ErrInvalid)
+	}
 	temp := dir + ".building"
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return err
@@ -118,7 +121,7 @@ func (s *Shard) build(profiles iter.Seq[*concordat.Profile]) error {
 
 // makeEmpty makes a Bleve index without documents.
 func makeEmpty(store string) error {
-	e, err := openEngine(store, true, false, false, func(string, ...any) {})
+	e, err := openEngine(store, true, engineOptions{log: func(string, ...any) {}})
 	if err != nil {
 		return err
 	}

@@ -108,8 +108,20 @@ func isDiskFull(err error) bool {
 // internalFormat is a key that the first batch of every index of ours sets.
 var internalFormat = []byte("concordat.format")
 
+// engineOptions say how an engine goes.
+type engineOptions struct {
+	readOnly bool
+	early    bool // batches are seen before they are on disk
+	stock    bool // see Options.StockSegments
+	log      func(msg string, args ...any)
+}
+
+func (s *Shard) engineOptions() engineOptions {
+	return engineOptions{s.opt.ReadOnly, s.opt.Logged, s.opt.StockSegments, s.log.Warn}
+}
+
 // openEngine opens or, with create, makes the scorch index in dir.
-func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...any)) (*engine, error) {
+func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	register() // before anything reads what it sets
 	if create {
 		// What an interrupted creation left.
@@ -124,7 +136,7 @@ func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...a
 			return nil, err
 		}
 	}
-	e, err := startEngine(dir, readOnly, unsafe, log)
+	e, err := startEngine(dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -140,20 +152,20 @@ func openEngine(dir string, create, readOnly, unsafe bool, log func(string, ...a
 	return e, nil
 }
 
-// startEngine opens it; unsafe: batches are seen before they are on disk.
-func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*engine, error) {
+func startEngine(dir string, o engineOptions) (*engine, error) {
 	config := map[string]any{
 		"path":                   dir,
-		"read_only":              readOnly,
-		"unsafe_batch":           unsafe,
+		"read_only":              o.readOnly,
+		"unsafe_batch":           o.early,
 		"bolt_timeout":           "1s", // without it a second opener waits for ever
 		"asyncErrorCallbackName": asyncCallback,
+		"segmentConfig":          map[string]any{stockKey: o.stock},
 	}
-	if unsafe {
+	if o.early {
 		config["eventCallbackName"] = eventCallback
 	}
 	// Two workers: our documents are analysed already, so the queue only passes them on.
-	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: log, reads: readOnly}
+	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: o.log, reads: o.readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
 	if err != nil {
 		e.queue.Close()
@@ -161,7 +173,7 @@ func startEngine(dir string, readOnly, unsafe bool, log func(string, ...any)) (*
 	}
 	e.scorch = index.(*scorch.Scorch)
 	engines.Store(dir, e)
-	if unsafe {
+	if o.early {
 		e.pacer = pace(e.scorch)
 	}
 	err = guard(e.scorch.Open)

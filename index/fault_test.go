@@ -9,10 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -40,8 +38,11 @@ func TestMain(m *testing.M) {
 }
 
 // child puts documents for ever and prints a line for each batch it was told is durable; as
-// "holder" it only keeps the shard open.
+// "holder" it only keeps the shard open, and as "stock" it knows Bleve alone.
 func child(dir, role string) error {
+	if role == "stock" {
+		return stockChild(dir, os.Getenv(childCopy))
+	}
 	s, err := Open(dir, testOptions)
 	if err != nil {
 		return err
@@ -393,95 +394,6 @@ func TestInterruptedCreation(t *testing.T) {
 	if err := s.Put(t.Context(), indextest.NewGenerator(1, 1).Profile("l", "d", 1)); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestDiskFull fills a small file system: what was acknowledged stays, Put says ErrDiskFull, and
-// the same Put succeeds once there is room.
-func TestDiskFull(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs tmpfs")
-	}
-	for _, reserve := range []uint64{8 << 20, 0} {
-		t.Run(fmt.Sprintf("reserve %d MB", reserve>>20), func(t *testing.T) {
-			dir := t.TempDir()
-			if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=24m"); err != nil {
-				t.Skipf("cannot mount a small file system: %v", err)
-			}
-			t.Cleanup(func() {
-				if err := syscall.Unmount(dir, 0); err != nil {
-					t.Errorf("unmount: %v", err)
-				}
-			})
-			diskFull(t, filepath.Join(dir, "shard"), filepath.Join(dir, "ballast"), reserve)
-		})
-	}
-}
-
-func diskFull(t *testing.T, dir, ballast string, reserve uint64) {
-	if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(dir, testOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.reserve = reserve
-	g := indextest.NewGenerator(5, 2000)
-	var acknowledged []*concordat.Profile
-	var refused []*concordat.Profile
-	for i := 0; refused == nil; i++ {
-		var ps []*concordat.Profile
-		for j := range 40 {
-			p := g.Profile("l", concordat.DocumentID(fmt.Sprintf("%d-%d", i, j)), 50)
-			p.Document.Text = randomText(g, 20_000)
-			for k := range p.Indexed {
-				p.Indexed[k].Span = concordat.Span{Start: 10 * k, End: 10*k + 9}
-			}
-			ps = append(ps, p)
-		}
-		switch err := s.Put(t.Context(), ps...); {
-		case errors.Is(err, concordat.ErrDiskFull):
-			refused = ps
-		case err != nil:
-			t.Fatalf("got %v, want ErrDiskFull", err)
-		default:
-			acknowledged = append(acknowledged, ps...)
-		}
-		if i > 1000 {
-			t.Fatal("the disk never fills")
-		}
-	}
-	t.Logf("%d documents acknowledged", len(acknowledged))
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Put(t.Context(), refused...); err != nil {
-		t.Fatalf("with room again: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if s, err = Open(dir, testOptions); err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for _, p := range append(acknowledged, refused...) {
-		d, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: p.Document.ID})
-		if err != nil || d.Text != p.Document.Text {
-			t.Fatalf("document %s: %v", p.Document.ID, err)
-		}
-	}
-	if n := s.Stats().Documents; n != len(acknowledged)+len(refused) {
-		t.Errorf("%d documents, want %d", n, len(acknowledged)+len(refused))
-	}
-}
-
-func randomText(g *indextest.Generator, n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(' ' + g.IntN(95))
-	}
-	return string(b)
 }
 
 // TestBackgroundPanic: a goroutine of Bleve that dies makes every further call fail, at once.

@@ -31,18 +31,18 @@ func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path str
 // that nearly all have one document again, and the terms of texts by merging the sorted dictionaries.
 func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	size, ok := mergeable(segs, drops)
-	if !ok {
+	if !ok || isStock(config) {
 		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
 	}
 	m := mergers.Get().(*merger)
-	m.renumber = true
+	m.renumber, m.closed = true, closed
 	defer func() {
 		m.reset()
 		mergers.Put(m)
 	}()
 	numbers := make([][]uint64, len(segs))
 	m.words = func() wordLists { return newWordMerge(segs, numbers) }
-	fill := func() error { return m.fill(segs, drops, closed, numbers) }
+	fill := func() error { return m.fill(segs, drops, numbers) }
 	if size > p.maxMerge {
 		n, err := m.mergeToFile(path, r, p.terms, fill)
 		if err != nil {
@@ -55,7 +55,7 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 	}
 	base, err := m.finish(config)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, mergeError(path, err)
 	}
 	if err := zap.PersistSegmentBase(base, path); err != nil {
 		return nil, 0, err
@@ -75,12 +75,14 @@ func mergeError(path string, err error) error {
 }
 
 // fill adds the living documents of the segments and notes their numbers.
-func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, closed chan struct{}, numbers [][]uint64) error {
+func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [][]uint64) error {
 	for i, seg := range segs {
 		numbers[i] = make([]uint64, seg.Count())
 		for n := range numbers[i] {
-			if n%1024 == 0 && isClosed(closed) {
-				return segment.ErrClosed
+			if n%1024 == 0 {
+				if err := m.ended(); err != nil {
+					return err
+				}
 			}
 			if drops[i] != nil && drops[i].Contains(uint32(n)) {
 				numbers[i][n] = dropped
@@ -98,15 +100,6 @@ func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, closed ch
 // mergers keeps the buffers of a merge for the next, as a small merge comes every few batches. Nothing
 // refers to them when a merge is done.
 var mergers = sync.Pool{New: func() any { return new(merger) }}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
 
 // mergeable returns the bytes of the segments, and whether they hold nothing but our fields and have a
 // living document.

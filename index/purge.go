@@ -39,7 +39,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 	s.merging.Lock()
 	defer s.merging.Unlock()
 	if s.opt.Logged {
-		if err := s.Persist(ctx); err != nil {
+		if err := s.persist(ctx); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"concordat"
 	"concordat/internal/indextest"
-	"concordat/profile"
 )
 
 // holding returns the files below dir that hold the bytes.
@@ -34,18 +33,15 @@ func holding(t *testing.T, dir string, needle []byte) (out []string) {
 // TestPurge: after Delete the bytes of a document stay in its segment, after Purge they are gone, of
 // the text and of the fingerprints, and the others are as they were.
 func TestPurge(t *testing.T) {
-	p, err := profile.New(profile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	o := Options{Site: indextest.Site, Shard: "00", Scheme: p.Scheme()}
+	o := testOptions
 	s := open(t, dir, o)
+	g := indextest.NewGenerator(4, 1)
 	put := func(id concordat.DocumentID, text string) *concordat.Profile {
 		t.Helper()
-		x, err := p.ForIndex(concordat.Document{Library: "l", ID: id, Text: text})
-		if err != nil {
-			t.Fatal(err)
+		x := &concordat.Profile{
+			Scheme: o.Scheme, Document: concordat.Document{Library: "l", ID: id, Text: text}, Terms: g.Terms(),
+			Indexed: []concordat.Sentence{{Span: concordat.Span{End: len(text)}, Fingerprint: g.Random()}},
 		}
 		if err := s.Put(t.Context(), x); err != nil {
 			t.Fatal(err)

@@ -40,12 +40,25 @@ func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
 }
 
+// stockKey in the configuration of an index, which scorch hands on, leaves all to zap: Options.StockSegments.
+const stockKey = "concordat/stock"
+
+func isStock(config map[string]any) bool {
+	stock, _ := config[stockKey].(bool)
+	return stock
+}
+
+// The writer knows this version of the format and no other: with another zapx it does not compile.
+var _ = [1]struct{}{}[zap.Version-17]
+
 // NewUsing makes a segment in memory. Documents that are not ours are left to zap.
 func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment.Segment, uint64, error) {
-	for _, d := range docs {
-		if _, ok := d.(*entry); !ok {
-			return p.ZapPlugin.NewUsing(docs, config)
+	if isStock(config) || slices.ContainsFunc(docs, func(d bleve.Document) bool { _, ours := d.(*entry); return !ours }) {
+		s, n, err := p.ZapPlugin.NewUsing(docs, config)
+		if base, ok := s.(*zap.SegmentBase); ok && err == nil {
+			return memory{base}, n, nil
 		}
+		return s, n, err
 	}
 	var w segmentWriter
 	for _, d := range docs {
@@ -110,7 +123,8 @@ type segmentWriter struct {
 	// words gives the postings of the terms field; nil: those of fresh.
 	words func() wordLists
 
-	renumber           bool // terms come from addFingerprints
+	renumber           bool          // terms come from addFingerprints
+	closed             chan struct{} // nobody wants the segment any more; nil: somebody does
 	scratch            []termDoc
 	dict               dictWriter
 	meta, data, packed []byte    // reused
@@ -126,7 +140,7 @@ func (w *segmentWriter) reset() {
 	for i := range w.terms {
 		w.terms[i] = w.terms[i][:0]
 	}
-	w.fresh, w.words, w.renumber = freshWords{}, nil, false
+	w.fresh, w.words, w.renumber, w.closed = freshWords{}, nil, false, nil
 }
 
 func (w *segmentWriter) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
@@ -135,6 +149,20 @@ func (w *segmentWriter) pos() uint64 {
 		return w.sink.written + uint64(len(w.b))
 	}
 	return uint64(len(w.b))
+}
+
+// ended returns why there is no use in going on: ErrClosed, or what happened to the sink; else nil. Those ask it who have
+// much to do.
+func (w *segmentWriter) ended() error {
+	select {
+	case <-w.closed:
+		return segment.ErrClosed
+	default:
+	}
+	if w.sink != nil {
+		return w.sink.err
+	}
+	return nil
 }
 
 // add writes the stored fields of the next document and notes its terms; e may be used again.
@@ -302,6 +330,9 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 
 // bandTerms sorts terms, of values above those before, writes their postings and adds them to the dictionary.
 func (w *segmentWriter) bandTerms(ts []termDoc) error {
+	if err := w.ended(); err != nil {
+		return err
+	}
 	w.scratch = slices.Grow(w.scratch[:0], len(ts))[:len(ts)]
 	ts = sortTerms(ts, w.scratch, 8*termBytes)
 	if w.renumber {

@@ -124,8 +124,6 @@ func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []s
 // TestSegment compares our segments with those that zap makes of the same documents, and merges by
 // either of segments by either.
 func TestSegment(t *testing.T) {
-	ours := plugin{maxMerge: maxMerge}
-	var stock zap.ZapPlugin
 	sizes := []int{1, 2, 17, 5000}
 	if testing.Short() {
 		sizes[3] = 700
@@ -134,57 +132,76 @@ func TestSegment(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(n), 1))
 			c := new(counters)
-			a, b := testEntries(r, 0, n, c), testEntries(r, n, n, c)
-			var made [2][2]segment.Segment // by whom, which
-			for i, docs := range [][]bleve.Document{a, b} {
-				x, _, err := ours.New(docs)
-				if err != nil {
-					t.Fatal(err)
-				}
-				y, _, err := stock.New(docs)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if zaps, own := dump(t, y, nil, true), dump(t, x, nil, true); !slices.Equal(zaps, own) {
-					t.Fatalf("new segment (-zap +ours):\n%s", cmp.Diff(zaps, own))
-				}
-				made[0][i], made[1][i] = x, y
-				if most := mostPostings(t, x); n == 5000 && most <= 1024 {
-					t.Errorf("at most %d postings of a term; more than 1024 make a second chunk", most)
-				}
-			}
-			drops := []*roaring.Bitmap{roaring.New(), nil}
-			for i := range len(a) / 10 {
-				drops[0].Add(uint32(i * 7 % len(a)))
-			}
-			want := append(dump(t, made[1][0], drops[0], false), dump(t, made[1][1], nil, false)...)
-			slices.Sort(want)
-			want = slices.Compact(want)
-			for by, p := range map[string]interface {
-				Merge([]segment.Segment, []*roaring.Bitmap, string, chan struct{}, segment.StatsReporter) ([][]uint64, uint64, error)
-				Open(string) (segment.Segment, error)
-			}{"ours": &ours, "zap": &stock} {
-				for i, of := range []string{"ours", "zap"} {
-					path := filepath.Join(t.TempDir(), "merged.zap")
-					numbers, _, err := p.Merge(unwrap(made[i][:]), drops, path, nil, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					s, err := p.Open(path)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if got := slices.Compact(dump(t, s, nil, false)); !slices.Equal(want, got) {
-						t.Errorf("merged by %s, of segments by %s (-want +got):\n%s", by, of, cmp.Diff(want, got))
-					}
-					checkNumbers(t, made[i][:], drops, numbers, s)
-					if err := s.Close(); err != nil {
-						t.Error(err)
-					}
-				}
+			made := compareSegments(t, testEntries(r, 0, n, c), testEntries(r, n, n, c))
+			if most := mostPostings(t, made); n == 5000 && most <= 1024 {
+				t.Errorf("at most %d postings of a term; more than 1024 make a second chunk", most)
 			}
 		})
 	}
+}
+
+// FuzzSegment is TestSegment for documents of any seed and number, and any that are dead.
+func FuzzSegment(f *testing.F) {
+	f.Add(uint64(1), uint64(1), uint8(0), uint8(3))
+	f.Add(uint64(2), uint64(9), uint8(40), uint8(0))
+	f.Fuzz(func(t *testing.T, seed, more uint64, a, b uint8) {
+		r := rand.New(rand.NewPCG(seed, more))
+		c := new(counters)
+		compareSegments(t, testEntries(r, 0, 1+int(a), c), testEntries(r, 1000, 1+int(b), c))
+	})
+}
+
+// compareSegments makes two segments of documents, merges them without a tenth of the first, and returns our first one.
+func compareSegments(t *testing.T, a, b []bleve.Document) segment.Segment {
+	t.Helper()
+	ours := plugin{maxMerge: maxMerge}
+	var stock zap.ZapPlugin
+	var made [2][2]segment.Segment // by whom, which
+	for i, docs := range [][]bleve.Document{a, b} {
+		x, _, err := ours.New(docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, _, err := stock.New(docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if zaps, own := dump(t, y, nil, true), dump(t, x, nil, true); !slices.Equal(zaps, own) {
+			t.Fatalf("new segment (-zap +ours):\n%s", cmp.Diff(zaps, own))
+		}
+		made[0][i], made[1][i] = x, y
+	}
+	drops := []*roaring.Bitmap{roaring.New(), nil}
+	for i := range len(a) / 10 {
+		drops[0].Add(uint32(i * 7 % len(a)))
+	}
+	want := append(dump(t, made[1][0], drops[0], false), dump(t, made[1][1], nil, false)...)
+	slices.Sort(want)
+	want = slices.Compact(want)
+	for by, p := range map[string]interface {
+		Merge([]segment.Segment, []*roaring.Bitmap, string, chan struct{}, segment.StatsReporter) ([][]uint64, uint64, error)
+		Open(string) (segment.Segment, error)
+	}{"ours": &ours, "ours, by way of files": &plugin{terms: 100_000}, "zap": &stock} {
+		for i, of := range []string{"ours", "zap"} {
+			path := filepath.Join(t.TempDir(), "merged.zap")
+			numbers, _, err := p.Merge(unwrap(made[i][:]), drops, path, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := p.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.Compact(dump(t, s, nil, false)); !slices.Equal(want, got) {
+				t.Errorf("merged by %s, of segments by %s (-want +got):\n%s", by, of, cmp.Diff(want, got))
+			}
+			checkNumbers(t, made[i][:], drops, numbers, s)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	return made[0][0]
 }
 
 // checkNumbers checks where a merge says that each document went.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -32,6 +33,10 @@ type Options struct {
 	// Warm keeps what opening derives in a file, so that the next opening takes a tenth of the time: some 80 bytes a
 	// sentence on disk, written by Close, if there are 100,000 sentences or more, and removed by the first change.
 	Warm bool
+	// StockSegments leaves writing and merging segments to Bleve, which takes some eight times as long and more room.
+	// Answers are the same, and a shard may be opened with it one time and without it another: segments that are
+	// there serve either way, and Purge rewrites them. For those who doubt our writer; Build has no other and refuses.
+	StockSegments bool
 	// tableLeast takes the place of those 100,000, for tests.
 	tableLeast int
 	// Logger for background errors and recoveries. Default: none.
@@ -87,7 +92,7 @@ func Open(dir string, o Options) (*Shard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.BandCap < 0 {
+	if o.BandCap < 0 || int64(o.BandCap) > math.MaxUint32 {
 		return nil, fmt.Errorf("band cap %d: %w", o.BandCap, concordat.ErrInvalid)
 	}
 	if o.BandCap == 0 {
@@ -139,7 +144,7 @@ func (s *Shard) open() error {
 		}
 		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
 	}
-	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.opt.ReadOnly, s.opt.Logged, s.log.Warn)
+	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.engineOptions())
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -359,8 +360,8 @@ func (s *state) snapshotKeys() []key {
 func (s *state) number() (uint32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.nextNumber > 1<<32-1 {
-		return 0, fmt.Errorf("document numbers used up after 2^32 puts; copy the documents into a new shard: %w", concordat.ErrInvalid)
+	if s.nextNumber >= math.MaxUint32 { // that one is the pulse's
+		return 0, fmt.Errorf("document numbers used up after 2^32-1 puts; copy the documents into a new shard: %w", concordat.ErrInvalid)
 	}
 	n := uint32(s.nextNumber)
 	s.nextNumber++

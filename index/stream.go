@@ -37,14 +37,16 @@ type sink struct {
 // drained is the number of bytes that a segmentWriter gathers before it writes them.
 const drained = 1 << 20
 
-// drain writes what is gathered, if it is much or all is set.
+// drain writes what is gathered, if it is much or all is set. After an error, which ended tells, it only drops it.
 func (w *segmentWriter) drain(all bool) {
 	s := w.sink
-	if s == nil || len(w.b) < drained && !all || s.err != nil {
+	if s == nil || len(w.b) < drained && !all {
 		return
 	}
-	s.sum = crc32.Update(s.sum, crc32.IEEETable, w.b)
-	_, s.err = s.file.Write(w.b)
+	if s.err == nil {
+		s.sum = crc32.Update(s.sum, crc32.IEEETable, w.b)
+		_, s.err = s.file.Write(w.b)
+	}
 	s.written += uint64(len(w.b))
 	w.b = w.b[:0]
 }
@@ -61,7 +63,7 @@ func (m *merger) mergeToFile(path string, r segment.StatsReporter, terms int, fi
 	}
 	defer func() {
 		m.sink = nil
-		err = errors.Join(err, prints.close(), f.Close())
+		err = errors.Join(err, prints.f.Close(), f.Close())
 		if err != nil {
 			err = errors.Join(err, os.Remove(path))
 		}
@@ -76,7 +78,10 @@ func (m *merger) mergeToFile(path string, r segment.StatsReporter, terms int, fi
 	}
 	m.footer(stored, sections)
 	m.drain(true)
-	if err := errors.Join(m.sink.err, f.Sync()); err != nil {
+	if m.sink.err != nil {
+		return 0, m.sink.err
+	}
+	if err := f.Sync(); err != nil {
 		return 0, err
 	}
 	if r != nil {
@@ -107,16 +112,18 @@ type printFile struct {
 
 const printRecord = 20 // two words of a fingerprint and the document
 
+// newPrintFile returns an empty one on the disk of path. It has no name, so that nothing stays of it whenever the process
+// ends: nobody would look for it, and it may hold what is deleted.
 func newPrintFile(path string, terms int) (*printFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	if err := os.Remove(path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return &printFile{f: f, w: bufio.NewWriterSize(f, 1<<18), terms: terms}, nil
 }
-
-// close removes the file.
-func (p *printFile) close() error { return errors.Join(p.f.Close(), os.Remove(p.f.Name())) }
 
 func (p *printFile) add(fps []concordat.Fingerprint, doc uint32) error {
 	for _, f := range fps {
@@ -131,7 +138,7 @@ func (p *printFile) add(fps []concordat.Fingerprint, doc uint32) error {
 }
 
 // ranges calls each with the terms of a band, a range of values at a time, from the lowest. Ranges hold as many
-// terms as are wanted, or one value. The slice is valid during the call.
+// terms as are wanted, or those of 256 values. The slice is valid during the call.
 func (p *printFile) ranges(band int, each func([]termDoc) error) error {
 	if err := p.w.Flush(); err != nil {
 		return err

@@ -102,6 +102,78 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
+// closing is a segment that closes a channel when its last document is read.
+type closing struct {
+	segment.Segment
+	closed chan struct{}
+}
+
+func (s closing) VisitStoredFields(n uint64, visit segment.StoredFieldValueVisitor) error {
+	if n == s.Count()-1 {
+		close(s.closed)
+	}
+	return s.Segment.VisitStoredFields(n, visit)
+}
+
+// TestMergeEnds: a merge that is closed when all documents are read writes no dictionaries any more.
+func TestMergeEnds(t *testing.T) {
+	for name, p := range map[string]*plugin{"memory": {maxMerge: maxMerge}, "files": {terms: 100}} {
+		made, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := closing{made, make(chan struct{})}
+		dir := t.TempDir()
+		if _, _, err := p.Merge([]segment.Segment{s}, []*roaring.Bitmap{nil}, filepath.Join(dir, "a.zap"), s.closed, nil); err != segment.ErrClosed {
+			t.Errorf("%s: got %v, want ErrClosed itself", name, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: left %v (%v)", name, left, err)
+		}
+	}
+}
+
+// TestSinkFull: after a failed write nothing more is gathered in memory, and no further document is read.
+func TestSinkFull(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := new(merger)
+	m.sink = &sink{file: f}
+	for range 3 {
+		m.b = append(m.b, make([]byte, drained)...)
+		if m.drain(false); len(m.b) > 0 {
+			t.Fatalf("%d bytes gathered after a failed write", len(m.b))
+		}
+	}
+	var p plugin
+	s, _, err := p.New(testEntries(rand.New(rand.NewPCG(1, 1)), 0, 50, new(counters)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.fill([]segment.Segment{s}, []*roaring.Bitmap{nil}, make([][]uint64, 1))
+	if !errors.Is(err, os.ErrClosed) || len(m.ids) > 0 {
+		t.Errorf("got %v after %d documents, want what the write said after none", err, len(m.ids))
+	}
+}
+
+// TestPrintFile: the second file of a merge is seen by nobody, so that a death leaves nothing of it.
+func TestPrintFile(t *testing.T) {
+	dir := t.TempDir()
+	p, err := newPrintFile(filepath.Join(dir, "a.zap.prints"), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.f.Close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the folder holds %v (%v)", left, err)
+	}
+}
+
 // BenchmarkStream compares merges by way of files with merges in memory and with zap's.
 func BenchmarkStream(b *testing.B) {
 	const n = 20_000

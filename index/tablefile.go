@@ -280,10 +280,14 @@ func (l *level) check(docs []*document) error {
 	}
 	for i := range l.bands {
 		b := &l.bands[i]
+		at, ok := uint32(0), true
 		for g := range b.groups {
-			if !b.ordered(uint32(g), n) {
+			if at, ok = b.follows(g, at); !ok {
 				return fmt.Errorf("band %d group %d: %w", i, g, errStored)
 			}
+		}
+		if uint64(at) != n {
+			return fmt.Errorf("band %d has %d of %d entries: %w", i, at, n, errStored)
 		}
 		for _, id := range b.ids {
 			if uint64(id) >= n {
@@ -294,13 +298,18 @@ func (l *level) check(docs []*document) error {
 	return nil
 }
 
-// ordered reports whether the buckets of group g follow one another within n entries.
-func (b *band) ordered(g uint32, n uint64) bool {
+// follows reports whether the buckets of group g follow one another from a position on, and where the next group's must.
+func (b *band) follows(g int, from uint32) (to uint32, ok bool) {
 	e := &b.groups[g]
-	if e.ends[15] == escape {
-		return uint64(e.base) < uint64(len(b.big)) && slices.IsSorted(b.big[e.base][:]) && uint64(b.big[e.base][16]) <= n
+	if e.ends[15] != escape {
+		to = from + uint32(e.ends[15])
+		return to, e.base == from && to >= from && slices.IsSorted(e.ends[:])
 	}
-	return slices.IsSorted(e.ends[:]) && uint64(e.base)+uint64(e.ends[15]) <= n
+	if uint64(e.base) >= uint64(len(b.big)) {
+		return 0, false
+	}
+	begins := &b.big[e.base]
+	return begins[16], begins[0] == from && slices.IsSorted(begins[:])
 }
 
 // loadTable takes the documents and the table from the file, if there is one that fits, and reports whether it did.

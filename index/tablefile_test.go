@@ -136,6 +136,46 @@ func TestWarm(t *testing.T) {
 	}
 }
 
+// TestColdKeepsNoTable: without Warm an old table is neither read nor kept, and none is written.
+func TestColdKeepsNoTable(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, tableName)
+	asked := warmShard(t, dir)
+	want := answers(t, openWarm(t, dir, warmOptions()), asked)
+	o := warmOptions()
+	o.Warm = false
+	for _, damage := range []bool{false, true} {
+		if damage {
+			if err := os.WriteFile(path, []byte("no table"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := openWarm(t, dir, o)
+		if s.engine.warm.Load() {
+			t.Error("the start is warm")
+		}
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("the old table is there after opening (%v)", err)
+		}
+		if d := cmp.Diff(want, answers(t, s, asked)); d != "" {
+			t.Errorf("-warm +cold:\n%s", d)
+		}
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("a table was written (%v)", err)
+		}
+	}
+	s := openWarm(t, dir, warmOptions()) // turned on again
+	if s.engine.warm.Load() {
+		t.Error("the start is warm without a table")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("turned on again: %v", err)
+	}
+}
+
 // TestWarmDamaged: a table with a changed, missing or additional byte is noticed and derived anew.
 func TestWarmDamaged(t *testing.T) {
 	dir := t.TempDir()
@@ -218,6 +258,13 @@ func FuzzTable(f *testing.F) {
 		}
 		if err != nil {
 			return
+		}
+		n := 0
+		for range l.all() {
+			n++
+		}
+		if n != len(l.first) {
+			t.Errorf("%d entries in buckets, %d in all", n, len(l.first))
 		}
 		k := &lookup{probe: concordat.ProbeOne, most: 40, cap: defaultBandCap}
 		for _, q := range fps[:20] {

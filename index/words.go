@@ -81,7 +81,13 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 		lists = w.words()
 	}
 	w.dict.reset(false)
-	for {
+	last := int64(-1)
+	for n := 0; ; n++ {
+		if n%4096 == 0 {
+			if err := w.ended(); err != nil {
+				return 0, err
+			}
+		}
 		term, ps, ok, err := lists.next()
 		if err != nil {
 			return 0, err
@@ -89,6 +95,10 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 		if !ok {
 			break
 		}
+		if int64(term) <= last { // of a damaged segment: the dictionary would be one too
+			return 0, fmt.Errorf("term %08x after %08x: %w", term, last, errStored)
+		}
+		last = int64(term)
 		value := zap.FSTValEncode1Hit(uint64(ps[0].doc), uint64(ps[0].norm))
 		if len(ps) > 1 || ps[0].frequency > 1 {
 			if value, err = w.postings(ps); err != nil {

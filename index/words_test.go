@@ -35,6 +35,32 @@ func TestLengthCode(t *testing.T) {
 	}
 }
 
+// givenWords are the terms of a damaged segment.
+type givenWords []uint32
+
+func (g *givenWords) next() (uint32, []posting, bool, error) {
+	if len(*g) == 0 {
+		return 0, nil, false, nil
+	}
+	term := (*g)[0]
+	*g = (*g)[1:]
+	return term, []posting{{0, 1, 1}}, true, nil
+}
+
+// TestWordOrder: a dictionary that does not ascend is refused, not merged into another.
+func TestWordOrder(t *testing.T) {
+	for _, c := range []struct {
+		terms []uint32
+		ok    bool
+	}{{[]uint32{0, 1, 1<<32 - 1}, true}, {[]uint32{0, 0}, false}, {[]uint32{5, 7, 6}, false}} {
+		words := givenWords(c.terms)
+		w := segmentWriter{ids: []string{"x"}, words: func() wordLists { return &words }}
+		if _, err := w.wordIndex(); (err == nil) != c.ok || err != nil && !errors.Is(err, errStored) {
+			t.Errorf("%v: %v", c.terms, err)
+		}
+	}
+}
+
 // TestOldFormat: a shard of the format without terms is refused with what to do.
 func TestOldFormat(t *testing.T) {
 	dir := t.TempDir()

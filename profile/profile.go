@@ -81,7 +81,6 @@ type Profiler struct {
 type scratch struct {
 	text     segment.Text
 	features []uint64
-	stemmer  segment.Stemmer
 	found    []uint32 // terms
 	sorted   []uint32 // memory for sorting them
 }

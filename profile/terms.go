@@ -19,7 +19,7 @@ const (
 
 // terms returns the distinct terms of the whole text.
 func (s *scratch) terms() []concordat.TermCount {
-	s.found = s.text.Terms(&s.stemmer, 0, len(s.text.Words), s.text.Language(), s.found[:0])
+	s.found = s.text.Terms(0, len(s.text.Words), s.text.Language(), s.found[:0])
 	return s.counted(s.found)
 }
 
@@ -100,7 +100,7 @@ func (s *scratch) windows(sections []concordat.Section, excluded []bool) [][]con
 		if section < len(sections) && excluded[section] && sections[section].Span.Start <= int(words[i].Start) {
 			continue
 		}
-		s.found = s.text.Terms(&s.stemmer, i, i+1, language, s.found)
+		s.found = s.text.Terms(i, i+1, language, s.found)
 		if length += words[i].Letters(); length >= unit {
 			starts = append(starts, len(s.found))
 			length = 0

@@ -7,7 +7,7 @@
 //   - sketches of shingles, which estimate resemblance and containment: [SketchPairs], and
 //     [SketchJoin] for more than memory holds (Broder 1997);
 //   - an index of the grams of short texts: [Short];
-//   - the joint use of the sentence fingerprints that the rest of the product has: [Candidates] and
+//   - the joint use of the sentence fingerprints that the rest of the product has: [Candidates], [Join] and
 //     [Compare].
 //
 // [Clusters] joins pairs to groups, [Lineage] says what may come from what, [Removable] what another

@@ -1,17 +1,20 @@
 package screen
 
+import "unsafe"
+
 // radix sorts the keys, carrying values along where values is not nil, by eight bits a pass from
 // the lowest. It skips bytes in which all keys agree, is stable, and takes the scratch slices of
 // the same length; the result is in keys and values.
-func radix(keys, keyScratch []uint64, values, valueScratch []uint32) {
+func radix[K uint32 | uint64](keys, keyScratch []K, values, valueScratch []uint32) {
 	var counts [8][256]int
+	bytes := int(unsafe.Sizeof(K(0)))
 	for _, k := range keys {
-		for b := range counts {
+		for b := range bytes {
 			counts[b][byte(k>>(8*b))]++
 		}
 	}
 	from, to, fromV, toV := keys, keyScratch, values, valueScratch
-	for b := range counts {
+	for b := range bytes {
 		c := &counts[b]
 		if len(keys) == 0 || c[byte(keys[0]>>(8*b))] == len(keys) {
 			continue

@@ -41,39 +41,42 @@ func load(s string, i int) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// memory holds the hash and the stop lists of short words.
-type memory [1 << memoryBits]remembered
+// memory holds what is known of short words, and the stems of those that it forgot.
+type memory struct {
+	words [1 << memoryBits]remembered
+	stems stems
+}
 
-// memoryBits makes a table of 128 KiB, which stays in the second cache with what else is used.
-const memoryBits = 12
+// memoryBits makes a table of 512 KiB, which stays in the second cache with what else is used.
+const memoryBits = 14
 
 type remembered struct {
 	first, second uint64 // the folded letters, 0 after them; no word is all 0
 	hash          uint64
-	stop          uint32
+	stop, term    uint32 // as in Word
 }
 
 // memories are passed from text to text. What they return depends on the word alone.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
-// word returns the hash and the stop lists of the word with the given letters, which is n bytes long.
-func (m *memory) word(first, second uint64, n int, stop *stopTable) (uint64, uint32) {
+// word returns what is known of the word with the given letters, which is n bytes long.
+func (m *memory) word(first, second uint64, n int, stop *stopTable) *remembered {
 	at := (first ^ second*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (64 - memoryBits)
-	r := &m[at]
+	r := &m.words[at]
 	if r.first == first && r.second == second {
-		return r.hash, r.stop
+		return r
 	}
-	other := &m[at^1] // in the same line of the cache
+	other := &m.words[at^1] // in the same line of the cache
 	if other.first == first && other.second == second {
-		return other.hash, other.stop
+		return other
 	}
 	var letters [16]byte
 	binary.LittleEndian.PutUint64(letters[:], first)
 	binary.LittleEndian.PutUint64(letters[8:], second)
 	hash := xxhash.Sum64(letters[:n])
 	*other = *r
-	*r = remembered{first, second, hash, stop.mask(hash)}
-	return r.hash, r.stop
+	*r = remembered{first, second, hash, stop.mask(hash), m.stems.term(hash, letters[:n])}
+	return r
 }
 
 // asciiWords reads short words from byte i on, each of which ends before an ASCII sign, and the single spaces between them.
@@ -109,7 +112,7 @@ func (s *splitter) asciiWords(i int) int {
 		binary.LittleEndian.PutUint64(norm[at:], first)
 		binary.LittleEndian.PutUint64(norm[at+8:], second)
 		norm = norm[:at+n]
-		hash, stop := s.memory.word(first, second, n, s.stop)
+		known := s.memory.word(first, second, n, s.stop)
 		var flags WordFlags
 		if s.clause {
 			flags = AfterClause
@@ -119,7 +122,7 @@ func (s *splitter) asciiWords(i int) int {
 		}
 		words = append(words, Word{
 			Start: int32(i), End: int32(i + n), NormStart: int32(at), NormEnd: int32(at + n),
-			Hash: hash, Stop: stop, Chars: uint16(n), Flags: flags,
+			Hash: known.hash, Term: known.term, Stop: known.stop, Chars: uint16(n), Flags: flags,
 		})
 		s.clause, s.space, s.barrier = false, false, false
 		if i += n; text[i] == ' ' {

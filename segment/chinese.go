@@ -245,7 +245,7 @@ func (c *chineseCutter) place(w *Word, n int) {
 	w.End = last + int32(size)
 	c.runeAt += n
 	w.Hash = xxhash.Sum64(c.t.Norm[w.NormStart:w.NormEnd])
-	w.Stop = 0
+	w.Term, w.Stop = uint32(w.Hash), 0
 	if c.stop.isHan(w.Hash) {
 		w.Flags |= HanStop
 	}

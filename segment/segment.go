@@ -36,6 +36,7 @@ type Word struct {
 	Start, End         int32  // bytes of Source
 	NormStart, NormEnd int32  // bytes of Norm
 	Hash               uint64 // xxHash64 of the folded letters
+	Term               uint32 // for searching: the low 32 bits of the xxHash64 of the stem
 	Stop               uint32 // languages whose stop list holds the word: bit i is Languages()[i]
 	Chars              uint16 // folded characters
 	Flags              WordFlags

@@ -73,11 +73,8 @@ func (t *Text) split(text string, chinese bool) error {
 		t.Norm = make([]byte, 0, len(text)+len(text)/16+64)
 		t.Words = make([]Word, 0, len(text)/wordBytes+16)
 	}
-	s := splitter{t: t, runes: runes(), stop: stopLists(), start: -1}
-	if s.runes.quick {
-		s.memory = memories.Get().(*memory)
-		defer memories.Put(s.memory)
-	}
+	s := splitter{t: t, runes: runes(), stop: stopLists(), memory: memories.Get().(*memory), start: -1}
+	defer memories.Put(s.memory)
 	s.run()
 	if s.han && chinese {
 		return t.cutChinese()
@@ -91,7 +88,7 @@ type splitter struct {
 	t      *Text
 	runes  *runeData
 	stop   *stopTable
-	memory *memory // nil: words are read rune by rune
+	memory *memory // nil: words have no terms
 
 	start   int // first byte of the current sentence, or -1
 	first   int // its first word
@@ -202,7 +199,7 @@ func (s *splitter) line(from, to int) {
 	for i := from; i < to; {
 		if c := text[i]; c < utf8.RuneSelf {
 			if s.runes.ascii[c] != 0 {
-				if !s.open && s.memory != nil {
+				if !s.open && s.runes.quick && s.memory != nil {
 					if next := s.asciiWords(i); next > i {
 						i = next
 						continue
@@ -385,6 +382,9 @@ func (s *splitter) closeWord() {
 	if s.word.Flags&Han == 0 {
 		s.word.Hash = xxhash.Sum64(s.t.Norm[s.word.NormStart:])
 		s.word.Stop = s.stop.mask(s.word.Hash)
+		if s.memory != nil {
+			s.word.Term = s.memory.stems.term(s.word.Hash, s.t.Norm[s.word.NormStart:])
+		}
 	}
 	s.t.Words = append(s.t.Words, s.word)
 }

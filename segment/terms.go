@@ -3,7 +3,6 @@ package segment
 import (
 	"unicode/utf8"
 
-	"github.com/blevesearch/go-porterstemmer"
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -25,17 +24,14 @@ func (w *Word) Letters() int {
 	return int(w.Chars)
 }
 
-// stemMost is the longest word in bytes that is stemmed; longer ones are no words.
-const stemMost = 40
-
-// Stemmer turns words into search terms and remembers the last ones. The zero value is ready; it is
-// not safe for concurrent use. What it returns depends on the word alone.
-type Stemmer struct {
-	known [1 << stemBits]stemmed
+// stems turns words into search terms and remembers the last ones.
+type stems struct {
+	known  [1 << stemBits]stemmed
+	porter porter
 }
 
-// stemBits makes a table of 512 KiB: a smaller one forgets words that come again in English text.
-const stemBits = 15
+// stemBits makes a table of 256 KiB, for words that are longer or rarer than those of memory.
+const stemBits = 14
 
 type stemmed struct {
 	hash uint64 // of the folded word
@@ -43,7 +39,7 @@ type stemmed struct {
 }
 
 // term returns the search term of a folded word with the given hash.
-func (m *Stemmer) term(hash uint64, folded []byte) uint32 {
+func (m *stems) term(hash uint64, folded []byte) uint32 {
 	at := hash >> (64 - stemBits)
 	k := &m.known[at]
 	if k.hash == hash && hash != 0 {
@@ -54,28 +50,8 @@ func (m *Stemmer) term(hash uint64, folded []byte) uint32 {
 		return second.term
 	}
 	*second = *k
-	*k = stemmed{hash, uint32(xxhash.Sum64(Stem(folded)))}
+	*k = stemmed{hash, uint32(xxhash.Sum64(m.porter.stem(folded)))}
 	return k.term
-}
-
-// Stem returns the stem of a folded word: Porter 1980 for words of ASCII letters, others as they are.
-func Stem(word []byte) []byte {
-	if len(word) < 3 || len(word) > stemMost {
-		return word
-	}
-	var letters [stemMost]rune
-	for i, c := range word {
-		if c < 'a' || c > 'z' {
-			return word
-		}
-		letters[i] = rune(c)
-	}
-	stem := porterstemmer.StemWithoutLowerCasing(letters[:len(word)])
-	out := make([]byte, len(stem))
-	for i, r := range stem {
-		out[i] = byte(r)
-	}
-	return out
 }
 
 // Language returns the bit, as in Word.Stop, of the stop list that holds most of the words of t; 0
@@ -94,16 +70,16 @@ const (
 	unspacedGram = 4
 )
 
-// Terms appends the search terms of Words[first:last] to dst, one for each occurrence: the low 32
-// bits of the xxHash64 of the stem. Words in the stop list of language, which Language returns, have
-// none. Runs of kana, hangul and of alphabets without spaces give their character 2-grams or 4-grams.
-func (t *Text) Terms(m *Stemmer, first, last int, language uint32, dst []uint32) []uint32 {
+// Terms appends the search terms of Words[first:last] to dst, one for each occurrence. Words in the stop list of
+// language, which Language returns, have none. Runs of kana, hangul and of alphabets without spaces give their
+// character 2-grams or 4-grams.
+func (t *Text) Terms(first, last int, language uint32, dst []uint32) []uint32 {
 	for i := first; i < last; i++ {
 		w := &t.Words[i]
 		switch {
 		case w.Flags&(Syllabic|Unspaced|HanStop) == 0:
 			// A stop word's term is written as well, and the next over it: which word is one cannot be foretold.
-			dst = append(dst, m.term(w.Hash, t.Folded(i)))
+			dst = append(dst, w.Term)
 			dst = dst[:len(dst)-int(-(w.Stop&language)>>31)]
 		case w.Stop&language != 0 || w.Flags&HanStop != 0:
 		case w.Flags&Syllabic != 0:

@@ -36,6 +36,7 @@ type app struct {
 	data           string
 	json, quiet    bool
 	supervised     bool // serve: a service manager starts the process again
+	figures        figures
 
 	mu sync.Mutex // guards stdout
 
@@ -202,7 +203,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 }
 
 func (o *opened) shardOptions() index.Options {
-	return index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Shard: "00", Warm: true}
+	return index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Shard: "00", Warm: o.config.Index.KeepTable, StockSegments: o.config.Index.StockSegments}
 }
 
 // Close closes what is open.

@@ -19,7 +19,8 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchJoin(), a.benchMemory(), a.benchGrowth(), a.benchIngest(), a.benchWeb(), a.benchCluster(), a.benchOccupancy())
+	c.PersistentFlags().StringVar(&a.figures.path, "benchfmt", "", "also add the figures to this file in the format of Go's benchmarks, which benchstat compares")
+	c.AddCommand(a.benchRun(), a.benchIndex(), a.benchQuery(), a.benchFingerprint(), a.benchCheck(), a.benchJoin(), a.benchMemory(), a.benchGrowth(), a.benchIngest(), a.benchWeb(), a.benchCluster(), a.benchOccupancy())
 	return c
 }
 
@@ -87,11 +88,8 @@ func (a *app) benchIndex() *cobra.Command {
 			}
 			return scratch(func(dir string) error {
 				return bench.Index(cmd.Context(), dir, prints, func(r bench.IndexResult) error {
-					if a.json {
-						return a.line(r)
-					}
-					a.say("%-4s %d sentences: %.0f sentences per CPU second, %.1f bytes per sentence, peak %.0f MB", r.Build, r.Sentences, r.Rate, r.Bytes, r.Peak)
-					return nil
+					return a.figure("Index", r, "%-6s %d sentences: %.0f sentences per CPU second (plain table %.0f, ratio %.2f), %.1f bytes per sentence, peak %.0f MB",
+						r.Build, r.Sentences, r.Rate, r.TableRate, r.Ratio, r.Bytes, r.Peak)
 				})
 			})
 		}}
@@ -101,24 +99,26 @@ func (a *app) benchIndex() *cobra.Command {
 
 func (a *app) benchQuery() *cobra.Command {
 	var f printFlags
+	var o bench.QueryOptions
 	c := &cobra.Command{Use: "query", Short: "Ask an index: the derived table and Bleve itself, exact and with probes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Rounds < 1 || o.Path != "" && o.Path != "table" && o.Path != "bleve" {
+				return usagef("--rounds must be at least 1, --path table or bleve")
+			}
 			prints, qs, err := f.load()
 			if err != nil {
 				return err
 			}
 			return scratch(func(dir string) error {
-				return bench.Query(cmd.Context(), dir, prints, qs, func(r bench.QueryResult) error {
-					if a.json {
-						return a.line(r)
-					}
-					a.say("%-5s %-5s %d sentences: %.2f us CPU a sentence (plain table %.2f, ratio %.2f), document of 200 %.2f ms, p50 %.1f us, p99 %.1f us, %.1f candidates, %d missed",
-						r.Path, r.Probe, r.Sentences, r.CPU, r.TableCPU, r.Ratio, r.Document, r.P50, r.P99, r.Candidates, r.Missed)
-					return nil
+				return bench.Query(cmd.Context(), dir, prints, qs, o, func(r bench.QueryResult) error {
+					return a.figure("Query", r, "%-5s %-5s %d sentences: %.2f us CPU a sentence, the best of %d rounds %.2f (plain table %.2f, ratio %.2f; as %.0f lines of memory at random), document of 200 %.2f ms, p50 %.1f us, p99 %.1f us, %.1f candidates, %d missed",
+						r.Path, r.Probe, r.Sentences, r.CPU, r.Rounds, r.Best, r.TableCPU, r.Ratio, r.Lines, r.Document, r.P50, r.P99, r.Candidates, r.Missed)
 				})
 			})
 		}}
 	f.add(c)
+	c.Flags().IntVar(&o.Rounds, "rounds", 3, "times that every question is asked; the median is taken")
+	c.Flags().StringVar(&o.Path, "path", "", "only the derived table, or only bleve itself: table or bleve")
 	return c
 }
 
@@ -140,12 +140,8 @@ func (a *app) benchCheck() *cobra.Command {
 			}
 			return scratch(func(dir string) error {
 				return bench.Check(cmd.Context(), dir, o, func(r bench.CheckResult) error {
-					if a.json {
-						return a.line(r)
-					}
-					a.say("%d documents, %d sentences; %d words asked: %.1f ms CPU (profile %.1f, probes %.1f, words %.1f, verify %.1f, align %.1f, keep %.1f), report %.1f; %d candidates, %d of %d sources found, %d named; start %.0f ms, ingest %.0f sentences per CPU second, peak %.0f MB",
+					return a.figure("Check", r, "%d documents, %d sentences; %d words asked: %.1f ms CPU (profile %.1f, probes %.1f, words %.1f, verify %.1f, align %.1f, keep %.1f), report %.1f; %d candidates, %d of %d sources found, %d named; start %.0f ms, ingest %.0f sentences per CPU second, peak %.0f MB",
 						r.Documents, r.Sentences, r.Words, r.CPU, r.Fingerprint, r.Match, r.Search, r.Verify, r.Align, r.Keep, r.Report, r.Candidates, r.Found, r.Planted, r.Sources, r.Start, r.Rate, r.Peak)
-					return nil
 				})
 			})
 		}}
@@ -165,10 +161,14 @@ const mostBenchText = 32 << 20
 func (a *app) benchFingerprint() *cobra.Command {
 	var scheme string
 	var lines bool
+	var times int
 	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes a CPU second on one core", Args: cobra.MinimumNArgs(1),
 		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures the way from
 text to fingerprints as ingest goes it, on one core, in turn with hashing the text and with reading memory.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if times < 1 {
+				return usagef("--rounds %d: must be at least 1", times)
+			}
 			p, err := profile.New(profile.Options{Recipe: scheme})
 			if err != nil {
 				return usage(err)
@@ -182,17 +182,12 @@ text to fingerprints as ingest goes it, on one core, in turn with hashing the te
 				if lines {
 					documents = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 				}
-				r, err := bench.Fingerprint(p, filepath.Base(path), documents)
+				r, err := bench.Fingerprint(p, filepath.Base(path), documents, times)
 				if err != nil {
 					return err
 				}
-				if a.json {
-					err = a.line(r)
-				} else {
-					a.say("%s: %.1f MB per CPU second, %.0f sentences per CPU second (%d bytes, %d sentences, %d documents); xxHash of it %.1f GB, %.0f times; memory read %.1f GB; peak %.0f MB",
-						r.File, r.Rate, r.Prints, r.Bytes, r.Sentences, r.Documents, r.Hash, r.Hashes, r.Read, r.Peak)
-				}
-				if err != nil {
+				if err := a.figure("Fingerprint", r, "%s: %.1f MB per CPU second, the best of %d rounds %.1f, %.0f sentences per CPU second (%s, %d bytes, %d sentences, %d documents); xxHash of it %.1f GB, %.0f times; memory read %.1f GB; peak %.0f MB",
+					r.File, r.Rate, r.Rounds, r.Best, r.Prints, r.Scheme, r.Bytes, r.Sentences, r.Documents, r.Hash, r.Hashes, r.Read, r.Peak); err != nil {
 					return err
 				}
 			}
@@ -200,6 +195,7 @@ text to fingerprints as ingest goes it, on one core, in turn with hashing the te
 		}}
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
 	c.Flags().BoolVar(&lines, "lines", false, "take each line for a document")
+	c.Flags().IntVar(&times, "rounds", 1, "least number of times that each text is taken, and two seconds; the median is printed")
 	return c
 }
 

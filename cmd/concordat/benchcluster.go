@@ -23,7 +23,7 @@ through all nodes, and asks at each size. Processor time is that of all nodes to
 			}
 			return scratch(func(dir string) error {
 				return bench.Cluster(cmd.Context(), dir, o, func(r bench.ClusterResult) error {
-					return a.report(r, "%d sentences in %d copies: %.1f CPU us a sentence (%.2f of alone, a follower %.2f), %.0f a second, put %.1f and %.1f ms, lag %d, drained in %.0f ms, %.1f bytes on disk and %.1f in memory, exact %.2f and %.2f ms, %.2f CPU us, one hash %.2f and %.2f ms, %.2f CPU us, document %.1f ms, %d missed, peak %.0f MB",
+					return a.figure("Cluster", r, "%d sentences in %d copies: %.1f CPU us a sentence (%.2f of alone, a follower %.2f), %.0f a second, put %.1f and %.1f ms, lag %d, drained in %.0f ms, %.1f bytes on disk and %.1f in memory, exact %.2f and %.2f ms, %.2f CPU us, one hash %.2f and %.2f ms, %.2f CPU us, document %.1f ms, %d missed, peak %.0f MB",
 						r.Sentences, r.Copies, r.CPU, r.Ratio, r.Follower, r.Rate, r.PutP50, r.PutP99, r.Lag, r.Drain, r.Bytes, r.Memory, r.ExactP50, r.ExactP99, r.Exact, r.OneP50, r.OneP99, r.One, r.Document, r.Missed, r.Resident)
 				})
 			})
@@ -61,7 +61,7 @@ sentences of a text in one shard.`,
 					}
 					r = bench.TextOccupancy(prints)
 				}
-				if err := a.report(r, "%d sentences in %d shards: %.3f in a bucket, at most %d in 99 of 100, %d in the fullest; variance over mean %.3f; an exact question meets %.2f in a band of a shard",
+				if err := a.figure("Occupancy"+ofText(text), r, "%d sentences in %d shards: %.3f in a bucket, at most %d in 99 of 100, %d in the fullest; variance over mean %.3f; an exact question meets %.2f in a band of a shard",
 					r.Sentences, r.Shards, r.Mean, r.P99, r.Max, r.Poisson, r.Candidates); err != nil {
 					return err
 				}

@@ -17,32 +17,32 @@ func (a *app) benchMemory() *cobra.Command {
 	return &cobra.Command{Use: "memory", Short: "Measure the memory of this machine, which limits look-ups", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			r := bench.Memory()
-			return a.report(r, "memory: %.1f GB/s in order, %.1f ns a line at random, %.0f ns where each names the next", r.Stream, r.Lines, r.Latency)
+			return a.figure("Memory", r, "memory: %.1f GB/s in order, %.1f ns a line at random, %.0f ns where each names the next", r.Stream, r.Lines, r.Latency)
 		}}
 }
 
 func (a *app) benchGrowth() *cobra.Command {
 	var sizes []int
-	var questions int
+	var questions, times int
 	var seed uint64
 	var text string
 	c := &cobra.Command{Use: "growth", Short: "Build, open and ask indexes of growing size", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, n := range sizes {
-				if n < 1 || questions < 1 {
-					return usagef("--sizes and --queries must be at least 1")
+				if n < 1 || questions < 1 || times < 1 {
+					return usagef("--sizes, --queries and --rounds must be at least 1")
 				}
 				prints, qs, err := growthPrints(text, n, questions, seed)
 				if err != nil {
 					return err
 				}
 				err = scratch(func(dir string) error {
-					r, err := bench.Growth(cmd.Context(), dir, prints, qs)
+					r, err := bench.Growth(cmd.Context(), dir, prints, qs, times)
 					if err != nil {
 						return err
 					}
-					return a.report(r, "%d sentences, %d distinct: %.0f built per CPU second, %.1f bytes on disk and %.1f in memory a sentence, opened in %.2f CPU s with at most %.0f MB, closed in %.2f s keeping %.1f bytes a sentence, with these opened in %.2f s; exact %.2f us, one hash %.2f us with %.1f matches, %d missed, peak %.0f MB",
-						r.Sentences, r.Distinct, r.Build, r.Bytes, r.Memory, r.Open, r.OpenPeak, r.Close, r.Kept, r.Warm, r.Exact, r.One, r.Found, r.Missed, r.Peak)
+					return a.figure("Growth"+ofText(text), r, "%d sentences, %d distinct: %.0f built per CPU second, %.1f bytes on disk and %.1f in memory a sentence, opened in %.2f CPU s with at most %.0f MB, closed in %.2f s keeping %.1f bytes a sentence, with these opened in %.2f s; exact %.2f us, one hash %.2f us (as %.0f lines of memory at random) with %.1f matches, %d missed, peak %.0f MB",
+						r.Sentences, r.Distinct, r.Build, r.Bytes, r.Memory, r.Open, r.OpenPeak, r.Close, r.Kept, r.Warm, r.Exact, r.One, r.Lines, r.Found, r.Missed, r.Peak)
 				})
 				if err != nil {
 					return err
@@ -52,9 +52,18 @@ func (a *app) benchGrowth() *cobra.Command {
 		}}
 	c.Flags().IntSliceVar(&sizes, "sizes", []int{100_000, 1_000_000, 5_000_000}, "numbers of sentences")
 	c.Flags().IntVar(&questions, "queries", 20_000, "number of queries, half of them planted")
+	c.Flags().IntVar(&times, "rounds", 5, "times that every question is asked; the median is taken")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed")
 	c.Flags().StringVar(&text, "text", "", "text file to make fingerprints from, edited over and over, in place of random ones")
 	return c
+}
+
+// ofText tells figures of real text from those of random fingerprints.
+func ofText(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "Text"
 }
 
 func growthPrints(text string, n, questions int, seed uint64) ([]concordat.Fingerprint, []bench.Question, error) {
@@ -94,7 +103,7 @@ line is a document.`,
 				}
 				total := float64(r.Sentences) / r.Rate
 				share := func(s float64) float64 { return 100 * s / total }
-				return a.report(r, "%d documents, %d bytes, %d sentences, %d files failed: %.2f CPU s, %.0f sentences per CPU second: extraction %.0f %%, fingerprints %.0f %%, index of bands %.0f %%, of texts %.0f %%, of words %.0f %%, catalogue %.0f %%",
+				return a.figure("Ingest", r, "%d documents, %d bytes, %d sentences, %d files failed: %.2f CPU s, %.0f sentences per CPU second: extraction %.0f %%, fingerprints %.0f %%, index of bands %.0f %%, of texts %.0f %%, of words %.0f %%, catalogue %.0f %%",
 					r.Documents, r.Bytes, r.Sentences, r.Failed, total, r.Rate, share(r.Extract), share(r.Prints), share(r.Bands), share(r.Text), share(r.Words), share(r.Store))
 			})
 		}}
@@ -140,8 +149,8 @@ func (a *app) benchJoin() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := a.report(r, "join %-5s %d x %d sentences: %.2f CPU seconds (plain table %.2f, ratio %.2f), %d pairs of documents, %d missed, peak %.0f MB",
-					r.Probe, r.Sentences, r.Sentences, r.CPU, r.TableCPU, r.Ratio, r.Pairs, r.Missed, r.Peak); err != nil {
+				if err := a.figure("Join", r, "join %-5s %d x %d sentences: %.2f CPU seconds (plain table %.2f, ratio %.2f), %.2f s on %d cores, %d pairs of documents, %d missed, peak %.0f MB",
+					r.Probe, r.Sentences, r.Sentences, r.CPU, r.TableCPU, r.Ratio, r.Clock, r.Cores, r.Pairs, r.Missed, r.Peak); err != nil {
 					return err
 				}
 			}

@@ -76,15 +76,12 @@ func (a *app) benchPages(ctx context.Context, dir string, officers int, o bench.
 	defer func() { err = errors.Join(err, stop()) }()
 	o.Base, o.Process = "http://"+address, process
 	return bench.Web(ctx, o, func(r bench.WebResult) error {
-		if a.json {
-			return a.line(r)
-		}
-		a.say("%-26s %5d requests, %d errors %s: %.2f ms CPU each (%.1f s in %.1f s), p50 %.0f ms, p99 %.0f ms; memory %.0f MB, at most %.0f MB",
+		err := a.figure("Web", r, "%-26s %5d requests, %d errors %s: %.2f ms CPU each (%.1f s in %.1f s), p50 %.0f ms, p99 %.0f ms; memory %.0f MB, at most %.0f MB",
 			r.Page, r.Requests, r.Errors, r.First, r.CPU, r.Total, r.Took, r.P50, r.P99, r.Memory, r.Peak)
-		if r.Uploads > 0 {
+		if err == nil && r.Uploads > 0 {
 			a.say("  %d uploads taken, at most %d checks open, %d checks done, %d events", r.Uploads, r.Open, r.Checked, r.Events)
 		}
-		return nil
+		return err
 	})
 }
 

@@ -142,7 +142,7 @@ func (o *opened) openNode(ctx context.Context) error {
 		Dir:     filepath.Join(o.dir, indexName, nodeDirName),
 		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: buildVersion()},
 		Session: session,
-		Index:   index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Logger: log, Warm: true},
+		Index:   index.Options{Site: o.config.Site.ID, Scheme: o.profiler.Scheme(), Logger: log, Warm: o.config.Index.KeepTable, StockSegments: o.config.Index.StockSegments},
 		Client:  &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: idleTime}},
 		Fatal:   func(err error) { o.gone <- err },
 		Key:     t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.dir, clusterName)), Restart: restart,

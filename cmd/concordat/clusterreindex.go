@@ -60,7 +60,7 @@ func (a *app) reindexCopies(ctx context.Context, o *opened, dir string) (documen
 	b := a.bar(-1, "reindexing")
 	defer b.done()
 	for _, id := range cluster.Copies(dir) {
-		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), Progress: b.add,
+		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.config.Index.StockSegments, Progress: b.add,
 			Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
 				profiles, err := o.profileAnew(ctx, docs)
 				if err == nil {

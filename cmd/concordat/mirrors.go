@@ -78,7 +78,7 @@ func (o *opened) openMirrors(e concordat.Epoch, scheme concordat.Scheme, change 
 			return nil, err
 		}
 	}
-	s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change})
+	s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change, StockSegments: o.config.Index.StockSegments})
 	if err != nil {
 		return nil, fmt.Errorf("mirrors of epoch %s: %w", e, err)
 	}

@@ -246,7 +246,7 @@ func (p *partnerServer) set(f crypto.Federation, e crypto.FederationEpoch, other
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			return nil, err
 		}
-		if shard, err = index.Open(dir, index.Options{Site: p.c.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log}); err != nil {
+		if shard, err = index.Open(dir, index.Options{Site: p.c.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log, StockSegments: p.c.o.config.Index.StockSegments}); err != nil {
 			return nil, fmt.Errorf("fingerprints of epoch %s: %w", epoch, err)
 		}
 		p.shards[epoch] = shard

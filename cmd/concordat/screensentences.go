@@ -36,10 +36,11 @@ type printJoin struct {
 }
 
 const (
-	unitPairs     = 1 << 16
-	sentenceBytes = 160 // of memory for a sentence that is joined
-	pairBytes     = 48  // of memory for a candidate pair
-	joinedAlone   = 64  // texts that are joined however much memory that takes
+	unitPairs   = 1 << 16
+	joinBytes   = 100 // of memory for a sentence that is joined, its document included
+	passBytes   = 32  // of memory for it in each pass that goes on
+	pairBytes   = 48  // of memory for a candidate pair
+	joinedAlone = 64  // texts that are joined however much memory that takes
 )
 
 // join compares the texts of a with one another, or, where b is not nil, with those of b.
@@ -87,6 +88,7 @@ func (j *printJoin) join(ctx context.Context, a, b []int, progress bar) error {
 // candidates returns the pairs of places in all that share a sentence.
 func (j *printJoin) candidates(ctx context.Context, all []int, split int, across bool) (pairs [][2]int, common int, err error) {
 	budget := int64(j.s.MemoryMiB) << 20 / 4
+	sentence := int64(joinBytes + passBytes*runtime.GOMAXPROCS(0))
 	o := screen.JoinOptions{Probe: concordat.ProbeOne}
 	if across {
 		o.Split = split
@@ -105,16 +107,35 @@ func (j *printJoin) candidates(ctx context.Context, all []int, split int, across
 			return nil, 0, err
 		}
 		docs[i] = screen.Document{Indexed: d.Indexed}
-		if sentences += len(d.Indexed); int64(sentences)*sentenceBytes > budget && len(all) > joinedAlone {
+		if sentences += len(d.Indexed); int64(sentences)*sentence > budget && len(all) > joinedAlone {
 			return nil, 0, screen.ErrMemory
 		}
 	}
-	joined, err := screen.Candidates(docs, o)
+	joined, err := joinOnAllCores(ctx, docs, o)
 	if err != nil {
 		return nil, 0, err
 	}
 	pairs = slices.DeleteFunc(joined.Pairs, func(p [2]int) bool { return !j.s.across(all[p[0]], all[p[1]]) })
 	return pairs, joined.Common + joined.Crowded, nil
+}
+
+// joinOnAllCores is screen.Candidates on all cores.
+func joinOnAllCores(ctx context.Context, docs []screen.Document, o screen.JoinOptions) (screen.Joined, error) {
+	join := screen.NewJoin(docs, o)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for pass := range join.Passes() {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return join.Pass(pass)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return screen.Joined{}, err
+	}
+	return join.Joined()
 }
 
 // compare measures a unit of candidates.

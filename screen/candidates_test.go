@@ -1,9 +1,12 @@
 package screen_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"sync"
 	"testing"
 
 	"concordat"
@@ -106,6 +109,46 @@ func TestCandidatesOfCopies(t *testing.T) {
 	}
 	if g := c.Groups(); len(g) != 1 || len(g[0]) != 200 || len(j.Pairs) > 1000 || j.Common == 0 {
 		t.Errorf("%d groups, %d pairs, %d common", len(g), len(j.Pairs), j.Common)
+	}
+}
+
+// TestJoinSideBySide: passes in any order, several at once, find what one after the other finds.
+func TestJoinSideBySide(t *testing.T) {
+	docs := printed(rand.New(rand.NewPCG(7, 8)), 400)
+	docs = append(docs, slices.Repeat(docs[:1], 150)...) // a common one
+	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
+		o := screen.JoinOptions{Probe: probe}
+		want := candidates(t, docs, o)
+		j := screen.NewJoin(docs, o)
+		passes := rand.Perm(j.Passes())
+		var wg sync.WaitGroup
+		for w := range 3 {
+			wg.Go(func() {
+				for i := w; i < len(passes); i += 3 {
+					if err := j.Pass(passes[i]); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		got, err := j.Joined()
+		if err != nil || !reflect.DeepEqual(got, want) || want.Common == 0 {
+			t.Errorf("probe %v: got %d pairs, %d common, %v, want %d pairs, %d common", probe, len(got.Pairs), got.Common, err, len(want.Pairs), want.Common)
+		}
+	}
+}
+
+// TestManyPairs: a pass hands over pairs before its end, and gives up when they are too many.
+func TestManyPairs(t *testing.T) {
+	const n = 800
+	p := screen.Passage{Fingerprint: randomPrint(rand.New(rand.NewPCG(9, 9))), End: 100, Gate: 26}
+	docs := slices.Repeat([]screen.Document{{Indexed: []screen.Passage{p}}}, n)
+	if j := candidates(t, docs, screen.JoinOptions{Common: n}); len(j.Pairs) != n*(n-1)/2 {
+		t.Errorf("%d pairs of %d documents, want each with each", len(j.Pairs), n)
+	}
+	if _, err := screen.Candidates(docs, screen.JoinOptions{Common: n, Most: n*(n-1)/2 - 1}); !errors.Is(err, screen.ErrMemory) {
+		t.Errorf("one pair too many: %v", err)
 	}
 }
 

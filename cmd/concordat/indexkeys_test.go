@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestKeepTable: index.keep_table says whether the shard keeps what opening derives.
+func TestKeepTable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"--data", dir, "init"}, strings.NewReader(""), &out, &out); code != exitDone {
+		t.Fatalf("init: %s", &out)
+	}
+	for _, value := range []string{"", "true", "false"} {
+		want := value != "false"
+		if value != "" {
+			t.Setenv("CONCORDAT_INDEX_KEEP_TABLE", value)
+		}
+		withStore(t, dir, func(_ context.Context, o *opened) error {
+			if got := o.shardOptions().Warm; got != want {
+				t.Errorf("index.keep_table %q: got %v, want %v", value, got, want)
+			}
+			return nil
+		})
+	}
+}
+
+// TestStockSegments: index.stock_segments reaches the shard.
+func TestStockSegments(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"--data", dir, "init"}, strings.NewReader(""), &out, &out); code != exitDone {
+		t.Fatalf("init: %s", &out)
+	}
+	for _, want := range []bool{false, true} {
+		if want {
+			t.Setenv("CONCORDAT_INDEX_STOCK_SEGMENTS", "true")
+		}
+		withStore(t, dir, func(_ context.Context, o *opened) error {
+			if got := o.shardOptions().StockSegments; got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			return nil
+		})
+	}
+}

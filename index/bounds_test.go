@@ -1,0 +1,77 @@
+package index
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"concordat"
+	"concordat/internal/indextest"
+)
+
+// TestBounds: what would not fit into 32 bits is refused.
+func TestBounds(t *testing.T) {
+	for _, n := range []int{-1, math.MaxUint32 + 1, math.MaxInt} {
+		o := testOptions
+		o.BandCap = n
+		if _, err := Open(t.TempDir(), o); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("band cap %d: %v, want ErrInvalid", n, err)
+		}
+	}
+	s := open(t, t.TempDir(), testOptions)
+	s.nextNumber = math.MaxUint32 - 1
+	g := indextest.NewGenerator(1, 1)
+	if err := s.Put(t.Context(), g.Profile("l", "last", 1)); err != nil {
+		t.Errorf("the last number: %v", err)
+	}
+	if err := s.Put(t.Context(), g.Profile("l", "one more", 1)); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a document of the number that Purge uses: %v, want ErrInvalid", err)
+	}
+}
+
+// TestForeignEntry: MatchStored refuses an entry in a band that is no block, and leaves zap's buffers as they were: two
+// visits, one within the other, that get the same one see each other's fields.
+func TestForeignEntry(t *testing.T) {
+	s := open(t, t.TempDir(), testOptions)
+	g := indextest.NewGenerator(1, 1)
+	p := g.Profile("l", "d", 3)
+	if err := s.Put(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	var e entry
+	e.reset("foreign")
+	e.addBands(p.Indexed, new(counters))
+	batch := bleve.NewBatch()
+	batch.Update(&e)
+	if err := s.engine.batch(batch); err != nil {
+		t.Fatal(err)
+	}
+	q := &concordat.Query{Scheme: indextest.Scheme, MaxDistance: 1}
+	for _, sentence := range p.Indexed {
+		q.Fingerprints = append(q.Fingerprints, sentence.Fingerprint)
+	}
+	if _, err := s.MatchStored(t.Context(), q); !errors.Is(err, errStored) {
+		t.Errorf("got %v, want errStored", err)
+	}
+	snapshot, err := s.engine.snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	for _, seg := range snapshot.Segments() {
+		for n := range seg.Count() {
+			alone, beside := 0, 0
+			err := errors.Join(
+				seg.VisitDocument(n, func(string, byte, []byte, []uint64) bool { alone++; return true }),
+				seg.VisitDocument(n, func(string, byte, []byte, []uint64) bool {
+					beside++
+					return seg.VisitDocument(n, func(string, byte, []byte, []uint64) bool { return true }) == nil
+				}))
+			if err != nil || alone != beside {
+				t.Errorf("document %d: %d fields alone, %d beside another visit (%v)", n, alone, beside, err)
+			}
+		}
+	}
+}

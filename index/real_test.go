@@ -1,0 +1,44 @@
+//go:build cgo
+
+package index
+
+import (
+	"slices"
+	"testing"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"concordat"
+	"concordat/internal/corpora"
+	"concordat/profile"
+)
+
+// TestSegmentReal is TestSegment on real text, English and Chinese, with its skew.
+func TestSegmentReal(t *testing.T) {
+	p, err := profile.New(profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 400
+	if testing.Short() {
+		size = 100
+	}
+	s := &Shard{opt: Options{Scheme: p.Scheme()}}
+	s.init()
+	var halves [2][]bleve.Document
+	terms := 0
+	for n, d := range slices.Concat(corpora.Reviews(t, size), corpora.Histories(t, size/10)) {
+		x, err := p.ForIndex(concordat.Document{Library: "l", ID: concordat.DocumentID(d.Name), Text: d.Text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a arena
+		s.addProfile(&a, uint32(n), x)
+		for _, e := range a.entries[:a.used] {
+			halves[n%2] = append(halves[n%2], e)
+			terms += len(e.terms)/termBytes + len(e.words)
+		}
+	}
+	t.Logf("%d entries, %d terms", len(halves[0])+len(halves[1]), terms)
+	compareSegments(t, halves[0], halves[1])
+}

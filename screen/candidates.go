@@ -1,0 +1,371 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"concordat"
+)
+
+// JoinOptions say how documents become candidates.
+type JoinOptions struct {
+	// Probe is how far around each band two fingerprints meet.
+	Probe concordat.Probe
+	// Common is the number of documents from which on a fingerprint is too common to compare each of
+	// them with all others; each is compared with the next Common of them, so that groups of copies
+	// stay connected. 0: 100.
+	Common int
+	// Split above 0 wants only pairs of a document below it with one from it on: two collections, or two
+	// parts of one, joined with each other.
+	Split int
+	// Most is the number of distinct pairs above which the join gives up with ErrMemory; 0: none.
+	Most int
+}
+
+// Joined is what a join found.
+type Joined struct {
+	Pairs [][2]int // A < B, ascending
+	// Common is the number of fingerprints, and Crowded of band values, that were too common to
+	// compare all with all.
+	Common, Crowded int
+}
+
+// crowd is the number of fingerprints of one band value from which on each is compared with so
+// many of the next only.
+const crowd = 4096
+
+// Candidates returns the pairs of documents that have an indexed fingerprint each within their
+// gates and the probe. It fails with ErrMemory only, where there are more than o.Most pairs. To use more than one
+// core, see Join.
+func Candidates(docs []Document, o JoinOptions) (Joined, error) {
+	j := NewJoin(docs, o)
+	for pass := range j.Passes() {
+		if err := j.Pass(pass); err != nil {
+			return Joined{}, err
+		}
+	}
+	return j.Joined()
+}
+
+// Join is Candidates in passes that may go side by side. Each is a sort of all fingerprints by a band and a
+// comparison within equal values (sort-merge join), so that its work is that of sorting; with ProbeOne each leaves
+// out one nibble of the band. Memory, beside the documents, is about 70 bytes a fingerprint, 32 for each pass that
+// goes on, and 16 a pair. The documents must not change.
+type Join struct {
+	o         JoinOptions
+	documents int
+	prints    []print  // distinct fingerprints, in order of their words
+	starts    []uint32 // where the documents of each begin in holders; one more at the end
+	holders   []uint32 // documents
+
+	mu      sync.Mutex
+	found   pairSet
+	common  int
+	crowded int
+	spare   []*joinRoom
+}
+
+// print is a fingerprint with the largest of the gates of those that have it, which stands in the highest byte of the
+// second word.
+type print struct{ first, second uint64 }
+
+const (
+	gateShift = 56
+	wordBits  = 40 // of the fingerprint, in the second word
+)
+
+func (p print) fingerprint() concordat.Fingerprint {
+	return concordat.Fingerprint{p.first, p.second & (1<<wordBits - 1)}
+}
+
+func (p print) gate() int { return int(p.second >> gateShift) }
+
+// near reports whether two prints lie within the gates of both.
+func (p print) near(q print) bool {
+	gate := min(p.gate(), q.gate())
+	d := bits.OnesCount64(p.first ^ q.first)
+	return d <= gate && d+bits.OnesCount64((p.second^q.second)<<(64-wordBits)) <= gate
+}
+
+// NewJoin prepares a join: it finds the distinct fingerprints and the documents that hold each.
+func NewJoin(docs []Document, o JoinOptions) *Join {
+	if o.Common == 0 {
+		o.Common = 100
+	}
+	j := &Join{o: o, documents: len(docs), found: pairSet{most: o.Most}}
+	n := 0
+	for i := range docs {
+		n += len(docs[i].Indexed)
+	}
+	all, of := make([]print, 0, n), make([]uint32, 0, n) // passages, and their documents
+	keys, ids := make([]uint32, n), make([]uint32, n)
+	for i := range docs {
+		for k := range docs[i].Indexed {
+			p := &docs[i].Indexed[k]
+			keys[len(all)], ids[len(all)] = highest(p.Fingerprint[0]), uint32(len(all))
+			all, of = append(all, print{p.Fingerprint[0], p.Fingerprint[1] | uint64(p.Gate)<<gateShift}), append(of, uint32(i))
+		}
+	}
+	radix(keys, make([]uint32, n), ids, make([]uint32, n))
+	j.prints, j.holders, j.starts = make([]print, 0, n), make([]uint32, 0, n), make([]uint32, 0, n+1)
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && keys[to] == keys[from] {
+			to++
+		}
+		// Equal ones stay in order of document, as both sorts are stable.
+		if to > from+1 {
+			slices.SortStableFunc(ids[from:to], func(a, b uint32) int {
+				return cmp.Or(cmp.Compare(all[a].first, all[b].first), cmp.Compare(all[a].second<<(64-wordBits), all[b].second<<(64-wordBits)))
+			})
+		}
+		for i := from; i < to; i++ {
+			j.hold(all[ids[i]], of[ids[i]], i == from)
+		}
+		from = to
+	}
+	j.starts = append(j.starts, uint32(len(j.holders)))
+	return j
+}
+
+// highest returns the highest 32 bits of the first word of a fingerprint, which has 60.
+func highest(first uint64) uint32 { return uint32(first >> (60 - 32)) }
+
+// hold adds a passage of a document; fresh says that it differs from the one before, which may be so all the same.
+func (j *Join) hold(p print, doc uint32, fresh bool) {
+	last := len(j.prints) - 1
+	if fresh || p.fingerprint() != j.prints[last].fingerprint() {
+		j.starts = append(j.starts, uint32(len(j.holders)))
+		j.prints, j.holders = append(j.prints, p), append(j.holders, doc)
+		return
+	}
+	if doc == j.holders[len(j.holders)-1] {
+		// Its gate does not count: the document's first passage of a fingerprint stands for all.
+		return
+	}
+	if p.gate() > j.prints[last].gate() {
+		j.prints[last] = p
+	}
+	j.holders = append(j.holders, doc)
+}
+
+func (j *Join) holding(print uint32) []uint32 { return j.holders[j.starts[print]:j.starts[print+1]] }
+
+// Passes returns the number of passes: one that pairs the documents with a fingerprint in common, then those by
+// each band, with ProbeOne by each nibble of each band.
+func (j *Join) Passes() int { return 1 + concordat.Bands*j.nibbles() }
+
+func (j *Join) nibbles() int {
+	if j.o.Probe == concordat.ProbeOne {
+		return concordat.BandBits / 4
+	}
+	return 1
+}
+
+// Pass does pass number n, 0 ≤ n < Passes. Several goroutines may do passes at once, each of them once. It fails with ErrMemory
+// where there are more than o.Most pairs, as Joined would.
+func (j *Join) Pass(n int) error {
+	r := j.room()
+	defer j.leave(r)
+	if n == 0 {
+		j.copies(r)
+	} else {
+		band, nibble := (n-1)/j.nibbles(), (n-1)%j.nibbles()
+		j.sort(r, band, nibble)
+		j.merge(r, band, nibble)
+	}
+	return j.add(r)
+}
+
+// copies pairs the documents with a fingerprint in common.
+func (j *Join) copies(r *joinRoom) {
+	for i := range j.prints {
+		list := j.holding(uint32(i))
+		if len(list) > j.o.Common {
+			r.common++
+		}
+		for x := range list {
+			for _, b := range list[x+1 : min(len(list), x+1+j.o.Common)] {
+				j.pair(r, list[x], b)
+			}
+		}
+	}
+}
+
+// sort orders the prints by the band, with ProbeOne without the nibble.
+func (j *Join) sort(r *joinRoom, band, nibble int) {
+	n := len(j.prints)
+	if r.keys == nil {
+		r.keys, r.keysTo = make([]uint32, n), make([]uint32, n)
+		r.ids, r.idsTo = make([]uint32, n), make([]uint32, n)
+		r.prints = make([]print, n)
+	}
+	low, high := ^uint32(0), uint32(0) // bits below the nibble, and above
+	if j.o.Probe == concordat.ProbeOne {
+		low = 1<<(4*nibble) - 1
+		high = ^low
+	}
+	for i, p := range j.prints {
+		v := p.fingerprint().Band(band)
+		r.keys[i], r.ids[i] = v&low|v>>4&high, uint32(i)
+	}
+	radix(r.keys, r.keysTo, r.ids, r.idsTo)
+	// Read here, where no read waits for another, and not while comparing.
+	for i, id := range r.ids {
+		r.prints[i] = j.prints[id]
+	}
+}
+
+// merge compares the fingerprints of each key with one another.
+func (j *Join) merge(r *joinRoom, band, nibble int) {
+	for i := 0; i < len(r.keys); {
+		k := i + 1
+		for k < len(r.keys) && r.keys[k] == r.keys[i] {
+			k++
+		}
+		if k-i > crowd {
+			r.crowded++
+		}
+		for x := i; x < k-1; x++ {
+			p := r.prints[x]
+			for y, q := range r.prints[x+1 : min(k, x+1+crowd)] {
+				if p.near(q) && first(j.o.Probe, p.fingerprint(), q.fingerprint(), band, nibble) {
+					j.cross(r, r.ids[x], r.ids[x+1+y])
+				}
+			}
+		}
+		i = k
+	}
+}
+
+// first reports whether band and nibble are the first by which the two fingerprints meet.
+func first(probe concordat.Probe, f, g concordat.Fingerprint, band, nibble int) bool {
+	for b := range band + 1 {
+		x := f.Band(b) ^ g.Band(b)
+		if x == 0 {
+			return b == band && nibble == 0
+		}
+		if n := bits.TrailingZeros32(x) / 4; probe == concordat.ProbeOne && x>>(4*n) < 16 {
+			return b == band && n == nibble
+		}
+	}
+	return false
+}
+
+// cross pairs the documents of two fingerprints, of common ones the first Common.
+func (j *Join) cross(r *joinRoom, f, g uint32) {
+	a, b := j.holding(f), j.holding(g)
+	for _, x := range a[:min(len(a), j.o.Common)] {
+		for _, y := range b[:min(len(b), j.o.Common)] {
+			j.pair(r, x, y)
+		}
+	}
+}
+
+// pair notes a pair of documents.
+func (j *Join) pair(r *joinRoom, a, b uint32) {
+	if a == b || r.full || j.o.Split > 0 && (a < uint32(j.o.Split)) == (b < uint32(j.o.Split)) {
+		return
+	}
+	if len(r.pairs) == mostLocal {
+		r.full = j.add(r) != nil
+	}
+	r.pairs = append(r.pairs, uint64(min(a, b))<<32|uint64(max(a, b)))
+}
+
+// mostLocal is the number of pairs that a pass holds before it hands them over.
+const mostLocal = 1 << 18
+
+// joinRoom is the memory of a pass.
+type joinRoom struct {
+	keys, keysTo    []uint32
+	ids, idsTo      []uint32
+	prints          []print // in the order of keys
+	pairs           []uint64
+	full            bool // too many pairs
+	common, crowded int
+}
+
+func (j *Join) room() *joinRoom {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n := len(j.spare); n > 0 {
+		r := j.spare[n-1]
+		j.spare = j.spare[:n-1]
+		return r
+	}
+	return &joinRoom{}
+}
+
+func (j *Join) leave(r *joinRoom) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.spare = append(j.spare, r)
+}
+
+// add hands over what a pass has found.
+func (j *Join) add(r *joinRoom) error {
+	slices.Sort(r.pairs)
+	r.pairs = slices.Compact(r.pairs)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.found.add(r.pairs)
+	j.common, j.crowded = j.common+r.common, j.crowded+r.crowded
+	r.pairs, r.common, r.crowded = r.pairs[:0], 0, 0
+	return j.full()
+}
+
+// full returns ErrMemory if there are too many pairs.
+func (j *Join) full() error {
+	if j.found.full {
+		return fmt.Errorf("%w: more than %d candidate pairs of %d documents", ErrMemory, j.o.Most, j.documents)
+	}
+	return nil
+}
+
+// Joined returns what all passes found, which must have been done, and fails with ErrMemory where there are more
+// than o.Most pairs. The join is at its end.
+func (j *Join) Joined() (Joined, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.found.compact()
+	if err := j.full(); err != nil {
+		return Joined{}, err
+	}
+	j.spare, j.prints, j.holders, j.starts = nil, nil, nil, nil
+	out := Joined{Pairs: make([][2]int, 0, len(j.found.pairs)), Common: j.common, Crowded: j.crowded}
+	for _, p := range j.found.pairs {
+		out.Pairs = append(out.Pairs, [2]int{int(p >> 32), int(uint32(p))})
+	}
+	return out, nil
+}
+
+// pairSet is a set of pairs of documents, each in one number.
+type pairSet struct {
+	pairs  []uint64
+	sorted int // so many of pairs are sorted and distinct
+	most   int // 0: none
+	full   bool
+}
+
+// add adds pairs. Repeats are dropped when they may be as many as what is known, so that memory is that of the
+// distinct pairs, twice.
+func (s *pairSet) add(pairs []uint64) {
+	if s.full {
+		return
+	}
+	if len(s.pairs)+len(pairs) > 2*s.sorted+1<<20 {
+		s.compact()
+	}
+	s.pairs = append(s.pairs, pairs...)
+}
+
+func (s *pairSet) compact() {
+	slices.Sort(s.pairs)
+	s.pairs = slices.Compact(s.pairs)
+	s.sorted = len(s.pairs)
+	s.full = s.full || s.most > 0 && s.sorted > s.most
+}
