@@ -157,7 +157,7 @@ step_ingest() {
 	reviews
 	heading 'the first 20,000 reviews taken in, stage by stage'
 	awk 'NR <= 20000' "$top/reviews.tsv" >"$dir/20000.tsv"
-	bench ingest "$dir/20000.tsv"
+	bench ingest --rounds "$ROUNDS" "$dir/20000.tsv"
 }
 
 step_files() {
@@ -166,7 +166,7 @@ step_files() {
 	tar --zstd -xf "$corpora/formats/formats.tar.zst" -C "$dir"
 	for kind in docx pdf; do
 		find "$dir" -type f -name "*.$kind" >"$dir/names"
-		tr '\n' '\0' <"$dir/names" | xargs -0 "$BIN" bench ingest $json --benchfmt "$out/figures.txt"
+		tr '\n' '\0' <"$dir/names" | xargs -0 "$BIN" bench ingest $json --rounds "$ROUNDS" --benchfmt "$out/figures.txt"
 	done
 }
 
