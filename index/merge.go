@@ -168,3 +168,37 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 	}
 	return m.add(&m.entry)
 }
+
+// number gives the values of a band, sorted and with their documents in order, occurrence numbers of
+// their own, and leaves out repeats of a value in a document. Terms come as v<<4 and go as v<<4|k.
+func number(ts []termDoc) []termDoc {
+	n := 0
+	last, k := uint32(math.MaxUint32), uint32(0)
+	for _, t := range ts {
+		switch {
+		case t.term != last:
+			last, k = t.term, 0
+		case ts[n-1].doc == t.doc:
+			continue
+		default:
+			k = min(k+1, lastK)
+		}
+		ts[n] = termDoc{t.term | k, t.doc}
+		n++
+	}
+	return ts[:n]
+}
+
+// addFingerprints notes the bands of the next document, to be numbered.
+func (w *segmentWriter) addFingerprints(fps []concordat.Fingerprint) error {
+	doc := uint32(len(w.ids))
+	if w.sink != nil {
+		return w.sink.prints.add(fps, doc)
+	}
+	for _, f := range fps {
+		for band := range concordat.Bands {
+			w.terms[band] = append(w.terms[band], termDoc{f.Band(band) << 4, doc})
+		}
+	}
+	return nil
+}
