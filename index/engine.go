@@ -330,18 +330,23 @@ func (e *engine) batchDurably(b *bleve.Batch) error {
 }
 
 // has reports whether the Bleve document is there, durable or not.
-func (e *engine) has(id string) (bool, error) {
+func (e *engine) has(id string) (found bool, err error) {
 	s, err := e.snapshot()
 	if err != nil {
 		return false, err
 	}
 	defer s.Close()
-	for _, seg := range s.Segments() {
-		if n, err := seg.DocNumbers([]string{id}); err != nil || !n.IsEmpty() {
-			return err == nil, err
+	err = guard(func() error {
+		for _, seg := range s.Segments() {
+			n, err := seg.DocNumbers([]string{id})
+			if err != nil {
+				return err
+			}
+			found = found || !n.IsEmpty()
 		}
-	}
-	return false, nil
+		return nil
+	})
+	return found, err
 }
 
 // snapshot returns the present state for reading. The caller closes it; until then the files of

@@ -37,8 +37,9 @@ func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, pat
 	m := mergers.Get().(*merger)
 	m.renumber, m.closed = true, closed
 	defer func() {
-		m.reset()
-		mergers.Put(m)
+		if m.reset(); cap(m.b) <= keptMerge {
+			mergers.Put(m)
+		}
 	}()
 	numbers := make([][]uint64, len(segs))
 	m.words = func() wordLists { return newWordMerge(segs, numbers) }
@@ -96,6 +97,10 @@ func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [
 	}
 	return nil
 }
+
+// keptMerge is the size of a merged segment up to which its buffers are worth keeping: big ones are rare, and some three
+// times as much memory.
+const keptMerge = 32 << 20
 
 // mergers keeps the buffers of a merge for the next, as a small merge comes every few batches. Nothing
 // refers to them when a merge is done.
