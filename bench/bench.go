@@ -114,6 +114,9 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 		}
 		took := cpu() - start
 		bytes, err := size(d)
+		if err == nil && way.name == "live" {
+			bytes, err = stored(ctx, d)
+		}
 		if err != nil {
 			return err
 		}
@@ -151,6 +154,20 @@ func live(ctx context.Context, s interface {
 		err = s.Merge(ctx)
 	}
 	return errors.Join(err, s.Close())
+}
+
+// stored returns the bytes of a copy of the index in dir: beside what is stored dir may hold segments that were merged
+// and are not removed yet.
+func stored(ctx context.Context, dir string) (n int64, err error) {
+	s, err := index.Open(dir, index.Options{})
+	if err != nil {
+		return 0, err
+	}
+	to := dir + "-copy"
+	if err = s.CopyTo(ctx, to); err == nil {
+		n, err = size(to)
+	}
+	return n, errors.Join(err, s.Close(), os.RemoveAll(to))
 }
 
 // size returns the bytes of the files below dir.

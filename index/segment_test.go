@@ -124,7 +124,11 @@ func dump(t *testing.T, s segment.Segment, dead *roaring.Bitmap, exact bool) []s
 // TestSegment compares our segments with those that zap makes of the same documents, and merges by
 // either of segments by either.
 func TestSegment(t *testing.T) {
-	for _, n := range []int{1, 2, 17, 5000} {
+	sizes := []int{1, 2, 17, 5000}
+	if testing.Short() {
+		sizes[3] = 700
+	}
+	for _, n := range sizes {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(n), 1))
 			c := new(counters)

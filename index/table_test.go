@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -52,7 +51,12 @@ func TestTable(t *testing.T) {
 			t.Fatalf("%d occurrences, want %d", got, n)
 		}
 		held := 0
+		var all []concordat.Fingerprint // by entry; the level itself looks at every value of a band for them
 		for e, f := range l.all() {
+			if int(e) != len(all) {
+				t.Fatalf("entry %d after %d", e, len(all))
+			}
+			all = append(all, f)
 			for _, o := range l.occs(e) {
 				held++
 				if fps[o.doc*10+o.ordinal] != f {
@@ -71,32 +75,39 @@ func TestTable(t *testing.T) {
 			}
 			for _, p := range benchProbes {
 				for _, most := range []int{0, 9, 27, 100} {
-					checkLookup(t, l, q, p, most, 0)
+					checkLookup(t, l, all, q, p, most, 0)
 				}
 				for _, hashes := range []int{1, 8, 14, 25} {
-					checkLookup(t, l, q, p, 100, hashes)
+					checkLookup(t, l, all, q, p, 100, hashes)
 				}
 			}
 		}
 	}
 }
 
-func checkLookup(t *testing.T, l *level, q concordat.Fingerprint, p concordat.Probe, most, hashes int) {
+// checkLookup compares a look-up with what is near in all, the fingerprints by entry.
+func checkLookup(t *testing.T, l *level, all []concordat.Fingerprint, q concordat.Fingerprint, p concordat.Probe, most, hashes int) {
 	t.Helper()
 	k := &lookup{probe: p, most: most, hashes: hashes, cap: 1 << 30}
 	k.search(l, q, 0)
 	k.resolve(k.out, []*level{l})
-	var got, want []string
-	for _, f := range k.out {
-		got = append(got, fmt.Sprint(f.entry, f.distance, f.fp))
+	type row struct {
+		entry    uint32
+		distance int
+		fp       concordat.Fingerprint
 	}
-	for e, f := range l.all() {
+	var got, want []row
+	for _, f := range k.out {
+		got = append(got, row{f.entry, f.distance, f.fp})
+	}
+	for e, f := range all {
 		if d := q.Distance(f); d <= most && (hashes == 0 || q.NibbleDistance(f) <= hashes) && reaches(p, q, f) {
-			want = append(want, fmt.Sprint(e, d, f))
+			want = append(want, row{uint32(e), d, f})
 		}
 	}
-	slices.Sort(got)
-	slices.Sort(want)
+	byEntry := func(a, b row) int { return cmp.Compare(a.entry, b.entry) }
+	slices.SortFunc(got, byEntry)
+	slices.SortFunc(want, byEntry)
 	if !slices.Equal(got, want) {
 		t.Fatalf("probe %v, %d bits, %d hashes: %d entries, want %d", p, most, hashes, len(got), len(want))
 	}

@@ -195,6 +195,9 @@ func TestWarmDamaged(t *testing.T) {
 		damaged = append(damaged, b)
 	}
 	for i, b := range damaged {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}

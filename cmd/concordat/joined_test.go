@@ -346,6 +346,8 @@ func TestJoinedSite(t *testing.T) {
 	step("check")
 	s.central()
 	step("settings")
+	s.withoutKeys()
+	step("backup without keys")
 	south := s.partner()
 	for _, n := range s.nodes {
 		s.answers(south, n)

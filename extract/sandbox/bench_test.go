@@ -4,16 +4,17 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strconv"
 	"testing"
 
 	"concordat/extract/sandbox"
+	"concordat/internal/cputime"
 )
 
 // BenchmarkFile measures files of one word, one after the other: what a child costs beyond reading.
 func BenchmarkFile(b *testing.B) {
 	for _, c := range []struct{ name, content string }{{"a.txt", "word"}, {"a.pdf", mixedPDF()}} {
-		b.Run(c.name, func(b *testing.B) {
+		b.Run("file="+c.name, func(b *testing.B) {
 			p := filepath.Join(b.TempDir(), c.name)
 			if err := os.WriteFile(p, []byte(c.content), 0o600); err != nil {
 				b.Fatal(err)
@@ -31,19 +32,45 @@ func BenchmarkFile(b *testing.B) {
 			for range 3 {
 				file()
 			}
-			before := childrenCPU()
+			start := cputime.Children()
 			for b.Loop() {
 				file()
 			}
-			b.ReportMetric((childrenCPU()-before)*1000/float64(b.N), "child-cpu-ms/file")
+			b.ReportMetric(float64((cputime.Children()-start).Nanoseconds())/float64(b.N), "child-cpu-ns/op")
 			r.Close()
 		})
 	}
 }
 
-// childrenCPU is the processor time in seconds of the children that have ended.
-func childrenCPU() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u)
-	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+// BenchmarkFileOfLargeProcess measures the same in a process that holds memory, as one with a large index does: what of its
+// processor time goes into starting children.
+func BenchmarkFileOfLargeProcess(b *testing.B) {
+	for _, mb := range []int{16, 512, 2048} {
+		b.Run("MB="+strconv.Itoa(mb), func(b *testing.B) {
+			p := filepath.Join(b.TempDir(), "a.txt")
+			if err := os.WriteFile(p, []byte("word"), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			r, err := sandbox.New(sandbox.Options{CacheDir: cacheDir})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer r.Close()
+			held := make([]byte, mb<<20)
+			use := func() {
+				for i := 0; i < len(held); i += 4096 {
+					held[i]++
+				}
+			}
+			use()
+			start := cputime.Used()
+			for b.Loop() {
+				if _, err := r.File(context.Background(), p); err != nil {
+					b.Fatal(err)
+				}
+				use()
+			}
+			cputime.Report(b, start, b.N, "op") // of the parent
+		})
+	}
 }

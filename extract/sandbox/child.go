@@ -36,7 +36,9 @@ func start(o Options, k kind, namespaces bool) (*child, error) {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+p)
 	}
 	cmd.Dir = "/"
-	cmd.SysProcAttr = processAttributes(namespaces)
+	if namespaces {
+		cmd.Env = append(cmd.Env, ownNamespaces+"=1")
+	}
 	c := &child{cmd: cmd, stderr: &headBuffer{}}
 	cmd.Stderr = c.stderr
 	var err error

@@ -6,24 +6,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-// processAttributes puts the child into namespaces without network, other processes' memory or
-// privileges of the parent. A process that is nobody outside may still set them up.
-func processAttributes(namespaces bool) *syscall.SysProcAttr {
-	if !namespaces {
-		return &syscall.SysProcAttr{}
-	}
-	return &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-}
 
 // lockDown limits this process and gives up its rights, and names what the kernel granted. Limits
 // are a must; the rest depends on the kernel.

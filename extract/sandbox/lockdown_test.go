@@ -8,7 +8,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"concordat/extract/sandbox"
@@ -97,5 +99,24 @@ func TestChildProcessorTimeIsBounded(t *testing.T) {
 	out, state := runProbe(t, "cpu")
 	if used := state.UserTime() + state.SystemTime(); state.Success() || used.Seconds() > 8 {
 		t.Errorf("endless loop within a limit of 1 s used %v: %v\n%s", used, state, out[:min(len(out), 500)])
+	}
+}
+
+// TestNamespaces: where a process may make namespaces at all, children have their own.
+func TestNamespaces(t *testing.T) {
+	allowed := exec.Command("/bin/true")
+	allowed.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	if err := allowed.Run(); err != nil {
+		t.Skip("this system allows no namespaces: ", err)
+	}
+	r := newRunner(t, sandbox.Options{})
+	for _, want := range []string{"namespaces", "chroot"} {
+		if !slices.Contains(r.Isolation(), want) {
+			t.Errorf("isolation %v, want %s among it", r.Isolation(), want)
+		}
 	}
 }

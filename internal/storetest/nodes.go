@@ -42,6 +42,17 @@ func testKeystore(t *testing.T, p Place) {
 	if n, err := db.KeystoreVersion(ctx); err != nil || n != v+1 || won.Load() != 1 {
 		t.Errorf("%d of four changed it, version %d, %v", won.Load(), n, err)
 	}
+	for range 2 { // the second time there is none
+		must(t, db.DropKeystore(ctx))
+		_, _, err = db.Keystore(ctx)
+		wantErr(t, err, concordat.ErrNotFound)
+	}
+	if n, err := db.KeystoreVersion(ctx); err != nil || n != 0 {
+		t.Errorf("version %d of no keystore, %v", n, err)
+	}
+	if v, err := db.PutKeystore(ctx, 0, first); err != nil || v != 1 {
+		t.Errorf("the one after has version %d, %v", v, err)
+	}
 }
 
 // A duty has one holder at a time, whose time may pass.

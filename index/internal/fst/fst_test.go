@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/blevesearch/vellum"
+
+	"concordat/internal/cputime"
 )
 
 // TestWriter compares dictionaries with those of vellum's builder, byte by byte unless nodes of one
@@ -168,8 +170,9 @@ func FuzzWriter(f *testing.F) {
 func BenchmarkWriter(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	terms := randomTerms(r, 3, 1_000_000, false)
-	b.Run("own", func(b *testing.B) {
+	b.Run("by=own", func(b *testing.B) {
 		var d Writer
+		start := cputime.Used()
 		for b.Loop() {
 			d.Reset(true)
 			for i, t := range terms {
@@ -177,8 +180,10 @@ func BenchmarkWriter(b *testing.B) {
 			}
 			b.SetBytes(int64(len(d.Bytes(3))))
 		}
+		cputime.Report(b, start, b.N*len(terms), "term")
 	})
-	b.Run("vellum", func(b *testing.B) {
+	b.Run("by=vellum", func(b *testing.B) {
+		start := cputime.Used()
 		for b.Loop() {
 			var out bytes.Buffer
 			v, err := vellum.New(&out, &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 64, RegistryMRUSize: 2})
@@ -195,5 +200,6 @@ func BenchmarkWriter(b *testing.B) {
 			}
 			b.SetBytes(int64(out.Len()))
 		}
+		cputime.Report(b, start, b.N*len(terms), "term")
 	})
 }
