@@ -39,7 +39,6 @@ type engine struct {
 	forgot  atomic.Bool            // there is no such file
 	stained atomic.Bool            // a batch failed, which may yet be applied
 	reads   bool                   // nothing is changed
-	full    atomic.Bool            // the last thing a background goroutine said is that the disk is full
 	log     func(msg string, args ...any)
 }
 
@@ -72,7 +71,6 @@ func asyncError(err error, path string) {
 		e.fail(err)
 		return
 	}
-	e.full.Store(isDiskFull(err))
 	// The persister and the merger retry at once and for ever. They call this function
 	// themselves, so that waiting here is what keeps them from filling a processor and the log.
 	time.Sleep(50 * time.Millisecond)
@@ -142,7 +140,7 @@ func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
-		err := e.batchDurably(b) // the header says that there is an index, and is written next
+		err := e.batchDurably(context.Background(), b) // the header says that there is an index, and is written next
 		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
@@ -228,8 +226,9 @@ func (e *engine) forgetTable() {
 	}
 }
 
-// batchDurably is batch for an engine whose batches do not wait for the disk: this one does.
-func (e *engine) batchDurably(b *bleve.Batch) error {
+// batchDurably is batch for an engine whose batches do not wait for the disk: this one does, until the end of ctx, for on a
+// disk that stays full there is none. The batch may be stored all the same.
+func (e *engine) batchDurably(ctx context.Context, b *bleve.Batch) error {
 	persisted := make(chan error, 1)
 	b.SetPersistedCallback(func(err error) { persisted <- err })
 	if err := e.batch(b); err != nil {
@@ -241,6 +240,8 @@ func (e *engine) batchDurably(b *bleve.Batch) error {
 		return err
 	case <-e.failed:
 		return e.err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
