@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -265,6 +266,35 @@ func TestWarmDamaged(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestTableNotKept: a table that cannot be written, or for which there is no room, costs the next start time and nothing else.
+func TestTableNotKept(t *testing.T) {
+	for name, spoil := range map[string]func(*Shard) error{
+		"no room":    func(s *Shard) error { s.reserve = math.MaxUint64 / 4; return nil },
+		"no writing": func(s *Shard) error { return os.MkdirAll(filepath.Join(s.dir, tableTemp, "in the way"), 0o700) },
+	} {
+		dir := t.TempDir()
+		asked := warmShard(t, dir)
+		want := answers(t, openWarm(t, dir, warmOptions()), asked)
+		s := openWarm(t, dir, warmOptions())
+		if err := s.Delete(t.Context(), concordat.Ref{Site: testOptions.Site, Library: "none", Document: "none"}, concordat.Ref{Site: testOptions.Site, Library: "l0", Document: "0"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(spoil(s), s.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, tableName)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a table is there (%v)", name, err)
+		}
+		s = openWarm(t, dir, warmOptions())
+		if s.engine.warm.Load() {
+			t.Errorf("%s: the start is warm", name)
+		}
+		if got := answers(t, s, asked); len(got) == 0 || len(got) >= len(want) {
+			t.Errorf("%s: %d matches after a deletion, %d before", name, len(got), len(want))
 		}
 	}
 }
