@@ -30,7 +30,7 @@
 #
 # All figures also go to figures.txt and go.txt in OUT (build/bench/TIME) in the format of Go's benchmarks, so that
 # "benchstat build/bench/A/go.txt build/bench/B/go.txt" compares two runs; for it COUNT=6 or more. With the defaults
-# it takes half an hour of two quiet processors, 4 GB of memory and 3 GB of disk in TMPDIR, which is left as it was.
+# it takes a quarter of an hour of two quiet processors, 3 GB of memory and 3 GB of disk in TMPDIR, which is left as it was.
 set -eu
 GO=${GO:-go}
 BIN=${BIN:-bin/concordat}
@@ -157,7 +157,7 @@ step_ingest() {
 	reviews
 	heading 'the first 20,000 reviews taken in, stage by stage'
 	awk 'NR <= 20000' "$top/reviews.tsv" >"$dir/20000.tsv"
-	bench ingest "$dir/20000.tsv"
+	bench ingest --rounds "$ROUNDS" "$dir/20000.tsv"
 }
 
 step_files() {
@@ -166,7 +166,7 @@ step_files() {
 	tar --zstd -xf "$corpora/formats/formats.tar.zst" -C "$dir"
 	for kind in docx pdf; do
 		find "$dir" -type f -name "*.$kind" >"$dir/names"
-		tr '\n' '\0' <"$dir/names" | xargs -0 "$BIN" bench ingest $json --benchfmt "$out/figures.txt"
+		tr '\n' '\0' <"$dir/names" | xargs -0 "$BIN" bench ingest $json --rounds "$ROUNDS" --benchfmt "$out/figures.txt"
 	done
 }
 

@@ -29,7 +29,7 @@ func tellOf(n int) concordat.Tell {
 }
 
 // BenchmarkSealing measures what hiding and proving cost for one ask and its answer: padding, sealing, signing,
-// verifying and opening on both sides, without network, disk and matching. cpu-ms/op is of both sides
+// verifying and opening on both sides, without network, disk and matching. cpu-ns/op is of both sides
 // together.
 func BenchmarkSealing(b *testing.B) {
 	for _, n := range []int{64, 200, 1000, 8192} {

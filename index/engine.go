@@ -194,7 +194,9 @@ func (e *engine) batch(b *bleve.Batch) error {
 	if err := e.err(); err != nil {
 		return err
 	}
-	e.forgetTable()
+	if len(b.IndexOps) > 0 { // else the segments, and the table of them, stay; every start applies a record that says who writes
+		e.forgetTable()
+	}
 	done := make(chan error, 1)
 	// If the persister dies, Batch waits for ever; its goroutine is given up then.
 	go func() { done <- guard(func() error { return e.scorch.Batch(b) }) }()
