@@ -9,7 +9,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -112,8 +111,12 @@ func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
 	return nil
 }
 
-// reindexBatch is how many documents are fingerprinted at a time, and noted in the catalogue together.
-const reindexBatch = 200
+// How many documents, and bytes of their texts, from which on no more, are fingerprinted at a time and noted in the
+// catalogue together. Some are on their way on each core.
+const (
+	anewDocuments = 200
+	anewBytes     = 4 << 20
+)
 
 // rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted
 // ahead, on all cores, while the index is built. The catalogue is brought up to date with it, after each batch: rows of
@@ -130,7 +133,7 @@ func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int,
 	b := a.bar(int64(from.Stats().Documents), "reindexing")
 	defer b.done()
 	profiles := func(yield func([]*concordat.Profile, error) bool) {
-		for batch := range ahead(ctx, o.anew(ctx, from), o.profileBatch) {
+		for batch := range ahead(ctx, anew(ctx, from), o.profileBatch) {
 			if batch.err == nil {
 				batch.err = o.noteAnew(ctx, batch.profiles)
 			}
@@ -189,12 +192,26 @@ type anewBatch struct {
 }
 
 // anew yields the documents of an index in batches.
-func (o *opened) anew(ctx context.Context, from *index.Shard) iter.Seq[anewBatch] {
+func anew(ctx context.Context, from *index.Shard) iter.Seq[anewBatch] {
 	return func(yield func(anewBatch) bool) {
-		for docs, err := range batches(from.Documents(ctx), reindexBatch) {
-			if !yield(anewBatch{docs: docs, err: err}) {
+		var b anewBatch
+		size := 0
+		for d, err := range from.Documents(ctx) {
+			if err != nil {
+				b.err = err
+				break
+			}
+			b.docs = append(b.docs, d)
+			if size += len(d.Text); len(b.docs) < anewDocuments && size < anewBytes {
+				continue
+			}
+			if !yield(b) {
 				return
 			}
+			b, size = anewBatch{}, 0
+		}
+		if len(b.docs) > 0 || b.err != nil {
+			yield(b)
 		}
 	}
 }
@@ -239,28 +256,4 @@ func (o *opened) noteAnew(ctx context.Context, profiles []*concordat.Profile) er
 		rows[i] = row
 	}
 	return o.store.PutDocuments(context.WithoutCancel(ctx), rows)
-}
-
-// batches groups a sequence into slices of n; an error comes after what was before it.
-func batches[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		var batch []T
-		for v, err := range seq {
-			if err != nil {
-				if len(batch) == 0 || yield(batch, nil) {
-					yield(nil, err)
-				}
-				return
-			}
-			if batch = append(batch, v); len(batch) == n {
-				if !yield(slices.Clip(batch), nil) {
-					return
-				}
-				batch = nil
-			}
-		}
-		if len(batch) > 0 {
-			yield(batch, nil)
-		}
-	}
 }
