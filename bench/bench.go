@@ -53,15 +53,15 @@ func peak() float64 {
 }
 
 // profiles gives out the fingerprints as documents without text.
-func profiles(prints []concordat.Fingerprint) iter.Seq[*concordat.Profile] {
-	return func(yield func(*concordat.Profile) bool) {
+func profiles(prints []concordat.Fingerprint) iter.Seq2[*concordat.Profile, error] {
+	return func(yield func(*concordat.Profile, error) bool) {
 		for from := 0; from < len(prints); from += perDocument {
 			part := prints[from:min(from+perDocument, len(prints))]
 			p := &concordat.Profile{Scheme: scheme, Document: concordat.Document{Library: "bench", ID: concordat.DocumentID(fmt.Sprint(from / perDocument))}}
 			for _, f := range part {
 				p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: f})
 			}
-			if !yield(p) {
+			if !yield(p, nil) {
 				return
 			}
 		}

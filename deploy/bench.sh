@@ -14,8 +14,8 @@
 #	ingest       where the time of taking in 20,000 reviews goes                 needs CORPORA
 #	files        the same of DOCX and PDF files                                  needs CORPORA
 #	text         indexes of SIZES fingerprints of real text                      needs CORPORA
-#	commands     a cold "concordat check", "concordat add" of all reviews, and
-#	             checks against them with and without the kept table            needs CORPORA
+#	commands     a cold "concordat check", "concordat add" of all reviews,
+#	             checks against them with and without the kept table, reindex   needs CORPORA
 #	delete       "concordat delete document" in a library of 10,000 reviews      needs CORPORA
 #	go           the Go benchmarks that the documents name; some need CORPORA
 #	store        the store by SQLite, and by PostgreSQL in POSTGRES
@@ -207,6 +207,7 @@ step_commands() {
 	export CONCORDAT_INDEX_KEEP_TABLE=false
 	run "check: $(wc -w <"$dir/long.txt") words, table derived" 5 "$BIN" check "$dir/long.txt"
 	unset CONCORDAT_INDEX_KEEP_TABLE
+	run 'reindex' 3 "$BIN" reindex --quiet
 }
 
 step_delete() {
@@ -225,7 +226,8 @@ step_go() {
 	[ -n "$corpora" ] || echo 'Profile, Answer and CatchUp skipped: CONCORDAT_CORPORA names no folder of evaluation text' >&3
 	gotest ./minhash Sketch "$TIME"
 	gotest ./profile Profile "$TIME"
-	gotest ./index 'Lookup|Touch|Dict' "$TIME"
+	gotest ./index 'Lookup|Touch' "$TIME"
+	gotest ./index/internal/fst Writer "$TIME"
 	gotest ./site Answer 20x
 	CONCORDAT_BENCH_SENTENCES=${CONCORDAT_BENCH_SENTENCES:-2000000} gotest ./site CatchUp 1x
 }

@@ -147,7 +147,7 @@ func BenchmarkBuild(b *testing.B) {
 			start := cputime.Used()
 			for b.Loop() {
 				dir := b.TempDir()
-				if err := Build(dir, Options{Scheme: benchScheme}, slices.Values(all)); err != nil {
+				if err := Build(dir, Options{Scheme: benchScheme}, sound(slices.Values(all))); err != nil {
 					b.Fatal(err)
 				}
 				size = dirBytes(dir)
@@ -247,7 +247,7 @@ func BenchmarkMatch(b *testing.B) {
 func benchShard(b *testing.B, n int) *Shard {
 	b.Helper()
 	dir := b.TempDir()
-	if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+	if err := Build(dir, Options{Scheme: benchScheme}, sound(randomProfiles(1, n))); err != nil {
 		b.Fatal(err)
 	}
 	s, err := Open(dir, Options{})
@@ -316,7 +316,7 @@ func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
 			dir := b.TempDir()
-			if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+			if err := Build(dir, Options{Scheme: benchScheme}, sound(randomProfiles(1, n))); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()

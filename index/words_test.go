@@ -100,10 +100,10 @@ func BenchmarkSearchText(b *testing.B) {
 		}
 		return out
 	}
-	err := Build(dir, testOptions, func(yield func(*concordat.Profile) bool) {
+	err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {
 		for i := range texts {
 			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(i))}, Terms: terms(i)}
-			if !yield(p) {
+			if !yield(p, nil) {
 				return
 			}
 		}
