@@ -120,7 +120,10 @@ func TestJoinSideBySide(t *testing.T) {
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 		o := screen.JoinOptions{Probe: probe}
 		want := candidates(t, docs, o)
-		j := screen.NewJoin(docs, o)
+		j, err := screen.NewJoin(docs, o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		passes := rand.Perm(j.Passes())
 		var wg sync.WaitGroup
 		for w := range 3 {
