@@ -83,9 +83,11 @@ type IndexResult struct {
 // the end, straight and through the write-ahead log, then the bulk builder; and reports each. Folders are removed again.
 func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, report func(IndexResult) error) error {
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
-	start := cpu()
-	newFlat(prints)
-	table := cpu() - start
+	var tables rounds
+	for range 5 {
+		_ = tables.time(func() error { newFlat(prints); return nil })
+	}
+	table := tables.median()
 	for _, way := range []struct {
 		name  string
 		build func(string) error
