@@ -19,7 +19,7 @@ import (
 const (
 	leastBatch = 1 << 10
 	mostBatch  = 1 << 16
-	batchBytes = 256 << 20 // of waiting documents, about
+	batchBytes = 96 << 20 // of waiting documents, about
 )
 
 // Build makes a new shard in dir, absent or empty, of the profiles, which must each be of another
@@ -147,7 +147,7 @@ func (s *Shard) sample(next func() (*concordat.Profile, error, bool)) (first []*
 		}
 		first = append(first, p)
 		entries += blockCount(len(p.Indexed)) + 1
-		size += 60*len(p.Indexed) + len(p.Document.Text)/2
+		size += 60*len(p.Indexed) + 40*len(p.Terms) + len(p.Document.Text)/2
 	}
 	each := max(1, size/max(1, entries))
 	return first, min(max(batchBytes/each, leastBatch), mostBatch), nil
