@@ -42,7 +42,7 @@ func cpu() time.Duration {
 
 // peak returns the largest resident size of the process so far, or since resetPeak, in megabytes.
 func peak() float64 {
-	if mb := status("VmHWM:"); mb > 0 {
+	if mb := status("self", "VmHWM:"); mb > 0 {
 		return mb
 	}
 	var u syscall.Rusage

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -17,7 +18,7 @@ type ProcessResult struct {
 	CPU     float64 `json:"cpu_s"`      // the median of the rounds
 	Best    float64 `json:"best_cpu_s"` // the least of them
 	Wall    float64 `json:"wall_s"`     // on the clock, the median
-	Peak    float64 `json:"peak_mb"`    // largest resident size of one process in any round
+	Peak    float64 `json:"peak_mb"`    // largest resident size of one process in any round; 0 if it ended before it could be seen
 }
 
 // Process runs a command so often, one after the other, and reports what it took. What it writes goes to out. A
@@ -30,7 +31,13 @@ func Process(ctx context.Context, name string, command []string, times int, out 
 		c.Stdout, c.Stderr = out, out
 		c.WaitDelay = time.Minute
 		start := time.Now()
-		if err := c.Run(); err != nil {
+		if err := c.Start(); err != nil {
+			return r, fmt.Errorf("run %s: %w", name, err)
+		}
+		seen := watch(c.Process.Pid)
+		err := c.Wait()
+		small := seen()
+		if err != nil {
 			return r, fmt.Errorf("run %s: %w", name, err)
 		}
 		wall = append(wall, time.Since(start))
@@ -39,8 +46,37 @@ func Process(ctx context.Context, name string, command []string, times int, out 
 		if !ok {
 			return r, errors.New("this system does not say what a process has used")
 		}
-		r.Peak = max(r.Peak, float64(u.Maxrss)/1024)
+		if most := float64(u.Maxrss) / 1024; most > peak() {
+			r.Peak = max(r.Peak, most)
+		} else {
+			r.Peak = max(r.Peak, small)
+		}
 	}
 	r.CPU, r.Best, r.Wall = used.median().Seconds(), used.best().Seconds(), wall.median().Seconds()
 	return r, nil
+}
+
+// watch looks at the largest resident size of a process again and again, and returns a function that ends it and returns the
+// last. What the system says when a process has ended includes the size of its parent when it began (Linux, exec_mmap), so that it
+// says nothing of one that is smaller.
+func watch(pid int) (last func() float64) {
+	done, result := make(chan struct{}), make(chan float64)
+	go func() {
+		most := 0.0
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			most = max(most, status(strconv.Itoa(pid), "VmHWM:"))
+			select {
+			case <-tick.C:
+			case <-done:
+				result <- most
+				return
+			}
+		}
+	}()
+	return func() float64 {
+		close(done)
+		return <-result
+	}
 }
