@@ -193,14 +193,10 @@ func TestLocked(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatal("the child did not open the shard")
 	}
-	start := time.Now()
-	for _, o := range []Options{testOptions, {ReadOnly: true}} {
+	for _, o := range []Options{testOptions, {ReadOnly: true}} { // which would wait for ever, if they waited
 		if _, err := Open(dir, o); !errors.Is(err, concordat.ErrLocked) {
 			t.Errorf("Open beside another process: %v, want ErrLocked", err)
 		}
-	}
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("the refusal took %v", took)
 	}
 }
 
