@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode"
 
 	"concordat"
+	"concordat/internal/cputime"
 )
 
 const (
@@ -142,10 +142,10 @@ func TestAdversarial(t *testing.T) {
 	sentence := "The quick brown fox jumps over the lazy dog near the quiet river bank. "
 	second := "Every harbour keeps a table of the tides for the year to come, and errs. "
 	cost := func(text string) (time.Duration, []Passage) {
-		start := processorTime(t)
+		start := cputime.Used()
 		p := Prepare(text)
 		ps := Pair(p, p, Options{})
-		return processorTime(t) - start, ps
+		return cputime.Used() - start, ps
 	}
 	plain, _ := cost(words(r, 50000, 20000))
 	for name, text := range map[string]string{
@@ -183,24 +183,14 @@ func TestManyQuotations(t *testing.T) {
 		a.WriteString(quoted + strings.ReplaceAll(own, "\n", "9\n"))
 		b.WriteString(quoted)
 	}
-	start := processorTime(t)
+	start := cputime.Used()
 	ps := Pair(Prepare(a.String()), Prepare(b.String()), Options{})
-	if took := processorTime(t) - start; took > 20*time.Second {
+	if took := cputime.Used() - start; took > 20*time.Second {
 		t.Errorf("%v for %d quotations", took, n)
 	}
 	if len(ps) < n*9/10 {
 		t.Errorf("got %d passages, want about %d", len(ps), n)
 	}
-}
-
-// processorTime returns what the process has used: the time of the clock would count its neighbours.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // lcs returns the length of the longest common subsequence, by the book.
@@ -274,16 +264,21 @@ func BenchmarkPair(b *testing.B) {
 	x := words(r, 3000, 2000)
 	y := words(r, 1400, 2000) + x[:len(x)/10] + words(r, 1300, 2000)
 	b.Run("prepare", func(b *testing.B) {
+		b.SetBytes(int64(len(x)))
 		b.ReportAllocs()
+		start := cputime.Used()
 		for b.Loop() {
 			Prepare(x)
 		}
+		cputime.Report(b, start, b.N, "op")
 	})
 	p, q := Prepare(x), Prepare(y)
 	b.Run("pair", func(b *testing.B) {
 		b.ReportAllocs()
+		start := cputime.Used()
 		for b.Loop() {
 			Pair(p, q, Options{})
 		}
+		cputime.Report(b, start, b.N, "op")
 	})
 }

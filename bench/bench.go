@@ -53,15 +53,15 @@ func peak() float64 {
 }
 
 // profiles gives out the fingerprints as documents without text.
-func profiles(prints []concordat.Fingerprint) iter.Seq[*concordat.Profile] {
-	return func(yield func(*concordat.Profile) bool) {
+func profiles(prints []concordat.Fingerprint) iter.Seq2[*concordat.Profile, error] {
+	return func(yield func(*concordat.Profile, error) bool) {
 		for from := 0; from < len(prints); from += perDocument {
 			part := prints[from:min(from+perDocument, len(prints))]
 			p := &concordat.Profile{Scheme: scheme, Document: concordat.Document{Library: "bench", ID: concordat.DocumentID(fmt.Sprint(from / perDocument))}}
 			for _, f := range part {
 				p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: f})
 			}
-			if !yield(p) {
+			if !yield(p, nil) {
 				return
 			}
 		}
@@ -114,6 +114,9 @@ func Index(ctx context.Context, dir string, prints []concordat.Fingerprint, repo
 		}
 		took := cpu() - start
 		bytes, err := size(d)
+		if err == nil && way.name == "live" {
+			bytes, err = stored(ctx, d)
+		}
 		if err != nil {
 			return err
 		}
@@ -151,6 +154,20 @@ func live(ctx context.Context, s interface {
 		err = s.Merge(ctx)
 	}
 	return errors.Join(err, s.Close())
+}
+
+// stored returns the bytes of a copy of the index in dir: beside what is stored dir may hold segments that were merged
+// and are not removed yet.
+func stored(ctx context.Context, dir string) (n int64, err error) {
+	s, err := index.Open(dir, index.Options{})
+	if err != nil {
+		return 0, err
+	}
+	to := dir + "-copy"
+	if err = s.CopyTo(ctx, to); err == nil {
+		n, err = size(to)
+	}
+	return n, errors.Join(err, s.Close(), os.RemoveAll(to))
 }
 
 // size returns the bytes of the files below dir.

@@ -41,7 +41,7 @@ func TestGrowth(t *testing.T) {
 func TestIngest(t *testing.T) {
 	w := newWriter(1)
 	files := []File{{Name: "a.txt", Data: []byte(strings.Join(w.document(1, 50), "\n"))}, {Name: "b", Text: strings.Join(w.document(2, 50), "\n")}, {Name: "c.pdf", Data: []byte("%PDF-")}}
-	r, err := Ingest(t.Context(), t.TempDir(), files)
+	r, err := Ingest(t.Context(), t.TempDir(), files, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

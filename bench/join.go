@@ -86,7 +86,10 @@ func Join(n int, seed uint64, probe concordat.Probe) (JoinResult, error) {
 func onAllCores(docs []screen.Document, o screen.JoinOptions, want [][2]int) (float64, error) {
 	runtime.GC()
 	start := time.Now()
-	join := screen.NewJoin(docs, o)
+	join, err := screen.NewJoin(docs, o)
+	if err != nil {
+		return 0, fmt.Errorf("join on all cores: %w", err)
+	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for pass := range join.Passes() {

@@ -21,12 +21,14 @@ func TestJoin(t *testing.T) {
 
 // BenchmarkJoin joins two libraries of a million sentences each.
 func BenchmarkJoin(b *testing.B) {
-	for b.Loop() {
+	var own, table float64
+	for b.Loop() { // making the libraries is in ns/op, not in what is reported
 		r, err := Join(1_000_000, 1, concordat.ProbeExact)
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.ReportMetric(r.CPU, "cpu_s/join")
-		b.ReportMetric(r.Ratio, "x_table")
+		own, table = own+r.CPU, table+r.TableCPU
 	}
+	b.ReportMetric(1e9*own/float64(b.N), "cpu-ns/join")
+	b.ReportMetric(own/table, "x-table")
 }

@@ -14,6 +14,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/replica"
+	"concordat/internal/cputime"
 	"concordat/internal/indextest"
 )
 
@@ -24,13 +25,15 @@ func BenchmarkWrite(b *testing.B) {
 			s := newSite(b, 1, copies, []coord.NodeID{"a", "b", "c"}[:copies]...)
 			s.settle(60)
 			var all []time.Duration
+			cpu := cputime.Used()
 			for i := 0; b.Loop(); i++ {
 				start := time.Now()
 				s.must(s.nodes["a"].Put(b.Context(), profileOf(fmt.Sprint(i), "a short text")))
 				all = append(all, time.Since(start))
 			}
-			b.ReportMetric(float64(percentile(all, 50).Microseconds()), "µs-p50")
-			b.ReportMetric(float64(percentile(all, 99).Microseconds()), "µs-p99")
+			cputime.Report(b, cpu, b.N, "op") // of all nodes, which are in this process
+			b.ReportMetric(float64(percentile(all, 50).Nanoseconds()), "p50-ns")
+			b.ReportMetric(float64(percentile(all, 99).Nanoseconds()), "p99-ns")
 		})
 	}
 }
@@ -40,7 +43,7 @@ func BenchmarkWrite(b *testing.B) {
 // CONCORDAT_CATCHUP is the number of documents, of 22 KB of text that does not compress well and 100 sentences.
 func BenchmarkCatchUp(b *testing.B) {
 	for _, from := range []string{"log", "snapshot"} {
-		b.Run(from, func(b *testing.B) {
+		b.Run("from="+from, func(b *testing.B) {
 			docs := 2000
 			if n, err := strconv.Atoi(os.Getenv("CONCORDAT_CATCHUP")); err == nil {
 				docs = n

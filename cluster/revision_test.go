@@ -10,6 +10,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/replica"
+	"concordat/internal/cputime"
 )
 
 // TestClocks: the last write wins whichever node it went through, however wrong the nodes' clocks are.
@@ -140,7 +141,9 @@ func BenchmarkRevision(b *testing.B) {
 	s.await()
 	c := s.copy("a", cluster.ShardName(0))
 	p := profileOf("d", "text")
+	start := cputime.Used()
 	for b.Loop() {
 		_ = cluster.WriteAt(context.Background(), c, 1, p) // late: judged and refused
 	}
+	cputime.Report(b, start, b.N, "op")
 }

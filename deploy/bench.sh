@@ -14,13 +14,13 @@
 #	ingest       where the time of taking in 20,000 reviews goes                 needs CORPORA
 #	files        the same of DOCX and PDF files                                  needs CORPORA
 #	text         indexes of SIZES fingerprints of real text                      needs CORPORA
-#	commands     a cold "concordat check", "concordat add" of all reviews, and
-#	             checks against them with and without the kept table            needs CORPORA
+#	commands     a cold "concordat check", "concordat add" of all reviews,
+#	             checks against them with and without the kept table, reindex   needs CORPORA
 #	delete       "concordat delete document" in a library of 10,000 reviews      needs CORPORA
 #	go           the Go benchmarks that the documents name; some need CORPORA
 #	store        the store by SQLite, and by PostgreSQL in POSTGRES
 #	lucene       Lucene on the same N fingerprints      needs PEERS, javac, java and Lucene's jars
-#	before       query and fingerprint in turn with the code of the commit BEFORE; some needs CORPORA
+#	before       index, query and fingerprint in turn with the code of the commit BEFORE; the last needs CORPORA
 #
 # What a step needs and is not there is said, and the step skipped; a step that fails is named, the others run, and the
 # exit status is 1. Variables: CONCORDAT_CORPORA, CONCORDAT_PEERS name the folders of evaluation text and of programs measured against,
@@ -30,7 +30,7 @@
 #
 # All figures also go to figures.txt and go.txt in OUT (build/bench/TIME) in the format of Go's benchmarks, so that
 # "benchstat build/bench/A/go.txt build/bench/B/go.txt" compares two runs; for it COUNT=6 or more. With the defaults
-# it takes half an hour of two quiet processors, 4 GB of memory and 3 GB of disk in TMPDIR, which is left as it was.
+# it takes a quarter of an hour of two quiet processors, 3 GB of memory and 3 GB of disk in TMPDIR, which is left as it was.
 set -eu
 GO=${GO:-go}
 BIN=${BIN:-bin/concordat}
@@ -157,7 +157,7 @@ step_ingest() {
 	reviews
 	heading 'the first 20,000 reviews taken in, stage by stage'
 	awk 'NR <= 20000' "$top/reviews.tsv" >"$dir/20000.tsv"
-	bench ingest "$dir/20000.tsv"
+	bench ingest --rounds "$ROUNDS" "$dir/20000.tsv"
 }
 
 step_files() {
@@ -166,7 +166,7 @@ step_files() {
 	tar --zstd -xf "$corpora/formats/formats.tar.zst" -C "$dir"
 	for kind in docx pdf; do
 		find "$dir" -type f -name "*.$kind" >"$dir/names"
-		tr '\n' '\0' <"$dir/names" | xargs -0 "$BIN" bench ingest $json --benchfmt "$out/figures.txt"
+		tr '\n' '\0' <"$dir/names" | xargs -0 "$BIN" bench ingest $json --rounds "$ROUNDS" --benchfmt "$out/figures.txt"
 	done
 }
 
@@ -184,6 +184,11 @@ library() {
 	[ -z "$2" ] || quietly "$BIN" add --quiet --library reviews "$2"
 }
 
+# sizes says what a library of one shard takes on disk: its index, the log of writes, the kept table, the store.
+sizes() {
+	(cd "$CONCORDAT_DATA" && du -sk index/00/store index/00/log index/00/table site.db 2>/dev/null || true) | awk '{ printf "%s %.1f MB  ", $2, $1 * 1.024e-3 } END { print "" }' >&3
+}
+
 step_commands() {
 	reviews
 	heading 'commands as processes of their own'
@@ -195,13 +200,14 @@ step_commands() {
 	run 'check: 50 reviews, Chinese' 10 "$BIN" check "$dir/chinese.txt"
 	library whole ''
 	run "add: $(wc -l <"$top/reviews.tsv") reviews" 1 "$BIN" add --quiet --library reviews "$top/reviews.tsv"
-	du -sk "$CONCORDAT_DATA"/index/*/table "$CONCORDAT_DATA/index" "$CONCORDAT_DATA"/site.db* 2>/dev/null | sed "s:$CONCORDAT_DATA/::; s:\t: KiB :" >&3
+	sizes
 	run 'add: nothing new' 1 "$BIN" add --quiet --library reviews "$top/reviews.tsv"
 	awk '{ print; words += NF } words > 9300 { exit }' "$top/reviews.txt" >"$dir/long.txt"
 	run "check: $(wc -w <"$dir/long.txt") words, kept table" 5 "$BIN" check "$dir/long.txt"
 	export CONCORDAT_INDEX_KEEP_TABLE=false
 	run "check: $(wc -w <"$dir/long.txt") words, table derived" 5 "$BIN" check "$dir/long.txt"
 	unset CONCORDAT_INDEX_KEEP_TABLE
+	run 'reindex' 3 "$BIN" reindex --quiet
 }
 
 step_delete() {
@@ -209,7 +215,7 @@ step_delete() {
 	heading 'a document deleted for good'
 	awk 'NR <= 10000' "$top/reviews.tsv" >"$dir/10000.tsv"
 	library l "$dir/10000.tsv"
-	du -sk "$CONCORDAT_DATA/index" "$CONCORDAT_DATA/site.db" | sed "s:$CONCORDAT_DATA/::; s:\t: KiB :" >&3
+	sizes
 	for row in 1 2 3; do
 		run 'delete: of 10,000 reviews' 1 "$BIN" delete document reviews "$(sed -n "${row}p" "$dir/10000.tsv" | cut -f1)" --reason measure
 	done
@@ -217,9 +223,11 @@ step_delete() {
 
 step_go() {
 	heading 'Go benchmarks'
+	[ -n "$corpora" ] || echo 'Profile, Answer and CatchUp skipped: CONCORDAT_CORPORA names no folder of evaluation text' >&3
 	gotest ./minhash Sketch "$TIME"
 	gotest ./profile Profile "$TIME"
-	gotest ./index 'Lookup|Touch|Dict' "$TIME"
+	gotest ./index 'Lookup|Touch' "$TIME"
+	gotest ./index/internal/fst Writer "$TIME"
 	gotest ./site Answer 20x
 	CONCORDAT_BENCH_SENTENCES=${CONCORDAT_BENCH_SENTENCES:-2000000} gotest ./site CatchUp 1x
 }
@@ -281,6 +289,7 @@ step_before() {
 	i=0
 	while [ $((i += 1)) -le "$ROUNDS" ]; do
 		for binary in "$dir/before" "$BIN"; do
+			"$binary" bench index -n "$N" --json | sed "s:^:${binary##*/} :" >>"$dir/runs"
 			"$binary" bench query -n "$N" --queries 20000 --json | sed "s:^:${binary##*/} :" >>"$dir/runs"
 			[ -z "$corpora" ] || "$binary" bench fingerprint "$top/en.txt" "$top/zh.txt" --json | sed "s:^:${binary##*/} :" >>"$dir/runs"
 		done
@@ -290,16 +299,18 @@ step_before() {
 		what = $0; sub(/^[a-z]+ /, "", what)
 		if (match(what, /"mb_per_cpu_second":[0-9.]+/)) unit = "MB per CPU second"
 		else if (match(what, /"cpu_us":[0-9.]+/)) unit = "CPU us"
+		else if (match(what, /"sentences_per_cpu_second":[0-9.]+/)) unit = "sentences per CPU second"
 		else next
 		value = substr(what, RSTART, RLENGTH); sub(/.*:/, "", value)
 		label = match(what, /"file":"[^"]+/) ? substr(what, RSTART + 8, RLENGTH - 8) : what
-		if (label == what) { match(what, /"path":"[a-z]+","probe":"[a-z]+/); label = substr(what, RSTART, RLENGTH); gsub(/[",:]+/, " ", label) }
+		if (label == what) { match(what, /"(build|path)":"[a-z]+"(,"probe":"[a-z]+")?/); label = substr(what, RSTART + 1, RLENGTH - 2); gsub(/[",:]+/, " ", label) }
 		print label ", " unit "\t" ($1 == "before" ? "before" : "present") "\t" value
 	}' "$dir/runs" | sort -t "$(printf '\t')" -k1,1 -k2,2 -k3,3n | awk -F'\t' -v json="$json" '
 	{ key = $1 "\t" $2; n[key]++; v[key, n[key]] = $3; names[$1] }
 	function median(key) { return (v[key, int((n[key] + 1) / 2)] + v[key, int(n[key] / 2) + 1]) / 2 }
 	END {
 		for (k in names) {
+			if (!n[k "\tbefore"] || !n[k "\tpresent"]) continue # what only one of them measures
 			b = median(k "\tbefore"); p = median(k "\tpresent")
 			if (json) printf "{\"against\":\"before\",\"measure\":\"%s\",\"concordat\":%g,\"before\":%g,\"ratio\":%.3g}\n", k, p, b, p / b
 			else printf "%-40s present %.4g, before %.4g, ratio %.3g\n", k, p, b, p / b

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -111,7 +109,7 @@ func home(id string, sites int) int {
 }
 
 func (f *fedRun) run(ctx context.Context) ([]FederateRow, error) {
-	began := CPUTime()
+	began := processTime()
 	for i, s := range f.all.Sites {
 		err := s.Add(ctx, func(yield func(Doc) bool) {
 			for _, d := range f.o.Documents {
@@ -132,7 +130,7 @@ func (f *fedRun) run(ctx context.Context) ([]FederateRow, error) {
 	if err := f.all.Share(ctx, rule); err != nil {
 		return nil, err
 	}
-	f.say("%d documents at %d sites and at one, %d submissions, %.0f s CPU to take in", len(f.o.Documents), len(f.all.Sites), len(f.o.Submissions), (CPUTime() - began).Seconds())
+	f.say("%d documents at %d sites and at one, %d submissions, %.0f s CPU to take in", len(f.o.Documents), len(f.all.Sites), len(f.o.Submissions), (processTime() - began).Seconds())
 	var rows []FederateRow
 	for _, measure := range []struct {
 		name string
@@ -169,7 +167,7 @@ const submitters = 2
 
 func (f *fedRun) check(ctx context.Context, measure string, w way, pair func(context.Context, *way, Doc) (map[string]bool, error)) (*FederateRow, error) {
 	row := &FederateRow{Way: w.name, Measure: measure, pairs: map[[2]string]bool{}, Truth: len(f.o.Truth)}
-	began, sent := CPUTime(), w.sites.bytes.Load()
+	began, sent := processTime(), w.sites.bytes.Load()
 	var mu sync.Mutex // guards row
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(submitters)
@@ -194,7 +192,7 @@ func (f *fedRun) check(ctx context.Context, measure string, w way, pair func(con
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	row.CPU, row.Bytes = (CPUTime() - began).Seconds(), w.sites.bytes.Load()-sent
+	row.CPU, row.Bytes = (processTime() - began).Seconds(), w.sites.bytes.Load()-sent
 	row.Found = len(row.pairs)
 	for p := range maps.Keys(row.pairs) {
 		if f.o.Truth[p] {
@@ -288,13 +286,4 @@ func answered(cs []concordat.Consulted) error {
 		}
 	}
 	return nil
-}
-
-// CPUTime is the processor time of this process so far.
-func CPUTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -6,6 +6,7 @@ import (
 
 	"concordat/align"
 	reading "concordat/internal/corpora"
+	"concordat/internal/cputime"
 )
 
 // BenchmarkPairTime measures the processor time of a pair of documents of 3,000 words.
@@ -25,17 +26,17 @@ func BenchmarkPairTime(b *testing.B) {
 	}
 	x, y := align.Prepare(texts[0]+texts[1][:3000]), align.Prepare(texts[1])
 	b.Run("pair", func(b *testing.B) {
-		before := processTime()
+		start := cputime.Used()
 		for b.Loop() {
 			align.Pair(x, y, align.Options{})
 		}
-		b.ReportMetric(float64((processTime()-before).Microseconds())/float64(b.N), "cpu_us/op")
+		cputime.Report(b, start, b.N, "op")
 	})
 	b.Run("prepare", func(b *testing.B) {
-		before := processTime()
+		start := cputime.Used()
 		for b.Loop() {
 			align.Prepare(texts[1])
 		}
-		b.ReportMetric(float64((processTime()-before).Microseconds())/float64(b.N), "cpu_us/op")
+		cputime.Report(b, start, b.N, "op")
 	})
 }

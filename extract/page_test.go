@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"concordat/extract"
+	"concordat/internal/cputime"
 )
 
 // Every paragraph of a document in two columns, with words divided at line ends and a header on every page,
@@ -170,32 +171,38 @@ func FuzzLocate(f *testing.F) {
 func BenchmarkPages(b *testing.B) {
 	paragraphs := salad(1000)
 	data := typeset{columns: 2, size: 9, header: "A running header of the journal"}.pdf(paragraphs)
-	pages, err := engine(b).Letters(data, extract.Options{})
+	e := engine(b)
+	pages, err := e.Letters(data, extract.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("letters", func(b *testing.B) {
+		start := cputime.Used()
 		for b.Loop() {
-			if _, err := engine(b).Letters(data, extract.Options{}); err != nil {
+			if _, err := e.Letters(data, extract.Options{}); err != nil {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(pages)), "us/page")
+		cputime.Report(b, start, b.N*len(pages), "page")
 	})
 	b.Run("locate", func(b *testing.B) {
 		passage := extract.Fold(paragraphs[500])
+		start := cputime.Used()
 		for b.Loop() {
 			if !extract.Locate(pages, passage, 0.5).Sure() {
 				b.Fatal("not found")
 			}
 		}
+		cputime.Report(b, start, b.N, "op")
 		b.ReportMetric(float64(len(pages)), "pages")
 	})
 	b.Run("draw", func(b *testing.B) {
+		start := cputime.Used()
 		for b.Loop() {
-			if _, err := engine(b).Page(data, 20, 1200); err != nil {
+			if _, err := e.Page(data, 20, 1200); err != nil {
 				b.Fatal(err)
 			}
 		}
+		cputime.Report(b, start, b.N, "op")
 	})
 }

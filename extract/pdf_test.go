@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"concordat/extract"
+	"concordat/internal/cputime"
 )
 
 func readPDF(t testing.TB, data []byte) *extract.Result {
@@ -202,8 +201,7 @@ func BenchmarkPDF(b *testing.B) {
 	data := typeset{columns: 1, size: 10, header: "Running title"}.pdf(prose(b))
 	o := extract.Options{PDF: engine(b)}
 	pages := 0
-	var before, after syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	start := cputime.Used()
 	for b.Loop() {
 		r, err := extract.Bytes("a.pdf", data, o)
 		if err != nil {
@@ -211,9 +209,7 @@ func BenchmarkPDF(b *testing.B) {
 		}
 		pages += len(r.Places)
 	}
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
-	cpu := time.Duration(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) * time.Nanosecond
-	b.ReportMetric(float64(pages)/cpu.Seconds(), "pages/cpu-s")
+	cputime.Rate(b, start, pages, "pages")
 }
 
 // TestWhiteLettersInPDF puts white letters where a reader sees blanks.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/http"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,15 +12,9 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/federation/wire"
+	"concordat/internal/cputime"
 	"concordat/internal/fedtest"
 )
-
-// cpu returns the processor time of this process, of all threads.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // tellOf answers n sentences with two hits each, in twenty documents.
 func tellOf(n int) concordat.Tell {
@@ -36,7 +29,7 @@ func tellOf(n int) concordat.Tell {
 }
 
 // BenchmarkSealing measures what hiding and proving cost for one ask and its answer: padding, sealing, signing,
-// verifying and opening on both sides, without network, disk and matching. cpu-ms/op is of both sides
+// verifying and opening on both sides, without network, disk and matching. cpu-ns/op is of both sides
 // together.
 func BenchmarkSealing(b *testing.B) {
 	for _, n := range []int{64, 200, 1000, 8192} {
@@ -50,7 +43,7 @@ func BenchmarkSealing(b *testing.B) {
 			told := wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: tellOf(n)}
 			policy := crypto.Policy{Types: []crypto.MessageType{crypto.TypeQuery}}
 			var up, down int
-			began := cpu()
+			start := cputime.Used()
 			for b.Loop() {
 				now := time.Now()
 				padded, order, err := wire.Pad(a, [32]byte{1}, rand.Reader)
@@ -82,7 +75,7 @@ func BenchmarkSealing(b *testing.B) {
 				check(b, wire.Restore(&t.Tell, order, n))
 				up, down = len(env), len(answer)
 			}
-			b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e6, "cpu-ms/op")
+			cputime.Report(b, start, b.N, "op")
 			b.ReportMetric(float64(up), "bytes-up")
 			b.ReportMetric(float64(down), "bytes-down")
 		})
@@ -114,12 +107,12 @@ func BenchmarkExchange(b *testing.B) {
 			p := f.Partner(0, 1)
 			_, err := p.Ask(b.Context(), a)
 			check(b, err)
-			began := cpu()
+			start := cputime.Used()
 			for b.Loop() {
 				_, err := p.Ask(b.Context(), a)
 				check(b, err)
 			}
-			b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e6, "cpu-ms/op")
+			cputime.Report(b, start, b.N, "op")
 		})
 	}
 }
@@ -133,15 +126,18 @@ func BenchmarkRefused(b *testing.B) {
 	strange, _ := sealFrom(b, stranger, w.owner, crypto.TypeQuery, payload, time.Minute, time.Now())
 	broken, _ := w.seal(b, crypto.TypeQuery, payload, time.Minute)
 	broken[len(broken)-1] ^= 1
-	for name, env := range map[string][]byte{"stranger": strange, "signature": broken} {
-		b.Run(name, func(b *testing.B) {
-			began := cpu()
+	for _, c := range []struct {
+		name string
+		env  []byte
+	}{{"stranger", strange}, {"signature", broken}} {
+		b.Run("by="+c.name, func(b *testing.B) {
+			start := cputime.Used()
 			for b.Loop() {
-				if code, _ := w.post(env); code != http.StatusBadRequest {
+				if code, _ := w.post(c.env); code != http.StatusBadRequest {
 					b.Fatal(code)
 				}
 			}
-			b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e3, "cpu-us/op")
+			cputime.Report(b, start, b.N, "op")
 		})
 	}
 }

@@ -2,35 +2,24 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/internal/cputime"
 )
 
 const benchScheme = concordat.Scheme("bench@0000000000000000")
 
 func randomFingerprint(r *rand.Rand) concordat.Fingerprint {
 	return concordat.FingerprintFromHalves(r.Uint64(), r.Uint64())
-}
-
-// cpuTime returns the processor time of the process, which neighbours on the machine do not change.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// reportCPU reports the processor time for each of units since start.
-func reportCPU(b *testing.B, start time.Duration, units int, name string) {
-	b.ReportMetric(float64((cpuTime()-start).Nanoseconds())/float64(units)/1e3, "cpu_us/"+name)
 }
 
 // benchTables keeps one table of each size: building is not what most benchmarks measure.
@@ -91,14 +80,14 @@ func BenchmarkLookup(b *testing.B) {
 			name   string
 			probe  concordat.Probe
 			hashes int
-		}{{"exact", concordat.ProbeExact, 0}, {"one", concordat.ProbeOne, 0}, {"one by hashes", concordat.ProbeOne, 14}} {
-			b.Run(fmt.Sprintf("%s/%dk", by.name, n/1000), func(b *testing.B) {
+		}{{"exact", concordat.ProbeExact, 0}, {"one", concordat.ProbeOne, 0}, {"one-by-hashes", concordat.ProbeOne, 14}} {
+			b.Run(fmt.Sprintf("probe=%s/sentences=%d", by.name, n), func(b *testing.B) {
 				l := benchTable(n)
 				levels := []*level{l}
 				qs := nearQueries(l, 4096)
 				k := &lookup{probe: by.probe, most: 27, hashes: by.hashes, cap: defaultBandCap}
 				b.ReportAllocs()
-				i, hits, start := 0, 0, cpuTime()
+				i, hits, start := 0, 0, cputime.Used()
 				for b.Loop() {
 					k.out = k.out[:0]
 					k.search(l, qs[i%len(qs)], 0)
@@ -106,7 +95,7 @@ func BenchmarkLookup(b *testing.B) {
 					hits += len(k.out)
 					i++
 				}
-				reportCPU(b, start, i, "query")
+				cputime.Report(b, start, i, "query")
 				b.ReportMetric(float64(k.candidates)/float64(i), "candidates/query")
 				b.ReportMetric(float64(hits)/float64(i), "found/query")
 			})
@@ -116,16 +105,16 @@ func BenchmarkLookup(b *testing.B) {
 
 func BenchmarkTableBuild(b *testing.B) {
 	for _, n := range []int{4096, 100_000, 1_000_000} {
-		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
 			fps, occs := randomOccurrences(n)
 			b.ReportAllocs()
-			rounds, start := 0, cpuTime()
+			rounds, start := 0, cputime.Used()
 			var l *level
 			for b.Loop() {
 				l = newLevel(fps, occs)
 				rounds++
 			}
-			reportCPU(b, start, rounds*n, "sentence")
+			cputime.Report(b, start, rounds*n, "sentence")
 			b.ReportMetric(float64(l.bytes())/float64(n), "B/sentence")
 		})
 	}
@@ -151,20 +140,19 @@ func randomProfiles(seed uint64, n int) iter.Seq[*concordat.Profile] {
 // BenchmarkBuild measures the bulk path, merge included: one round is n sentences.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
-		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
+			all := slices.Collect(randomProfiles(1, n))
 			b.ReportAllocs()
 			var size int64
-			rounds := 0
-			start := cpuTime()
+			start := cputime.Used()
 			for b.Loop() {
 				dir := b.TempDir()
-				if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+				if err := Build(dir, Options{Scheme: benchScheme}, sound(slices.Values(all))); err != nil {
 					b.Fatal(err)
 				}
 				size = dirBytes(dir)
-				rounds++
 			}
-			b.ReportMetric(float64(rounds*n)/(cpuTime()-start).Seconds(), "sentences/cpu_s")
+			cputime.Rate(b, start, b.N*n, "sentences")
 			b.ReportMetric(float64(size)/float64(n), "B/sentence")
 		})
 	}
@@ -173,26 +161,23 @@ func BenchmarkBuild(b *testing.B) {
 // BenchmarkPut measures the live path: batches of 1,000 sentences from two writers, then Merge.
 func BenchmarkPut(b *testing.B) {
 	const n = 200_000
+	all := [2][]*concordat.Profile{slices.Collect(randomProfiles(0, n/2)), slices.Collect(randomProfiles(1, n/2))}
 	b.ReportAllocs()
-	rounds := 0
 	var size, merged int64
-	start := cpuTime()
+	var took time.Duration
 	for b.Loop() {
+		start := cputime.Used()
 		s, err := Open(b.TempDir(), Options{Scheme: benchScheme})
 		if err != nil {
 			b.Fatal(err)
 		}
 		var wg sync.WaitGroup
-		for w := range uint64(2) {
+		for _, of := range all {
 			wg.Go(func() {
-				var batch []*concordat.Profile
-				for p := range randomProfiles(w, n/2) {
-					if batch = append(batch, p); len(batch) == 50 {
-						if err := s.Put(context.Background(), batch...); err != nil {
-							b.Error(err)
-							return
-						}
-						batch = batch[:0]
+				for batch := range slices.Chunk(of, 50) {
+					if err := s.Put(context.Background(), batch...); err != nil {
+						b.Error(err)
+						return
 					}
 				}
 			})
@@ -202,68 +187,67 @@ func BenchmarkPut(b *testing.B) {
 		if err := s.Merge(context.Background()); err != nil {
 			b.Fatal(err)
 		}
-		merged = dirBytes(s.dir)
-		if err := s.Close(); err != nil {
+		took += cputime.Used() - start
+		b.StopTimer()
+		copied := filepath.Join(b.TempDir(), "copy") // without segments that were merged and are not removed yet
+		if err := errors.Join(s.CopyTo(context.Background(), copied), s.Close()); err != nil {
 			b.Fatal(err)
 		}
-		rounds++
+		merged = dirBytes(copied)
+		b.StartTimer()
 	}
-	b.ReportMetric(float64(rounds*n)/(cpuTime()-start).Seconds(), "sentences/cpu_s")
-	b.ReportMetric(float64(size)/n, "B/sentence_before")
-	b.ReportMetric(float64(merged)/n, "B/sentence_merged")
+	b.ReportMetric(float64(b.N*n)/took.Seconds(), "sentences/cpu-s")
+	b.ReportMetric(float64(size)/n, "disk-B/sentence")
+	b.ReportMetric(float64(merged)/n, "merged-B/sentence")
 }
 
 // BenchmarkMatch measures whole queries of 1 and of 200 sentences against a built shard.
 func BenchmarkMatch(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
-		var s *Shard
-		for _, p := range benchProbes {
-			for _, size := range []int{1, 200} {
-				b.Run(fmt.Sprintf("%s/%dk/%d", p, n/1000, size), func(b *testing.B) {
-					if s == nil {
-						s = benchShard(b, n)
-					}
-					qs := nearQueries(s.view.levels[0], 20*size+4000)
+		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
+			s := benchShard(b, n)
+			for _, p := range benchProbes {
+				for _, size := range []int{1, 200} {
+					b.Run(fmt.Sprintf("path=table/probe=%s/asked=%d", p, size), func(b *testing.B) {
+						qs := nearQueries(s.view.levels[0], 20*size+4000)
+						b.ReportAllocs()
+						i, start := 0, cputime.Used()
+						for b.Loop() {
+							o := i % (len(qs) / size) * size
+							q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[o : o+size], MaxDistance: 27, Probe: p}
+							if _, err := s.Match(context.Background(), &q); err != nil {
+								b.Fatal(err)
+							}
+							i++
+						}
+						cputime.Report(b, start, i, "op")
+					})
+				}
+				b.Run(fmt.Sprintf("path=stored/probe=%s/asked=1", p), func(b *testing.B) {
+					qs := nearQueries(s.view.levels[0], 256)
 					b.ReportAllocs()
-					i, start := 0, cpuTime()
+					i, start := 0, cputime.Used()
 					for b.Loop() {
-						o := i % (len(qs) / size) * size
-						q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[o : o+size], MaxDistance: 27, Probe: p}
-						if _, err := s.Match(context.Background(), &q); err != nil {
+						q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[i%256:][:1], MaxDistance: 27, Probe: p}
+						if _, err := s.MatchStored(context.Background(), &q); err != nil {
 							b.Fatal(err)
 						}
 						i++
 					}
-					reportCPU(b, start, i, "op")
+					cputime.Report(b, start, i, "op")
 				})
 			}
-			b.Run(fmt.Sprintf("stored/%s/%dk/1", p, n/1000), func(b *testing.B) {
-				if s == nil {
-					s = benchShard(b, n)
-				}
-				qs := nearQueries(s.view.levels[0], 256)
-				b.ReportAllocs()
-				i, start := 0, cpuTime()
-				for b.Loop() {
-					q := concordat.Query{Scheme: benchScheme, Fingerprints: qs[i%256:][:1], MaxDistance: 27, Probe: p}
-					if _, err := s.MatchStored(context.Background(), &q); err != nil {
-						b.Fatal(err)
-					}
-					i++
-				}
-				reportCPU(b, start, i, "op")
-			})
-		}
-		if s != nil {
-			s.Close()
-		}
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
 	}
 }
 
 func benchShard(b *testing.B, n int) *Shard {
 	b.Helper()
 	dir := b.TempDir()
-	if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+	if err := Build(dir, Options{Scheme: benchScheme}, sound(randomProfiles(1, n))); err != nil {
 		b.Fatal(err)
 	}
 	s, err := Open(dir, Options{})
@@ -302,39 +286,41 @@ func zipfFingerprints(n int) ([]concordat.Fingerprint, []occurrence) {
 // entries are found as well as read, which is most of the cost.
 func BenchmarkSkewed(b *testing.B) {
 	for _, n := range []int{50_000, 200_000, 800_000} {
-		fps, occs := zipfFingerprints(n)
-		l := newLevel(fps, occs)
-		for _, p := range benchProbes {
-			b.Run(fmt.Sprintf("%s/%dk", p, n/1000), func(b *testing.B) {
-				k := &lookup{probe: p, most: 27, cap: defaultBandCap}
-				b.ReportAllocs()
-				i, hits, start := 0, 0, cpuTime()
-				for b.Loop() {
-					k.out = k.out[:0]
-					k.search(l, fps[i*7919%n], 0)
-					k.resolve(k.out, []*level{l})
-					hits += len(k.out)
-					i++
-				}
-				reportCPU(b, start, i, "query")
-				b.ReportMetric(float64(k.candidates)/float64(i), "candidates/query")
-				b.ReportMetric(float64(hits)/float64(i), "found/query")
-				b.ReportMetric(float64(k.capped)/float64(i), "capped/query")
-			})
-		}
+		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
+			fps, occs := zipfFingerprints(n)
+			l := newLevel(fps, occs)
+			for _, p := range benchProbes {
+				b.Run("probe="+p.String(), func(b *testing.B) {
+					k := &lookup{probe: p, most: 27, cap: defaultBandCap}
+					b.ReportAllocs()
+					i, hits, start := 0, 0, cputime.Used()
+					for b.Loop() {
+						k.out = k.out[:0]
+						k.search(l, fps[i*7919%n], 0)
+						k.resolve(k.out, []*level{l})
+						hits += len(k.out)
+						i++
+					}
+					cputime.Report(b, start, i, "query")
+					b.ReportMetric(float64(k.candidates)/float64(i), "candidates/query")
+					b.ReportMetric(float64(hits)/float64(i), "found/query")
+					b.ReportMetric(float64(k.capped)/float64(i), "capped/query")
+				})
+			}
+		})
 	}
 }
 
 // BenchmarkOpen measures the opening of a built shard, with its table.
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
-		b.Run(fmt.Sprintf("%dk", n/1000), func(b *testing.B) {
+		b.Run(fmt.Sprintf("sentences=%d", n), func(b *testing.B) {
 			dir := b.TempDir()
-			if err := Build(dir, Options{Scheme: benchScheme}, randomProfiles(1, n)); err != nil {
+			if err := Build(dir, Options{Scheme: benchScheme}, sound(randomProfiles(1, n))); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
-			i, start := 0, cpuTime()
+			i, start := 0, cputime.Used()
 			for b.Loop() {
 				s, err := Open(dir, Options{})
 				if err != nil {
@@ -345,7 +331,7 @@ func BenchmarkOpen(b *testing.B) {
 				}
 				i++
 			}
-			reportCPU(b, start, i*n, "sentence")
+			cputime.Report(b, start, i*n, "sentence")
 		})
 	}
 }

@@ -42,6 +42,7 @@ func TestForeignEntry(t *testing.T) {
 	}
 	var e entry
 	e.reset("foreign")
+	e.store(fieldFingerprints, appendFingerprints(nil, p.Indexed))
 	e.addBands(p.Indexed, new(counters))
 	batch := bleve.NewBatch()
 	batch.Update(&e)

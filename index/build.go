@@ -25,8 +25,8 @@ const (
 // Build makes a new shard in dir, absent or empty, of the profiles, which must each be of another
 // document: the quickest way from nothing, all in one merged segment. Only one processor is used.
 // The shard is durable on return and not open. It grows in the folder dir.building and is renamed
-// when it is complete, so that dir holds all of it or nothing.
-func Build(dir string, o Options, profiles iter.Seq[*concordat.Profile]) (err error) {
+// when it is complete, so that dir holds all of it or nothing. An error among the profiles ends it, and is returned.
+func Build(dir string, o Options, profiles iter.Seq2[*concordat.Profile, error]) (err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -77,16 +77,19 @@ func moveIn(temp, dir string) error {
 }
 
 // build writes the folder of a shard.
-func (s *Shard) build(profiles iter.Seq[*concordat.Profile]) error {
+func (s *Shard) build(profiles iter.Seq2[*concordat.Profile, error]) error {
 	store, parts := filepath.Join(s.dir, storeName), filepath.Join(s.dir, "parts")
 	// What an earlier Build left when it was killed.
 	if err := errors.Join(os.RemoveAll(store), os.RemoveAll(parts), os.Mkdir(parts, 0o700)); err != nil {
 		return err
 	}
 	register()
-	next, stop := iter.Pull(profiles)
+	next, stop := iter.Pull2(profiles)
 	defer stop()
-	first, batch := s.sample(next)
+	first, batch, err := s.sample(next)
+	if err != nil {
+		return err
+	}
 	b, err := scorch.NewBuilder(map[string]any{
 		"path": store, "buildPathPrefix": parts, "batchSize": batch, "mergeMax": 1000,
 		"internal": map[string][]byte{string(internalFormat): {formatVersion}},
@@ -100,8 +103,11 @@ func (s *Shard) build(profiles iter.Seq[*concordat.Profile]) error {
 			return err
 		}
 	}
-	for p, ok := next(); ok; p, ok = next() {
-		if err := f.feed(p); err != nil {
+	for p, err, ok := next(); ok; p, err, ok = next() {
+		if err == nil {
+			err = f.feed(p)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -129,10 +135,13 @@ func makeEmpty(store string) error {
 }
 
 // sample takes the first profiles and chooses the batch by their size.
-func (s *Shard) sample(next func() (*concordat.Profile, bool)) (first []*concordat.Profile, batch int) {
+func (s *Shard) sample(next func() (*concordat.Profile, error, bool)) (first []*concordat.Profile, batch int, err error) {
 	entries, size := 0, 0
 	for len(first) < 256 {
-		p, ok := next()
+		p, err, ok := next()
+		if err != nil {
+			return nil, 0, err
+		}
 		if !ok {
 			break
 		}
@@ -141,7 +150,7 @@ func (s *Shard) sample(next func() (*concordat.Profile, bool)) (first []*concord
 		size += 60*len(p.Indexed) + len(p.Document.Text)/2
 	}
 	each := max(1, size/max(1, entries))
-	return first, min(max(batchBytes/each, leastBatch), mostBatch)
+	return first, min(max(batchBytes/each, leastBatch), mostBatch), nil
 }
 
 // feeder gives profiles to the builder.

@@ -3,6 +3,7 @@ package index
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,10 +54,10 @@ func sameAnswers(t *testing.T, s *Shard, ps []*concordat.Profile) {
 func TestBuild(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	ps := someProfiles(200)
-	if err := Build(dir, testOptions, slices.Values(ps)); err != nil {
+	if err := Build(dir, testOptions, sound(slices.Values(ps))); err != nil {
 		t.Fatal(err)
 	}
-	if err := Build(dir, testOptions, slices.Values(ps)); !errors.Is(err, concordat.ErrExists) {
+	if err := Build(dir, testOptions, sound(slices.Values(ps))); !errors.Is(err, concordat.ErrExists) {
 		t.Errorf("building where a shard is: %v, want ErrExists", err)
 	}
 	s := open(t, dir, testOptions)
@@ -85,7 +86,7 @@ func TestBuild(t *testing.T) {
 
 func TestBuildNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
-	if err := Build(dir, testOptions, slices.Values([]*concordat.Profile(nil))); err != nil {
+	if err := Build(dir, testOptions, sound(slices.Values([]*concordat.Profile(nil)))); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, dir, testOptions)
@@ -95,16 +96,42 @@ func TestBuildNothing(t *testing.T) {
 	sameAnswers(t, s, someProfiles(3))
 }
 
+// sound yields profiles without errors.
+func sound(ps iter.Seq[*concordat.Profile]) iter.Seq2[*concordat.Profile, error] {
+	return func(yield func(*concordat.Profile, error) bool) {
+		for p := range ps {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
 func TestBuildRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	ps := someProfiles(30)
-	if err := Build(dir, testOptions, slices.Values(append(ps, ps[7]))); !errors.Is(err, concordat.ErrInvalid) {
+	if err := Build(dir, testOptions, sound(slices.Values(append(ps, ps[7])))); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a document twice: %v, want ErrInvalid", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a refused build left a folder: %v", err)
 	}
-	if err := Build(dir, testOptions, slices.Values(ps)); err != nil {
+	// An error among the first profiles, and after those that a build looks at before it begins.
+	cause := errors.New("no more")
+	for _, n := range []int{5, 300} {
+		err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {
+			for _, p := range someProfiles(n) {
+				if !yield(p, nil) {
+					return
+				}
+			}
+			yield(nil, cause)
+		})
+		if _, e := os.Stat(dir); !errors.Is(err, cause) || !errors.Is(e, os.ErrNotExist) {
+			t.Errorf("an error after %d profiles: %v, folder %v", n, err, e)
+		}
+	}
+	if err := Build(dir, testOptions, sound(slices.Values(ps))); err != nil {
 		t.Errorf("after a refused build: %v", err)
 	}
 }

@@ -1,12 +1,16 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
+
+	bleve "github.com/blevesearch/bleve_index_api"
 
 	"concordat"
 	"concordat/internal/indextest"
@@ -17,18 +21,48 @@ import (
 func TestDiskFull(t *testing.T) {
 	for _, reserve := range []uint64{8 << 20, 0} {
 		t.Run(fmt.Sprintf("reserve %d MB", reserve>>20), func(t *testing.T) {
-			dir := t.TempDir()
-			if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=24m"); err != nil {
-				t.Skipf("cannot mount a small file system: %v", err)
-			}
-			t.Cleanup(func() {
-				if err := syscall.Unmount(dir, 0); err != nil {
-					t.Errorf("unmount: %v", err)
-				}
-			})
+			dir := smallDisk(t)
 			diskFull(t, filepath.Join(dir, "shard"), filepath.Join(dir, "ballast"), reserve)
 		})
 	}
+}
+
+// TestDiskStaysFull: what waits for a disk that stays full ends with its context, and no shard is begun there.
+func TestDiskStaysFull(t *testing.T) {
+	dir := smallDisk(t)
+	s := open(t, filepath.Join(dir, "shard"), Options{Site: indextest.Site, Shard: "00", Scheme: indextest.Scheme, Logged: true})
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 64<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("filling the disk: %v", err)
+	}
+	t.Cleanup(func() { os.Remove(ballast) })
+	var e entry
+	e.reset(textID(1))
+	e.store(fieldText, []byte(randomText(indextest.NewGenerator(1, 1), 1<<20)))
+	batch := bleve.NewBatch()
+	batch.Update(&e)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := s.engine.batchDurably(ctx, batch); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+	if _, err := Open(filepath.Join(dir, "other"), testOptions); !errors.Is(err, concordat.ErrDiskFull) {
+		t.Errorf("a new shard: %v, want ErrDiskFull", err)
+	}
+}
+
+// smallDisk returns a folder on a disk of 24 MB, of which t is the only user.
+func smallDisk(t *testing.T) string {
+	dir := t.TempDir()
+	if err := syscall.Mount("concordat-test", dir, "tmpfs", 0, "size=24m"); err != nil {
+		t.Skipf("cannot mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return dir
 }
 
 func diskFull(t *testing.T, dir, ballast string, reserve uint64) {

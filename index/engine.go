@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleve "github.com/blevesearch/bleve_index_api"
-	"go.etcd.io/bbolt"
 
 	"concordat"
 )
@@ -41,7 +39,6 @@ type engine struct {
 	forgot  atomic.Bool            // there is no such file
 	stained atomic.Bool            // a batch failed, which may yet be applied
 	reads   bool                   // nothing is changed
-	full    atomic.Bool            // the last thing a background goroutine said is that the disk is full
 	log     func(msg string, args ...any)
 }
 
@@ -74,7 +71,6 @@ func asyncError(err error, path string) {
 		e.fail(err)
 		return
 	}
-	e.full.Store(isDiskFull(err))
 	// The persister and the merger retry at once and for ever. They call this function
 	// themselves, so that waiting here is what keeps them from filling a processor and the log.
 	time.Sleep(50 * time.Millisecond)
@@ -144,7 +140,7 @@ func openEngine(dir string, create bool, o engineOptions) (*engine, error) {
 	if create {
 		b := bleve.NewBatch()
 		b.SetInternal(internalFormat, []byte{formatVersion})
-		err := e.batchDurably(b) // the header says that there is an index, and is written next
+		err := e.batchDurably(context.Background(), b) // the header says that there is an index, and is written next
 		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
@@ -192,96 +188,15 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 	return e, nil
 }
 
-var errPanic = errors.New("panic")
-
-// guard calls f and turns a panic, and a fault in mapped memory, into an error: both are what
-// Bleve and bbolt make of damaged files.
-func guard(f func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", errPanic, r)
-		}
-	}()
-	return f()
-}
-
-// preflight refuses an index that scorch would open wrongly. Scorch passes over a snapshot it
-// cannot load, opens an older one or none at all, and then deletes the files it does not know:
-// acknowledged documents would vanish without an error (bleve issue 2310). Opened for reading it
-// deletes nothing, so that is how the newest snapshot is tried first.
-func preflight(dir string) (storedState, error) {
-	root := filepath.Join(dir, "root.bolt")
-	if _, err := os.Stat(root); err != nil {
-		return storedState{}, corrupt(root, err)
-	}
-	index, err := scorch.NewScorch("scorch", map[string]any{"path": dir, "read_only": true, "bolt_timeout": "1s"}, nil)
-	if err != nil {
-		return storedState{}, err
-	}
-	s := index.(*scorch.Scorch)
-	for _, open := range []func() error{func() error { return wholeRoot(root) }, s.Open} {
-		if err := guard(open); err != nil {
-			if strings.HasSuffix(err.Error(), "timeout") {
-				return storedState{}, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
-			}
-			return storedState{}, corrupt(root, err)
-		}
-	}
-	var stored storedState
-	err = errors.Join(guard(func() (err error) {
-		stored, err = newestLoads(s, dir)
-		return err
-	}), guard(s.Close))
-	if errors.Is(err, errPanic) {
-		return storedState{}, corrupt(root, err)
-	}
-	return stored, err
-}
-
-// wholeRoot reads what bbolt reads when it opens a file for writing, the list of free pages. Where that panics, the
-// lock on the file stays taken: one for readers does not keep anybody from finding the damage again.
-func wholeRoot(path string) error {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})
-	if err != nil {
-		return err
-	}
-	return db.Close()
-}
-
-func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {
-	root := filepath.Join(dir, "root.bolt")
-	epochs, err := s.RootBoltSnapshotEpochs()
-	if err != nil || len(epochs) == 0 {
-		return storedState{}, corrupt(root, fmt.Sprintf("no snapshot (%v)", err))
-	}
-	snapshot, err := s.LoadSnapshot(epochs[0])
-	if err != nil {
-		return storedState{}, corrupt(dir, missingFile(err))
-	}
-	defer snapshot.Close()
-	if v, err := snapshot.GetInternal(internalFormat); err != nil || len(v) != 1 || v[0] != formatVersion {
-		return storedState{}, corrupt(root, "not an index of this program")
-	}
-	stored, err := stateOf(snapshot)
-	if err != nil {
-		return storedState{}, corrupt(dir, err)
-	}
-	return stored, nil
-}
-
-// missingFile makes the cause of a failed load plain.
-func missingFile(err error) string {
-	return "a segment file is missing or damaged: " + err.Error()
-}
-
 // batch applies b as one and returns when it is durable. After an error it may be applied or not:
 // scorch keeps a batch that it could not persist in memory, and persists it later; has tells.
 func (e *engine) batch(b *bleve.Batch) error {
 	if err := e.err(); err != nil {
 		return err
 	}
-	e.forgetTable()
+	if len(b.IndexOps) > 0 { // else the segments, and the table of them, stay; every start applies a record that says who writes
+		e.forgetTable()
+	}
 	done := make(chan error, 1)
 	// If the persister dies, Batch waits for ever; its goroutine is given up then.
 	go func() { done <- guard(func() error { return e.scorch.Batch(b) }) }()
@@ -313,8 +228,9 @@ func (e *engine) forgetTable() {
 	}
 }
 
-// batchDurably is batch for an engine whose batches do not wait for the disk: this one does.
-func (e *engine) batchDurably(b *bleve.Batch) error {
+// batchDurably is batch for an engine whose batches do not wait for the disk: this one does, until the end of ctx, for on a
+// disk that stays full there is none. The batch may be stored all the same.
+func (e *engine) batchDurably(ctx context.Context, b *bleve.Batch) error {
 	persisted := make(chan error, 1)
 	b.SetPersistedCallback(func(err error) { persisted <- err })
 	if err := e.batch(b); err != nil {
@@ -326,22 +242,29 @@ func (e *engine) batchDurably(b *bleve.Batch) error {
 		return err
 	case <-e.failed:
 		return e.err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
 // has reports whether the Bleve document is there, durable or not.
-func (e *engine) has(id string) (bool, error) {
+func (e *engine) has(id string) (found bool, err error) {
 	s, err := e.snapshot()
 	if err != nil {
 		return false, err
 	}
 	defer s.Close()
-	for _, seg := range s.Segments() {
-		if n, err := seg.DocNumbers([]string{id}); err != nil || !n.IsEmpty() {
-			return err == nil, err
+	err = guard(func() error {
+		for _, seg := range s.Segments() {
+			n, err := seg.DocNumbers([]string{id})
+			if err != nil {
+				return err
+			}
+			found = found || !n.IsEmpty()
 		}
-	}
-	return false, nil
+		return nil
+	})
+	return found, err
 }
 
 // snapshot returns the present state for reading. The caller closes it; until then the files of
@@ -356,61 +279,6 @@ func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 		return nil, fmt.Errorf("%s: closed: %w", e.dir, concordat.ErrUnavailable)
 	}
 	return s, nil
-}
-
-// visitStored calls visit with the identity and the stored fields of every live Bleve document, in
-// no order. The bytes are only valid during the call.
-//
-// Values are copied as they come: they stand in a buffer that zap hands to the next reader, such
-// as the merger, as soon as VisitDocument returns.
-func visitStored(s *scorch.IndexSnapshot, visit func(id []byte, fields map[string][]byte) error) error {
-	fields := make(map[string][]byte, 4)
-	for _, seg := range s.Segments() {
-		it := seg.DocNumbersLive().Iterator()
-		for it.HasNext() {
-			for name, value := range fields {
-				fields[name] = value[:0]
-			}
-			var id []byte
-			err := seg.VisitDocument(uint64(it.Next()), func(name string, _ byte, value []byte, _ []uint64) bool {
-				if name == "_id" {
-					id = append(id, value...)
-				} else if name != fieldText {
-					fields[name] = append(fields[name][:0], value...)
-				}
-				return true
-			})
-			if err == nil {
-				err = visit(id, fields)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// storedField returns a copy of one stored field of the Bleve document id; nil if either is not there.
-func storedField(s *scorch.IndexSnapshot, id, name string) ([]byte, error) {
-	for _, seg := range s.Segments() {
-		numbers, err := seg.DocNumbers([]string{id})
-		if err != nil {
-			return nil, err
-		}
-		if numbers.IsEmpty() {
-			continue
-		}
-		var found []byte
-		err = seg.VisitDocument(uint64(numbers.Minimum()), func(n string, _ byte, value []byte, _ []uint64) bool {
-			if n == name {
-				found = append([]byte{}, value...)
-			}
-			return n != name
-		})
-		return found, err
-	}
-	return nil, nil
 }
 
 // merge brings the index to one segment, as far as writers in the meantime allow.

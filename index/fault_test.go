@@ -43,7 +43,7 @@ func child(dir, role string) error {
 	if role == "stock" {
 		return stockChild(dir, os.Getenv(childCopy))
 	}
-	s, err := Open(dir, testOptions)
+	s, err := Open(dir, warmOptions())
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,15 @@ func startChild(t *testing.T, dir, role string) (*exec.Cmd, *bufio.Scanner) {
 }
 
 // TestKill kills a writing process at random moments: nothing it acknowledged is lost, no
-// document is there in part, and the answers are those of the table made anew.
+// document is there in part, and the answers are those of the store, also where the table file of an earlier state has come
+// back, as after a loss of power.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shard")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	next, acknowledged := 0, make(map[int]bool)
+	var table []byte // of the round before
 	for round := range 4 {
 		c, lines := startChild(t, dir, strconv.Itoa(next))
 		wait, last := 2+r.IntN(15), -1
@@ -131,18 +133,34 @@ func TestKill(t *testing.T) {
 		if last < next {
 			t.Fatal("the child acknowledged nothing")
 		}
+		if table != nil {
+			if err := os.WriteFile(filepath.Join(dir, tableName), table, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		checkAfterKill(t, dir, last, acknowledged, fmt.Sprintf("round %d", round))
+		var err error
+		if table, err = os.ReadFile(filepath.Join(dir, tableName)); err != nil {
+			t.Fatal(err)
+		}
 		next = last + 2 // the batch after may be there too
 	}
 }
 
 func checkAfterKill(t *testing.T, dir string, last int, acknowledged map[int]bool, when string) {
 	t.Helper()
-	s, err := Open(dir, testOptions)
+	s, err := Open(dir, warmOptions())
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}
-	defer s.Close()
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}()
+	if s.engine.warm.Load() {
+		t.Errorf("%s: the table of an earlier state is taken", when)
+	}
 	latest, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "crash", Document: "latest"})
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)

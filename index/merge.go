@@ -1,78 +1,18 @@
 package index
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"slices"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
-	zap "github.com/blevesearch/zapx/v17"
 
 	"concordat"
 )
 
-// maxMerge bounds the bytes of segments that the plugin merges in memory; it needs about twice as
-// much. Bigger merges go by way of files.
-const maxMerge = 512 << 20
-
 // dropped is zap's number for a document that a merge leaves out.
 const dropped = math.MaxUint64
-
-func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter) ([][]uint64, uint64, error) {
-	return p.MergeUsing(segs, drops, path, closed, r, nil)
-}
-
-// MergeUsing writes the living documents of the segments into a new one at path: stored fields as
-// they are, band terms anew from the stored fingerprints, with occurrence numbers of their own, so
-// that nearly all have one document again, and the terms of texts by merging the sorted dictionaries.
-func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
-	size, ok := mergeable(segs, drops)
-	if !ok || isStock(config) {
-		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
-	}
-	m := mergers.Get().(*merger)
-	m.renumber, m.closed = true, closed
-	defer func() {
-		m.reset()
-		mergers.Put(m)
-	}()
-	numbers := make([][]uint64, len(segs))
-	m.words = func() wordLists { return newWordMerge(segs, numbers) }
-	fill := func() error { return m.fill(segs, drops, numbers) }
-	if size > p.maxMerge {
-		n, err := m.mergeToFile(path, r, p.terms, fill)
-		if err != nil {
-			return nil, 0, mergeError(path, err)
-		}
-		return numbers, n, nil
-	}
-	if err := fill(); err != nil {
-		return nil, 0, mergeError(path, err)
-	}
-	base, err := m.finish(config)
-	if err != nil {
-		return nil, 0, mergeError(path, err)
-	}
-	if err := zap.PersistSegmentBase(base, path); err != nil {
-		return nil, 0, err
-	}
-	if r != nil {
-		r.ReportBytesWritten(m.pos())
-	}
-	return numbers, m.pos(), nil
-}
-
-// mergeError names the file of a merge that failed; scorch wants to see that it was closed.
-func mergeError(path string, err error) error {
-	if errors.Is(err, segment.ErrClosed) {
-		return segment.ErrClosed
-	}
-	return fmt.Errorf("merge into %s: %w", path, err)
-}
 
 // fill adds the living documents of the segments and notes their numbers.
 func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [][]uint64) error {
@@ -97,35 +37,13 @@ func (m *merger) fill(segs []segment.Segment, drops []*roaring.Bitmap, numbers [
 	return nil
 }
 
+// keptMerge is the size of a merged segment up to which its buffers are worth keeping: big ones are rare, and some three
+// times as much memory.
+const keptMerge = 32 << 20
+
 // mergers keeps the buffers of a merge for the next, as a small merge comes every few batches. Nothing
 // refers to them when a merge is done.
 var mergers = sync.Pool{New: func() any { return new(merger) }}
-
-// mergeable returns the bytes of the segments, and whether they hold nothing but our fields and have a
-// living document.
-func mergeable(segs []segment.Segment, drops []*roaring.Bitmap) (size int64, ok bool) {
-	living := uint64(0)
-	for i, s := range segs {
-		for _, name := range s.Fields() {
-			if !slices.ContainsFunc(segmentFields, func(f segmentField) bool { return f.name == name }) {
-				return 0, false
-			}
-		}
-		size += int64(s.Size())
-		if p, ok := s.(segment.PersistedSegment); ok {
-			fi, err := os.Stat(p.Path())
-			if err != nil {
-				return 0, false
-			}
-			size += fi.Size()
-		}
-		living += s.Count()
-		if drops[i] != nil {
-			living -= drops[i].GetCardinality()
-		}
-	}
-	return size, living > 0
-}
 
 // merger is a segmentWriter that reads its documents from segments.
 type merger struct {
@@ -167,4 +85,38 @@ func (m *merger) copy(seg segment.Segment, n uint64) error {
 		return err
 	}
 	return m.add(&m.entry)
+}
+
+// number gives the values of a band, sorted and with their documents in order, occurrence numbers of
+// their own, and leaves out repeats of a value in a document. Terms come as v<<4 and go as v<<4|k.
+func number(ts []termDoc) []termDoc {
+	n := 0
+	last, k := uint32(math.MaxUint32), uint32(0)
+	for _, t := range ts {
+		switch {
+		case t.term != last:
+			last, k = t.term, 0
+		case ts[n-1].doc == t.doc:
+			continue
+		default:
+			k = min(k+1, lastK)
+		}
+		ts[n] = termDoc{t.term | k, t.doc}
+		n++
+	}
+	return ts[:n]
+}
+
+// addFingerprints notes the bands of the next document, to be numbered.
+func (w *segmentWriter) addFingerprints(fps []concordat.Fingerprint) error {
+	doc := uint32(len(w.ids))
+	if w.sink != nil {
+		return w.sink.prints.add(fps, doc)
+	}
+	for _, f := range fps {
+		for band := range concordat.Bands {
+			w.terms[band] = append(w.terms[band], termDoc{f.Band(band) << 4, doc})
+		}
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"concordat/internal/cputime"
 )
 
 // TestPrefetch: the layouts that the instructions know are those of the types, and they may be given any
@@ -38,10 +40,10 @@ func BenchmarkTouch(b *testing.B) {
 		groups func([]group, uint32) byte
 		spans  func([]byte, []span) byte
 	}{{"own", touchGroups, touchSpans}, {"loads", loadGroups, loadSpans}} {
-		b.Run(by.name, func(b *testing.B) {
+		b.Run("by="+by.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
 			k := &lookup{cap: defaultBandCap}
-			i, start := 0, cpuTime()
+			i, start := 0, cputime.Used()
 			for b.Loop() {
 				f := randomFingerprint(r)
 				for n := range l.bands {
@@ -60,7 +62,7 @@ func BenchmarkTouch(b *testing.B) {
 				k.out = k.out[:0]
 				i++
 			}
-			reportCPU(b, start, i, "query")
+			cputime.Report(b, start, i, "query")
 		})
 	}
 }

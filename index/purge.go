@@ -50,7 +50,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 	var a arena
 	beat := bleve.NewBatch()
 	beat.Update(a.next(pulse))
-	if err := s.engine.batchDurably(beat); err != nil {
+	if err := s.engine.batchDurably(ctx, beat); err != nil {
 		return s.diskError("purge", err)
 	}
 	if err := s.engine.merge(ctx); err != nil {
@@ -58,7 +58,7 @@ func (s *Shard) Purge(ctx context.Context) error {
 	}
 	rest := bleve.NewBatch()
 	rest.Delete(pulse)
-	if err := s.engine.batchDurably(rest); err != nil {
+	if err := s.engine.batchDurably(ctx, rest); err != nil {
 		return s.diskError("purge", err)
 	}
 	s.consolidate()

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleve "github.com/blevesearch/bleve_index_api"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
@@ -18,78 +17,8 @@ import (
 	"github.com/golang/snappy"
 
 	"concordat"
+	"concordat/index/internal/fst"
 )
-
-// plugin is zap v17 with a quicker way to make segments of our own documents. The files are the
-// same format: zap opens, searches and merges them. Zap makes a map entry, a bitmap and two
-// streams for every term before it writes; nearly all our terms have one document, which the
-// format can keep inside the dictionary, so that sorting the terms is all the work there is.
-// Zap itself does so only when merging, so segments that are not merged yet are smaller too.
-type plugin struct {
-	zap.ZapPlugin
-	maxMerge int64 // bytes of segments that are merged in memory; more by way of files,
-	terms    int   // so many terms of a band at a time
-}
-
-// registerPlugin puts the plugin in zap's place, for the whole process.
-func registerPlugin() {
-	scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge, terms: streamTerms}, true)
-}
-
-func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
-	return p.NewUsing(docs, nil)
-}
-
-// stockKey in the configuration of an index, which scorch hands on, leaves all to zap: Options.StockSegments.
-const stockKey = "concordat/stock"
-
-func isStock(config map[string]any) bool {
-	stock, _ := config[stockKey].(bool)
-	return stock
-}
-
-// The writer knows this version of the format and no other: with another zapx it does not compile.
-var _ = [1]struct{}{}[zap.Version-17]
-
-// NewUsing makes a segment in memory. Documents that are not ours are left to zap.
-func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment.Segment, uint64, error) {
-	if isStock(config) || slices.ContainsFunc(docs, func(d bleve.Document) bool { _, ours := d.(*entry); return !ours }) {
-		s, n, err := p.ZapPlugin.NewUsing(docs, config)
-		if base, ok := s.(*zap.SegmentBase); ok && err == nil {
-			return memory{base}, n, nil
-		}
-		return s, n, err
-	}
-	var w segmentWriter
-	for _, d := range docs {
-		if err := w.add(d.(*entry)); err != nil {
-			return nil, 0, err
-		}
-	}
-	base, err := w.finish(config)
-	if err != nil {
-		return nil, 0, err
-	}
-	return memory{base}, uint64(len(w.b)), nil
-}
-
-// memory is a segment in memory that Close leaves usable. Scorch closes the segment of a batch that
-// it could not persist, but keeps it among the living ones and persists it later; zap's own would
-// panic on the next look-up of an identity, in a goroutine that serves all batches.
-type memory struct{ *zap.SegmentBase }
-
-func (memory) Close() error { return nil }
-
-// unwrap gives zap its own types, as it wants none else.
-func unwrap(segs []segment.Segment) []segment.Segment {
-	out := slices.Clone(segs)
-	for i, s := range out {
-		if m, ok := s.(memory); ok {
-			out[i] = m.SegmentBase
-		}
-	}
-	return out
-}
 
 // segmentFields are the fields of every segment: _id, which zap wants first, and the others in order.
 var segmentFields = func() []segmentField {
@@ -126,7 +55,7 @@ type segmentWriter struct {
 	renumber           bool          // terms come from addFingerprints
 	closed             chan struct{} // nobody wants the segment any more; nil: somebody does
 	scratch            []termDoc
-	dict               dictWriter
+	dict               fst.Writer
 	meta, data, packed []byte    // reused
 	docs               []uint32  // reused
 	ends               []uint64  // reused
@@ -315,7 +244,9 @@ func (w *segmentWriter) idIndex() (uint64, error) {
 // bandIndex writes the postings and the dictionary of a band and returns the position of the field's
 // description.
 func (w *segmentWriter) bandIndex(band int) (uint64, error) {
-	w.dict.reset(true)
+	// Narrow: 5 bytes a sentence, one in seven. If a later vellum should refuse it, TestSegment fails; and nothing but
+	// MatchStored reads bands, which a merge writes anew from the fingerprints.
+	w.dict.Reset(true)
 	var err error
 	if w.sink != nil {
 		err = w.sink.prints.ranges(band, w.bandTerms)
@@ -325,7 +256,7 @@ func (w *segmentWriter) bandIndex(band int) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return w.dictionary(w.dict.bytes(termBytes)), nil
+	return w.dictionary(w.dict.Bytes(termBytes)), nil
 }
 
 // bandTerms sorts terms, of values above those before, writes their postings and adds them to the dictionary.
@@ -355,7 +286,7 @@ func (w *segmentWriter) bandTerms(ts []termDoc) error {
 			}
 		}
 		key := [termBytes]byte{byte(ts[0].term >> 16), byte(ts[0].term >> 8), byte(ts[0].term)}
-		w.dict.add(key[:], value)
+		w.dict.Add(key[:], value)
 		ts = ts[n:]
 	}
 	return nil

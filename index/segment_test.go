@@ -250,3 +250,42 @@ func mostPostings(t *testing.T, s segment.Segment) (most uint64) {
 	}
 	return most
 }
+
+// TestNumber compares occurrence numbers with those that a shard's counters give block by block.
+func TestNumber(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	c := new(counters)
+	var w segmentWriter
+	var want [concordat.Bands][]termDoc
+	for doc := range uint32(200) {
+		var ss []concordat.Sentence
+		var fps []concordat.Fingerprint
+		for range r.IntN(longBlockSentences + 1) {
+			var f [concordat.Bands]uint32
+			for i := range f {
+				f[i] = r.Uint32N(40) // repeats in a block, and more than lastK blocks of a value
+			}
+			fps = append(fps, concordat.FingerprintOf(f))
+			ss = append(ss, concordat.Sentence{Fingerprint: fps[len(fps)-1]})
+		}
+		e := new(entry)
+		e.reset(blockID(doc, 0))
+		e.addBands(ss, c)
+		if err := w.addFingerprints(fps); err != nil {
+			t.Fatal(err)
+		}
+		w.ids = append(w.ids, e.id)
+		for band := range want {
+			for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {
+				want[band] = append(want[band], termDoc{uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]), doc})
+			}
+		}
+	}
+	for band := range want {
+		want := sortTerms(want[band], make([]termDoc, len(want[band])), 8*termBytes)
+		got := number(sortTerms(w.terms[band], make([]termDoc, len(w.terms[band])), 8*termBytes))
+		if !slices.Equal(got, want) {
+			t.Fatalf("band %d: %d terms, want %d, or others", band, len(got), len(want))
+		}
+	}
+}

@@ -144,6 +144,12 @@ func (s *Shard) open() error {
 		}
 		s.opt.Site, s.opt.Shard, s.opt.Scheme = h.Site, h.Shard, h.Scheme
 	}
+	if create {
+		// On a full disk what is made would be waited for for ever.
+		if err := s.room(0); err != nil {
+			return fmt.Errorf("create %s: %w", s.dir, err)
+		}
+	}
 	s.engine, err = openEngine(filepath.Join(s.dir, storeName), create, s.engineOptions())
 	if err != nil {
 		return err

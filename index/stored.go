@@ -188,7 +188,9 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 				err = fmt.Errorf("entry %x in a band: %w", value, errStored)
 			}
 		case fieldFingerprints:
-			m.fps, err = decodeFingerprints(m.fps, value)
+			var bad error
+			m.fps, bad = decodeFingerprints(m.fps, value)
+			err = cmp.Or(err, bad)
 		case fieldSpans:
 			m.spans = append(m.spans, value...) // valid only within this call
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
+
+	"concordat/internal/cputime"
 )
 
 // TestStream: a merge by way of files writes the bytes of one in memory, whatever the ranges of terms, and
@@ -188,29 +190,32 @@ func BenchmarkStream(b *testing.B) {
 		segs = append(segs, s)
 	}
 	var stock zap.ZapPlugin
-	for name, merge := range map[string]func(path string) error{
-		"memory": func(path string) error {
+	for _, by := range []struct {
+		name  string
+		merge func(path string) error
+	}{
+		{"memory", func(path string) error {
 			_, _, err := (&plugin{maxMerge: maxMerge}).Merge(segs, make([]*roaring.Bitmap, 2), path, nil, nil)
 			return err
-		},
-		"files": func(path string) error {
+		}},
+		{"files", func(path string) error {
 			_, _, err := (&plugin{terms: streamTerms}).Merge(segs, make([]*roaring.Bitmap, 2), path, nil, nil)
 			return err
-		},
-		"zap": func(path string) error {
+		}},
+		{"zap", func(path string) error {
 			_, _, err := stock.Merge(unwrap(segs), make([]*roaring.Bitmap, 2), path, nil, nil)
 			return err
-		},
+		}},
 	} {
-		b.Run(name, func(b *testing.B) {
-			dir, i, start := b.TempDir(), 0, cpuTime()
+		b.Run("by="+by.name, func(b *testing.B) {
+			dir, i, start := b.TempDir(), 0, cputime.Used()
 			for b.Loop() {
 				i++
-				if err := merge(filepath.Join(dir, fmt.Sprint(i))); err != nil {
+				if err := by.merge(filepath.Join(dir, fmt.Sprint(i))); err != nil {
 					b.Fatal(err)
 				}
 			}
-			reportCPU(b, start, i, "merge")
+			cputime.Report(b, start, i, "op")
 		})
 	}
 }

@@ -23,8 +23,8 @@ import (
 
 // The file "table" holds what opening derives, while the shard is closed or unchanged: a start that finds it is warm.
 // It is a copy and nothing else: it names by a key the exact segments and deletions that it was made of, every byte is under a
-// checksum, and a file that fits in any respect not is removed and what it holds derived. The first change removes it,
-// so that it never holds a deleted document; Close writes it anew.
+// checksum, and a file that fits in any respect not is removed and what it holds derived. The first change of a
+// document removes it, so that it never holds a deleted one; Close writes it anew.
 
 const (
 	tableName  = "table"
@@ -385,7 +385,7 @@ func (s *Shard) saveTable() error {
 	if s.opt.Logged && !s.logged.is(st.applied) {
 		return errors.New("not all that was applied is on disk")
 	}
-	if s.engine.warm.Load() && st == s.engine.stored {
+	if s.engine.warm.Load() && st.sum == s.engine.stored.sum {
 		return nil // else segments were merged in the background
 	}
 	key := tableKey(s.header(), st)

@@ -3,8 +3,10 @@ package index
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -176,6 +178,57 @@ func TestColdKeepsNoTable(t *testing.T) {
 	}
 }
 
+// TestWarmLogged: a record of the log that changes no document leaves the table as it is, also where the process dies; one that
+// does removes it.
+func TestWarmLogged(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, tableName)
+	asked := warmShard(t, dir)
+	merged := openWarm(t, dir, warmOptions()) // else it happens in the background, and makes another table
+	if err := errors.Join(merged.Merge(t.Context()), merged.Close()); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := warmOptions()
+	o.Logged = true
+	want := answers(t, openWarm(t, dir, o), asked)
+	for seq := uint64(1); seq < 3; seq++ {
+		s := openWarm(t, dir, o)
+		if !s.engine.warm.Load() {
+			t.Fatalf("start %d is not warm", seq)
+		}
+		if err := s.Apply(t.Context(), nil, Applied{Seq: seq, Epoch: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, kept) {
+			t.Errorf("after record %d the table is gone or another (%v)", seq, err)
+		}
+		if err := s.Persist(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, answers(t, s, asked)); d != "" {
+			t.Errorf("record %d:\n%s", seq, d)
+		}
+	}
+	s := openWarm(t, dir, o)
+	if got := s.Applied(); !s.engine.warm.Load() || got.Seq != 2 {
+		t.Errorf("warm %v, at %v", s.engine.warm.Load(), got)
+	}
+	gone := Change{Delete: concordat.Ref{Site: testOptions.Site, Library: "l0", Document: "8"}}
+	if err := s.Apply(t.Context(), []Change{gone}, Applied{Seq: 3, Epoch: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("after a deletion the table is there (%v)", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestWarmDamaged: a table with a changed, missing or additional byte is noticed and derived anew.
 func TestWarmDamaged(t *testing.T) {
 	dir := t.TempDir()
@@ -213,6 +266,35 @@ func TestWarmDamaged(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestTableNotKept: a table that cannot be written, or for which there is no room, costs the next start time and nothing else.
+func TestTableNotKept(t *testing.T) {
+	for name, spoil := range map[string]func(*Shard) error{
+		"no room":    func(s *Shard) error { s.reserve = math.MaxUint64 / 4; return nil },
+		"no writing": func(s *Shard) error { return os.MkdirAll(filepath.Join(s.dir, tableTemp, "in the way"), 0o700) },
+	} {
+		dir := t.TempDir()
+		asked := warmShard(t, dir)
+		want := answers(t, openWarm(t, dir, warmOptions()), asked)
+		s := openWarm(t, dir, warmOptions())
+		if err := s.Delete(t.Context(), concordat.Ref{Site: testOptions.Site, Library: "none", Document: "none"}, concordat.Ref{Site: testOptions.Site, Library: "l0", Document: "0"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(spoil(s), s.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, tableName)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a table is there (%v)", name, err)
+		}
+		s = openWarm(t, dir, warmOptions())
+		if s.engine.warm.Load() {
+			t.Errorf("%s: the start is warm", name)
+		}
+		if got := answers(t, s, asked); len(got) == 0 || len(got) >= len(want) {
+			t.Errorf("%s: %d matches after a deletion, %d before", name, len(got), len(want))
 		}
 	}
 }

@@ -12,13 +12,14 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 
 	"concordat"
+	"concordat/index/internal/fst"
 )
 
 // This file writes the terms field of texts. A term is four bytes, big-endian; its postings hold
 // the frequency and, in place of the norm, the length of the text as one byte.
 
 const (
-	wordBytes = 4
+	wordBytes = fst.Longest
 	// maxWords bounds the occurrences of terms in a document; a text of maxText has fewer.
 	maxWords = 1 << 30
 	// A lengthCode below mantissas stands for itself; above, three bits follow the leading one.
@@ -80,7 +81,7 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 	if w.words != nil {
 		lists = w.words()
 	}
-	w.dict.reset(false)
+	w.dict.Reset(false)
 	last := int64(-1)
 	for n := 0; ; n++ {
 		if n%4096 == 0 {
@@ -106,9 +107,9 @@ func (w *segmentWriter) wordIndex() (uint64, error) {
 			}
 		}
 		key := [wordBytes]byte{byte(term >> 24), byte(term >> 16), byte(term >> 8), byte(term)}
-		w.dict.add(key[:], value)
+		w.dict.Add(key[:], value)
 	}
-	return w.dictionary(w.dict.bytes(wordBytes)), nil
+	return w.dictionary(w.dict.Bytes(wordBytes)), nil
 }
 
 // freshWords collects the terms of new texts and is their wordLists.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/cputime"
 )
 
 // TestLengthCode: codes rise with the length, come back as the four highest digits, and fit a byte
@@ -99,10 +100,10 @@ func BenchmarkSearchText(b *testing.B) {
 		}
 		return out
 	}
-	err := Build(dir, testOptions, func(yield func(*concordat.Profile) bool) {
+	err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {
 		for i := range texts {
 			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(i))}, Terms: terms(i)}
-			if !yield(p) {
+			if !yield(p, nil) {
 				return
 			}
 		}
@@ -130,11 +131,12 @@ func BenchmarkSearchText(b *testing.B) {
 		postings += n
 	}
 	b.ReportAllocs()
+	start := cputime.Used()
 	for b.Loop() {
 		if _, err := s.SearchText(b.Context(), q); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(postings), "ns/posting")
+	cputime.Report(b, start, b.N*postings, "posting")
 	b.ReportMetric(float64(postings), "postings")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/cputime"
 	"concordat/minhash"
 )
 
@@ -150,7 +151,9 @@ func BenchmarkDocumentSketch(b *testing.B) {
 	}
 	x, _, _ := pair(rand.New(rand.NewPCG(8, 8)), 5000, 0.5)
 	b.ReportAllocs()
+	start := cputime.Used()
 	for b.Loop() {
 		d.Sketch(x)
 	}
+	cputime.Report(b, start, b.N, "op")
 }

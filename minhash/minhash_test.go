@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/cputime"
 	"concordat/minhash"
 )
 
@@ -277,7 +278,7 @@ func FuzzSketch(f *testing.F) {
 
 func BenchmarkSketch(b *testing.B) {
 	for _, n := range []int{5, 15, 50, 110} {
-		b.Run(strconv.Itoa(n)+"-features", func(b *testing.B) {
+		b.Run("features="+strconv.Itoa(n), func(b *testing.B) {
 			s := sketcher(b, 4, "")
 			// Many sets: of one alone the processor would learn every branch.
 			f := make([]uint64, 1<<16)
@@ -285,14 +286,15 @@ func BenchmarkSketch(b *testing.B) {
 			for i := range f {
 				f[i] = rng.Uint64()
 			}
-			at := 0
 			b.ReportAllocs()
+			at, start := 0, cputime.Used()
 			for b.Loop() {
 				s.Sketch(f[at : at+n])
 				if at += n; at+n > len(f) {
 					at = 0
 				}
 			}
+			cputime.Report(b, start, b.N, "op")
 		})
 	}
 }

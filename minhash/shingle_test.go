@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"concordat/internal/cputime"
 	"concordat/minhash"
 )
 
@@ -162,7 +163,9 @@ func BenchmarkMin(b *testing.B) {
 	a, _ := twoSets(rand.New(rand.NewPCG(7, 8)), 0, 0, 1000)
 	s := shingler(0)
 	b.ReportAllocs()
+	start := cputime.Used()
 	for b.Loop() {
 		s.Min(a, 100)
 	}
+	cputime.Report(b, start, b.N, "op")
 }

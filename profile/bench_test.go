@@ -6,6 +6,7 @@ import (
 
 	"concordat"
 	"concordat/internal/corpora"
+	"concordat/internal/cputime"
 	"concordat/profile"
 )
 
@@ -16,7 +17,7 @@ func BenchmarkProfile(b *testing.B) {
 		{"chinese", chinese(b)},
 	} {
 		for _, recipe := range []string{profile.Packed, profile.Natural, profile.PackedSimhash} {
-			b.Run(c.name+"/"+recipe, func(b *testing.B) {
+			b.Run("text="+c.name+"/recipe="+recipe, func(b *testing.B) {
 				p, err := profile.New(profile.Options{Recipe: recipe})
 				if err != nil {
 					b.Fatal(err)
@@ -27,11 +28,13 @@ func BenchmarkProfile(b *testing.B) {
 				}
 				b.SetBytes(int64(len(c.text)))
 				b.ReportAllocs()
+				start := cputime.Used()
 				for b.Loop() {
 					if _, err := p.ForIndex(d); err != nil {
 						b.Fatal(err)
 					}
 				}
+				cputime.Report(b, start, b.N, "op")
 			})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dchest/siphash"
 
 	"concordat"
+	"concordat/internal/cputime"
 )
 
 // TestSipHash is the vector of Aumasson and Bernstein 2012, appendix A: key 00 to 0f, message 00 to 0e.
@@ -57,15 +58,17 @@ func TestKeyedVectors(t *testing.T) {
 func BenchmarkPRF(b *testing.B) {
 	features := make([]uint64, 1000)
 	p := newPRF([]byte("key"))
-	b.Run("siphash", func(b *testing.B) {
+	b.Run("by=siphash", func(b *testing.B) {
+		start := cputime.Used()
 		for b.Loop() {
 			p.apply(features)
 		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(features)), "ns/feature")
+		cputime.Report(b, start, b.N*len(features), "feature")
 	})
-	b.Run("hmac", func(b *testing.B) {
+	b.Run("by=hmac", func(b *testing.B) {
 		mac := hmac.New(sha256.New, []byte("key"))
 		var block [8]byte
+		start := cputime.Used()
 		for b.Loop() {
 			for i, f := range features {
 				binary.LittleEndian.PutUint64(block[:], f)
@@ -74,6 +77,6 @@ func BenchmarkPRF(b *testing.B) {
 				features[i] = binary.LittleEndian.Uint64(mac.Sum(nil))
 			}
 		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(features)), "ns/feature")
+		cputime.Report(b, start, b.N*len(features), "feature")
 	})
 }

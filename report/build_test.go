@@ -9,14 +9,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/internal/cputime"
 )
 
 // randomText makes paragraphs of English and Chinese with quotations.
@@ -422,25 +421,16 @@ func manyFindings(size, passages, sources int) *Findings {
 	return f
 }
 
-// cpu returns the processor time of the process, which other work on the machine does not stretch.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{500, 2000, 8000} {
 		f := manyFindings(300*n, n, 3)
 		b.Run(fmt.Sprint("blocks=", n), func(b *testing.B) {
 			b.ReportAllocs()
-			start := cpu()
+			start := cputime.Used()
 			for b.Loop() {
 				Build(f, Rules{ExcludeQuotes: true, ExcludeBibliography: true})
 			}
-			b.ReportMetric(float64((cpu()-start).Milliseconds())/float64(b.N), "cpu-ms/op")
+			cputime.Report(b, start, b.N, "op")
 		})
 	}
 }

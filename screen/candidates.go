@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -41,7 +42,10 @@ const crowd = 4096
 // gates and the probe. It fails with ErrMemory only, where there are more than o.Most pairs. To use more than one
 // core, see Join.
 func Candidates(docs []Document, o JoinOptions) (Joined, error) {
-	j := NewJoin(docs, o)
+	j, err := NewJoin(docs, o)
+	if err != nil {
+		return Joined{}, err
+	}
 	for pass := range j.Passes() {
 		if err := j.Pass(pass); err != nil {
 			return Joined{}, err
@@ -90,8 +94,9 @@ func (p print) near(q print) bool {
 	return d <= gate && d+bits.OnesCount64((p.second^q.second)<<(64-wordBits)) <= gate
 }
 
-// NewJoin prepares a join: it finds the distinct fingerprints and the documents that hold each.
-func NewJoin(docs []Document, o JoinOptions) *Join {
+// NewJoin prepares a join: it finds the distinct fingerprints and the documents that hold each. It fails with ErrMemory only, where
+// there are more than 2^32-1 fingerprints.
+func NewJoin(docs []Document, o JoinOptions) (*Join, error) {
 	if o.Common == 0 {
 		o.Common = 100
 	}
@@ -99,6 +104,9 @@ func NewJoin(docs []Document, o JoinOptions) *Join {
 	n := 0
 	for i := range docs {
 		n += len(docs[i].Indexed)
+	}
+	if n > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: %d fingerprints, at most %d can be joined", ErrMemory, n, uint32(math.MaxUint32))
 	}
 	all, of := make([]print, 0, n), make([]uint32, 0, n) // passages, and their documents
 	keys, ids := make([]uint32, n), make([]uint32, n)
@@ -128,7 +136,7 @@ func NewJoin(docs []Document, o JoinOptions) *Join {
 		from = to
 	}
 	j.starts = append(j.starts, uint32(len(j.holders)))
-	return j
+	return j, nil
 }
 
 // highest returns the highest 32 bits of the first word of a fingerprint, which has 60.

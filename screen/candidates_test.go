@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/cputime"
 	"concordat/profile"
 	"concordat/screen"
 	"concordat/segment"
@@ -119,7 +120,10 @@ func TestJoinSideBySide(t *testing.T) {
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
 		o := screen.JoinOptions{Probe: probe}
 		want := candidates(t, docs, o)
-		j := screen.NewJoin(docs, o)
+		j, err := screen.NewJoin(docs, o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		passes := rand.Perm(j.Passes())
 		var wg sync.WaitGroup
 		for w := range 3 {
@@ -200,10 +204,13 @@ func TestCompare(t *testing.T) {
 func BenchmarkCandidates(b *testing.B) {
 	docs := printed(rand.New(rand.NewPCG(5, 6)), 10_000)
 	for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
-		b.Run(probe.String(), func(b *testing.B) {
+		b.Run("probe="+probe.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			start := cputime.Used()
 			for b.Loop() {
 				candidates(b, docs, screen.JoinOptions{Probe: probe})
 			}
+			cputime.Report(b, start, b.N, "op")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"concordat/internal/cputime"
 	"concordat/screen"
 )
 
@@ -247,11 +248,13 @@ func BenchmarkPackedBlock(b *testing.B) {
 	p := openPacked(b, pack(b, sorted(rand.New(rand.NewPCG(1, 1)), 1_000_000)))
 	var dst []uint64
 	b.ReportAllocs()
+	prints, start := 0, cputime.Used()
 	for i := 0; b.Loop(); i++ {
 		var err error
 		if dst, err = p.Block(i%p.Blocks(), dst[:0]); err != nil {
 			b.Fatal(err)
 		}
+		prints += len(dst)
 	}
-	b.ReportMetric(float64(len(dst)), "prints/op")
+	cputime.Report(b, start, prints, "print")
 }

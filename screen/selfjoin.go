@@ -64,11 +64,13 @@ const (
 	mostSelfJoin = math.MaxUint32
 )
 
-// parts returns the number of parts of each table for n prints.
+// parts returns the number of parts of each table for n prints, a power of two. No part divides prints with equal leading
+// bits: what does not fit into so many is divided as far as they allow, or fails with ErrMemory.
 func (s *SelfJoin) parts(n int64) int {
+	most := min(mostParts, 1<<min(s.Design.Lead(), 62))
 	parts := 1
 	// A quarter is left for parts that are larger than the average one.
-	for int64(parts)*s.Bytes*3/4 < n*selfRecord && parts < mostParts {
+	for int64(parts)*s.Bytes*3/4 < n*selfRecord && parts < most {
 		parts *= 2
 	}
 	return parts

@@ -61,3 +61,25 @@ func TestSorter(t *testing.T) {
 		}
 	}
 }
+
+// TestSelfJoinParts: however many prints there are and whatever the design, a part divides no prints with equal leading bits.
+func TestSelfJoinParts(t *testing.T) {
+	few := 0
+	for k := 1; k <= 12; k++ {
+		d, err := NewDesign(64, k, k+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := SelfJoin{Design: d, Bytes: selfLeast}
+		parts := s.parts(mostSelfJoin)
+		if parts > 1<<d.Lead() || parts&(parts-1) != 0 {
+			t.Errorf("k %d: %d parts of tables by %d bits", k, parts, d.Lead())
+		}
+		if parts < mostParts {
+			few++
+		}
+	}
+	if few == 0 {
+		t.Error("no design was bounded")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"concordat/internal/cputime"
 	"concordat/screen"
 )
 
@@ -125,7 +126,10 @@ func BenchmarkWideNear(b *testing.B) {
 		b.Fatal(err)
 	}
 	var hits []screen.Hit
+	b.ReportAllocs()
+	start := cputime.Used()
 	for b.Loop() {
 		hits = t.Near(prints[rng.IntN(len(prints))], hits[:0])
 	}
+	cputime.Report(b, start, b.N, "op")
 }

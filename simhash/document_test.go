@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"concordat/internal/cputime"
 	"concordat/simhash"
 )
 
@@ -172,9 +173,11 @@ func BenchmarkPrint64(b *testing.B) {
 	p := printer(b, simhash.HashMix)
 	features := simhash.Weighting{}.Weigh(random(rand.New(rand.NewPCG(1, 1)), 200), nil)
 	b.ReportAllocs()
+	start := cputime.Used()
 	for b.Loop() {
 		p.Print64(features)
 	}
+	cputime.Report(b, start, b.N, "op")
 }
 
 var printVectors = map[simhash.Hash]uint64{

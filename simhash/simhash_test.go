@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/cputime"
 	"concordat/simhash"
 )
 
@@ -162,13 +163,15 @@ func FuzzSketch(f *testing.F) {
 
 func BenchmarkSketch(b *testing.B) {
 	for _, n := range []int{15, 110} {
-		b.Run(strconv.Itoa(n)+"-features", func(b *testing.B) {
+		b.Run("features="+strconv.Itoa(n), func(b *testing.B) {
 			s := simhash.New(nil)
 			f := random(rand.New(rand.NewPCG(1, 1)), n)
 			b.ReportAllocs()
+			start := cputime.Used()
 			for b.Loop() {
 				s.Sketch(f)
 			}
+			cputime.Report(b, start, b.N, "op")
 		})
 	}
 }

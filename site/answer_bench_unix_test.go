@@ -8,23 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"concordat"
 	"concordat/internal/corpora"
+	"concordat/internal/cputime"
 	"concordat/site"
 	"concordat/store"
 )
-
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // benchDocuments returns documents of real text with about n sentences in all.
 func benchDocuments(b *testing.B, p interface {
@@ -60,6 +52,8 @@ func BenchmarkCatchUp(b *testing.B) {
 	_, err := o.Share(b.Context(), store.Share{Library: "theses", Partner: "north", Rule: store.ShareRule{Level: concordat.ShowMetadata}})
 	must(b, err)
 	number := uint32(1)
+	var took time.Duration
+	rounds, bytes := 0, int64(0)
 	for b.Loop() {
 		b.StopTimer()
 		number++
@@ -69,14 +63,18 @@ func BenchmarkCatchUp(b *testing.B) {
 		set.Index = shard
 		must(b, o.UseEpochs(b.Context(), set))
 		b.StartTimer()
-		began := processCPU()
+		start := cputime.Used()
 		must(b, o.CatchUp(b.Context()))
-		b.ReportMetric(float64(sentences)/(processCPU()-began).Seconds(), "sentences/cpu-s")
+		took += cputime.Used() - start
+		rounds++
 		b.StopTimer()
 		must(b, shard.Close())
-		b.ReportMetric(float64(folderBytes(b, dir))/float64(sentences), "disk-B/sentence")
+		bytes = folderBytes(b, dir)
+		must(b, os.RemoveAll(dir))
 		b.StartTimer()
 	}
+	b.ReportMetric(float64(rounds*sentences)/took.Seconds(), "sentences/cpu-s")
+	b.ReportMetric(float64(bytes)/float64(sentences), "disk-B/sentence")
 	b.ReportMetric(float64(sentences), "sentences")
 }
 
@@ -110,7 +108,7 @@ func BenchmarkAnswer(b *testing.B) {
 	a.Sentences = a.Sentences[:200]
 	hits, n := 0, 0
 	o.answer(b, "north", a)
-	began := processCPU()
+	start := cputime.Used()
 	for b.Loop() {
 		n++
 		next := *a
@@ -118,6 +116,6 @@ func BenchmarkAnswer(b *testing.B) {
 		tell := o.answer(b, "north", &next)
 		hits = len(tell.Hits)
 	}
-	b.ReportMetric(float64((processCPU()-began).Milliseconds())/float64(n), "cpu-ms/ask")
+	cputime.Report(b, start, n, "op")
 	b.ReportMetric(float64(hits), "hits")
 }

@@ -159,6 +159,8 @@ type batchRun struct {
 	library concordat.LibraryID
 	job     BatchJob
 	lineage LineageRules
+	// prepared are texts of members.
+	prepared preparedTexts
 
 	mu      sync.Mutex // guards what follows
 	stage   string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -133,12 +134,11 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember, byName 
 
 // comparing is a member on its way through its candidates.
 type comparing struct {
-	r        *batchRun
-	q        *concordat.Query
-	m        *store.BatchMember
-	d        *concordat.Document
-	looks    looker
-	prepared *align.Text // of d; nil: not needed yet
+	r     *batchRun
+	q     *concordat.Query
+	m     *store.BatchMember
+	d     *concordat.Document
+	looks looker
 }
 
 // with compares the member with a candidate. ok is false where it is not worth that, or where somebody else
@@ -153,10 +153,7 @@ func (x *comparing) with(ctx context.Context, c *candidate, other *store.BatchMe
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
 	}
-	if x.prepared == nil {
-		x.prepared = align.Prepare(x.d.Text)
-	}
-	p, err = x.r.pair(ctx, x.q, x.m, other, x.prepared, x.d, source)
+	p, err = x.r.pair(ctx, x.q, x.m, other, x.d, source)
 	return p, err == nil, err
 }
 
@@ -184,14 +181,13 @@ func (r *batchRun) claim(m, other *store.BatchMember) bool {
 }
 
 // pair compares two members from the one whose name comes first.
-func (r *batchRun) pair(ctx context.Context, q *concordat.Query, m, other *store.BatchMember, prepared *align.Text, d, source *concordat.Document) (store.BatchPair, error) {
+func (r *batchRun) pair(ctx context.Context, q *concordat.Query, m, other *store.BatchMember, d, source *concordat.Document) (store.BatchPair, error) {
 	a, b := m, other
 	if other.Name < m.Name {
 		a, b, d, source = other, m, source, d
-		prepared = align.Prepare(d.Text)
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
-	passages := compare(prepared, &candidate{ref: r.ref(b.Name), title: b.Title}, source)
+	passages := compare(r.prepared.of(a.Name, d.Text), r.prepared.of(b.Name, source.Text), &candidate{ref: r.ref(b.Name), title: b.Title}, source)
 	if len(passages) == 0 {
 		return out, nil
 	}
@@ -205,6 +201,52 @@ func (r *batchRun) pair(ctx context.Context, q *concordat.Query, m, other *store
 	var err error
 	out.Passages, err = json.Marshal(kept)
 	return out, err
+}
+
+// mostPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times
+// as much, and twice that with what the collector leaves.
+const mostPrepared = 8 << 20
+
+// preparedTexts keeps texts prepared for alignment, each of which is compared with many. The zero value is ready and
+// safe for concurrent use.
+type preparedTexts struct {
+	mu    sync.Mutex
+	texts map[string]preparedText
+	size  int
+}
+
+type preparedText struct {
+	*align.Text
+	size int
+}
+
+// of returns the text of the given name prepared. What is kept leaves in no particular order when there is no room.
+func (p *preparedTexts) of(name, text string) *align.Text {
+	p.mu.Lock()
+	t, ok := p.texts[name]
+	p.mu.Unlock()
+	if ok {
+		return t.Text
+	}
+	t = preparedText{align.Prepare(text), len(text)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.texts[name]; ok || t.size > mostPrepared {
+		return t.Text
+	}
+	for other, o := range p.texts {
+		if p.size+t.size <= mostPrepared {
+			break
+		}
+		delete(p.texts, other)
+		p.size -= o.size
+	}
+	if p.texts == nil {
+		p.texts = map[string]preparedText{}
+	}
+	p.texts[name] = t
+	p.size += t.size
+	return t.Text
 }
 
 // likeB returns how much of the source's side of a passage stands in its equal words, by letters: the

@@ -56,7 +56,7 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 			d, err = s.source(ctx, candidates[i])
 		}
 		if err == nil && d != nil {
-			found[i] = compare(prepared, candidates[i], d)
+			found[i] = compare(prepared, align.Prepare(d.Text), candidates[i], d)
 		}
 		return err
 	})
@@ -142,11 +142,11 @@ func (s *Site) related(text string, c *candidate, source string) (bool, error) {
 	return false, nil
 }
 
-// compare aligns the submission with one source.
-func compare(submission *align.Text, c *candidate, d *concordat.Document) []concordat.Passage {
+// compare aligns the submission with one source, d, prepared as well.
+func compare(submission, source *align.Text, c *candidate, d *concordat.Document) []concordat.Passage {
 	var out []concordat.Passage
 	var points *report.Counter
-	for _, p := range align.Pair(submission, align.Prepare(d.Text), align.Options{}) {
+	for _, p := range align.Pair(submission, source, align.Options{}) {
 		if points == nil {
 			points = report.NewCounter(d.Text)
 		}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"concordat/internal/cputime"
 	"concordat/spaced"
 )
 
@@ -130,12 +131,14 @@ func FuzzFind(f *testing.F) {
 
 func BenchmarkFind(b *testing.B) {
 	for _, c := range []struct{ name, text string }{{"english", english}, {"russian", russian}, {"chinese", "委员会认定商人在整个漫长的冬季清点了成桶的咸鱼"}} {
-		b.Run(c.name, func(b *testing.B) {
+		b.Run("text="+c.name, func(b *testing.B) {
 			text := strings.Repeat(c.text+" ", 1000)
 			b.SetBytes(int64(len(text)))
+			start := cputime.Used()
 			for b.Loop() {
 				spaced.Find(text)
 			}
+			cputime.Report(b, start, b.N, "op")
 		})
 	}
 }

@@ -9,23 +9,18 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/cputime"
 	"concordat/store"
 )
 
-// cost reports what one unit of work took, in CPU time of the process, which other work on the
-// machine does not change.
-func cost(b *testing.B, units int, unit string, from time.Duration) {
-	b.ReportMetric(float64((cpuTime()-from).Microseconds())/float64(b.N*units), "cpu-µs/"+unit)
-}
-
 func BenchmarkPutDocuments(b *testing.B) {
 	for _, size := range []int{1, 100, 5000} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
+		b.Run(fmt.Sprint("documents=", size), func(b *testing.B) {
 			db := open(b, filepath.Join(b.TempDir(), "store.db"), store.Options{})
 			rows := make([]store.DocumentRow, size)
 			n := 0
 			b.ReportAllocs()
-			from := cpuTime()
+			from := cputime.Used()
 			for b.Loop() {
 				for i := range rows {
 					rows[i] = document(fmt.Sprintf("%08x", uint32(n)*2654435761)) // in no order
@@ -33,7 +28,7 @@ func BenchmarkPutDocuments(b *testing.B) {
 				}
 				must(b, db.PutDocuments(b.Context(), rows))
 			}
-			cost(b, size, "document", from)
+			cputime.Report(b, from, b.N*size, "document")
 		})
 	}
 }
@@ -60,31 +55,31 @@ func BenchmarkSourceState(b *testing.B) {
 	db := catalogue(b, 100_000)
 	b.ReportAllocs()
 	i := 0
-	from := cpuTime()
+	from := cputime.Used()
 	for b.Loop() {
 		_, err := db.SourceState(b.Context(), "a", fmt.Sprintf("in/%08d", i%100_000))
 		must(b, err)
 		i += 7919
 	}
-	cost(b, 1, "file", from)
+	cputime.Report(b, from, b.N, "file")
 }
 
 func BenchmarkLibraries(b *testing.B) {
 	db := catalogue(b, 100_000)
-	from := cpuTime()
+	from := cputime.Used()
 	for b.Loop() {
 		ls, err := db.Libraries(b.Context())
 		if err != nil || ls[0].Documents != 100_000 {
 			b.Fatal(ls, err)
 		}
 	}
-	cost(b, 1, "call", from)
+	cputime.Report(b, from, b.N, "call")
 }
 
 func BenchmarkTask(b *testing.B) {
 	db := open(b, filepath.Join(b.TempDir(), "store.db"), store.Options{})
 	i := 0
-	from := cpuTime()
+	from := cputime.Used()
 	for b.Loop() {
 		must(b, db.CreateTask(b.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint(i))}}))
 		x, err := db.ClaimTask(b.Context(), "w", time.Minute)
@@ -92,17 +87,17 @@ func BenchmarkTask(b *testing.B) {
 		must(b, db.FinishTask(b.Context(), x, concordat.TaskDone, ""))
 		i++
 	}
-	cost(b, 1, "task", from)
+	cputime.Report(b, from, b.N, "task")
 }
 
 func BenchmarkAppendAudit(b *testing.B) {
 	db := open(b, filepath.Join(b.TempDir(), "store.db"), store.Options{})
-	from := cpuTime()
+	from := cputime.Used()
 	for b.Loop() {
 		_, err := db.AppendAudit(b.Context(), "admin", "library.create", []byte(`{"library":"a"}`))
 		must(b, err)
 	}
-	cost(b, 1, "entry", from)
+	cputime.Report(b, from, b.N, "entry")
 }
 
 // BenchmarkEngines measures what a check and an ingest do with the store, on both engines side by side. The
@@ -110,7 +105,7 @@ func BenchmarkAppendAudit(b *testing.B) {
 // as in use; without it the benchmark of PostgreSQL is skipped.
 func BenchmarkEngines(b *testing.B) {
 	for _, engine := range []string{"SQLite", "PostgreSQL"} {
-		b.Run(engine, func(b *testing.B) {
+		b.Run("engine="+engine, func(b *testing.B) {
 			place := filepath.Join(b.TempDir(), "store.db")
 			if engine == "PostgreSQL" {
 				if place = os.Getenv("CONCORDAT_POSTGRES"); place == "" {
@@ -119,26 +114,29 @@ func BenchmarkEngines(b *testing.B) {
 			}
 			db := open(b, place, store.Options{})
 			run := func(name string, rows int, f func(n int) error) {
-				b.Run(name, func(b *testing.B) {
-					from := cpuTime()
+				b.Run("op="+name, func(b *testing.B) {
+					from := cputime.Used()
 					n := 0
 					for b.Loop() {
 						must(b, f(n))
 						n++
 					}
-					cost(b, rows, "row", from)
+					cputime.Report(b, from, b.N*rows, "row")
 					b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
 				})
 			}
-			run("put", 500, func(n int) error {
+			id := rand.Text()[:8] // other documents in each run, in no order
+			put := func(n int) error {
 				rows := make([]store.DocumentRow, 500)
 				for i := range rows {
-					rows[i] = document(fmt.Sprintf("%08x", uint32(n*500+i)*2654435761)) // in no order
+					rows[i] = document(fmt.Sprintf("%08x-%s", uint32(n*500+i)*2654435761, id))
 				}
 				return db.PutDocuments(b.Context(), rows)
-			})
+			}
+			must(b, put(0))
+			run("put", 500, func(n int) error { return put(n + 1) })
 			run("row", 1, func(n int) error {
-				_, err := db.DocumentRow(b.Context(), "a", concordat.DocumentID(fmt.Sprintf("%08x", uint32(n%500)*2654435761)))
+				_, err := db.DocumentRow(b.Context(), "a", concordat.DocumentID(fmt.Sprintf("%08x-%s", uint32(n%500)*2654435761, id)))
 				return err
 			})
 			run("audit", 1, func(int) error {

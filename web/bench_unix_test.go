@@ -8,25 +8,16 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/cputime"
 	"concordat/report"
 	"concordat/store"
 )
-
-// cpuTime returns the CPU time that this process has used.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // BenchmarkThesis measures the pages of a report of 600,000 characters with 2,000 passages, in milliseconds of
 // CPU: the report page when nothing is kept of it, and again; a page of the text, a passage, two texts
@@ -58,12 +49,12 @@ func BenchmarkThesis(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			bytes := f(0)
-			before, i := cpuTime(), 0
+			start, i := cputime.Used(), 0
 			for b.Loop() {
 				i++
 				bytes = f(i)
 			}
-			b.ReportMetric(float64(cpuTime()-before)/1e6/float64(b.N), "cpu-ms/op")
+			cputime.Report(b, start, b.N, "op")
 			b.ReportMetric(float64(bytes)/1e3, "kB")
 		})
 	}

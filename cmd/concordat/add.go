@@ -6,13 +6,12 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"concordat"
 	"concordat/extract"
@@ -158,55 +157,26 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	return cmp.Or(err, ad.failures.err())
 }
 
-// documents gives out the documents of all files, in order; files are read ahead on all cores.
+// documents gives out the documents of all files, in order; files are read ahead on all cores, tables and unchanged files
+// excepted.
 func (ad *adder) documents(ctx context.Context, r *reader, files []input) func(yield func(site.Incoming, error) bool) {
 	return func(yield func(site.Incoming, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		results := make(chan chan extracted, 2*runtime.GOMAXPROCS(0))
-		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() error { return ad.readAhead(ctx, r, files, results) })
-		more := true
-		for slot := range results {
-			e := <-slot
-			if more {
-				more = ad.give(ctx, e, yield)
+		read := func(ctx context.Context, f input) extracted {
+			if tableKind(f.name) != "" || ad.unchangedFile(ctx, f) {
+				return extracted{input: f}
 			}
-			if !more {
-				cancel()
+			items, err := r.read(ctx, f)
+			return extracted{f, items, err}
+		}
+		for e := range ahead(ctx, slices.Values(files), read) {
+			if !ad.give(ctx, e, yield) {
+				return
 			}
 		}
-		if err := g.Wait(); err != nil && more {
+		if err := ctx.Err(); err != nil {
 			yield(site.Incoming{}, err)
 		}
 	}
-}
-
-// readAhead extracts files and sends a slot for each, in order; tables and unchanged files are left
-// to the receiver.
-func (ad *adder) readAhead(ctx context.Context, r *reader, files []input, results chan<- chan extracted) error {
-	defer close(results)
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, f := range files {
-		slot := make(chan extracted, 1)
-		select {
-		case results <- slot:
-		case <-ctx.Done():
-			slot <- extracted{}
-			return cmp.Or(g.Wait(), ctx.Err())
-		}
-		if tableKind(f.name) != "" || ad.unchangedFile(ctx, f) {
-			slot <- extracted{input: f}
-			continue
-		}
-		g.Go(func() error {
-			items, err := r.read(ctx, f)
-			slot <- extracted{f, items, err}
-			return nil
-		})
-	}
-	return g.Wait()
 }
 
 // give hands the documents of one file to yield and reports whether to go on.

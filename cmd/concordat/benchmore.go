@@ -83,11 +83,15 @@ func growthPrints(text string, n, questions int, seed uint64) ([]concordat.Finge
 }
 
 func (a *app) benchIngest() *cobra.Command {
+	var times int
 	c := &cobra.Command{Use: "ingest FILE...", Short: "Take files in stage by stage: processor time of each", Args: cobra.MinimumNArgs(1),
 		Long: `Ingest measures where the time of taking documents in goes: extraction, fingerprints, the index of
 fingerprints, texts and words, and the catalogue, each stage over all files. Of a .tsv file the last column of each
 line is a document.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if times < 1 {
+				return usagef("--rounds %d: must be at least 1", times)
+			}
 			var files []bench.File
 			for _, path := range args {
 				more, err := benchFiles(path)
@@ -97,7 +101,7 @@ line is a document.`,
 				files = append(files, more...)
 			}
 			return scratch(func(dir string) error {
-				r, err := bench.Ingest(cmd.Context(), dir, files)
+				r, err := bench.Ingest(cmd.Context(), dir, files, times)
 				if err != nil {
 					return err
 				}
@@ -107,6 +111,7 @@ line is a document.`,
 					r.Documents, r.Bytes, r.Sentences, r.Failed, total, r.Rate, share(r.Extract), share(r.Prints), share(r.Bands), share(r.Text), share(r.Words), share(r.Store))
 			})
 		}}
+	c.Flags().IntVar(&times, "rounds", 3, "times that each index is made; the median is taken")
 	return c
 }
 

@@ -156,11 +156,7 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	}
 	r := a.reader(extraction(o.config), len(files))
 	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
-	for _, file := range files {
-		if err = c.file(ctx, r, file); err != nil {
-			break
-		}
-	}
+	err = c.all(ctx, r, files)
 	if err = errors.Join(err, r.close()); err != nil {
 		return err
 	}
@@ -258,93 +254,4 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *s
 	var err error
 	out.Template, err = o.sections(ctx, "", out.Libraries)
 	return err
-}
-
-// checker is one run of check.
-type checker struct {
-	a        *app
-	o        *opened
-	f        *checkFlags
-	options  site.CheckOptions
-	rules    report.Rules
-	language report.Language
-	several  bool            // reports go to a folder
-	names    map[string]bool // of reports written there
-	checked  map[string]bool // names of submissions
-	failures failures
-
-	reached, incomplete bool
-}
-
-// file checks one file, or every member of an archive.
-func (c *checker) file(ctx context.Context, r *reader, file input) error {
-	items, err := r.read(ctx, file)
-	if err != nil {
-		return err
-	}
-	c.several = c.several || len(items) > 1
-	for _, item := range items {
-		if item.Err != nil {
-			if err := c.failures.add(failed(item.Path, item.Err)); err != nil {
-				return err
-			}
-			continue
-		}
-		name := file.name
-		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
-			name += "!/" + member
-		}
-		sub := site.Submission{ID: c.submissionID(name, item.Path), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
-			Text: item.Result.Text, Flags: flags(item.Result.Flags)}
-		sub.Dated, sub.DatedBy = dateOf(c.f.date, item.Result)
-		if err := c.one(ctx, sub, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// submissionID names a submission by its file, from the folder on that was named: where that lies on this machine is
-// nobody's business who reads the report. A second one of that name has its path.
-func (c *checker) submissionID(name, path string) concordat.DocumentID {
-	if c.checked[name] {
-		name = filepath.ToSlash(path)
-	}
-	c.checked[name] = true
-	return concordat.DocumentID(name)
-}
-
-// one checks one submission. name is that of its report if it goes to a folder.
-func (c *checker) one(ctx context.Context, sub site.Submission, name string) error {
-	b := c.a.bar(1, "checking")
-	options := c.options
-	options.Progress = func(p site.Progress) {
-		if p.Stage == "align" || p.Stage == "partner" {
-			b.max(p.Total)
-			b.set(p.Done)
-		}
-	}
-	f, err := c.o.Check(ctx, sub, options)
-	b.done()
-	if errors.Is(err, concordat.ErrInvalid) {
-		return c.failures.add(failed(string(sub.ID), err))
-	}
-	if err != nil {
-		return err
-	}
-	rep := report.Build(f, c.rules)
-	rep.Language = c.language
-	c.reached = c.reached || c.f.failOn > 0 && rep.Scores.Covered >= c.f.failOn
-	for _, asked := range f.Consulted {
-		c.incomplete = c.incomplete || asked.Answered < asked.Asked
-	}
-	out := c.f.out
-	out.pages = pagesOf(c.o.config, nil)
-	if c.several && out.out != "" && out.out != "-" {
-		if err := os.MkdirAll(out.out, 0o755); err != nil {
-			return err
-		}
-		out.out = filepath.Join(out.out, c.fileName(name)+"."+out.format)
-	}
-	return c.a.give(rep, out)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -138,4 +140,28 @@ func (o *opened) fillDocuments(ctx context.Context, docs []*concordat.Document) 
 		return nil
 	}
 	return o.node.Put(ctx, put...)
+}
+
+// batches groups a sequence into slices of n; an error comes after what was before it.
+func batches[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		var batch []T
+		for v, err := range seq {
+			if err != nil {
+				if len(batch) == 0 || yield(batch, nil) {
+					yield(nil, err)
+				}
+				return
+			}
+			if batch = append(batch, v); len(batch) == n {
+				if !yield(slices.Clip(batch), nil) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
 }

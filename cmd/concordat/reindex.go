@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -111,46 +111,122 @@ func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
 	return nil
 }
 
-// reindexBatch is how many documents are fingerprinted at a time.
-const reindexBatch = 100
+// How many documents, and bytes of their texts, from which on no more, are fingerprinted at a time and noted in the
+// catalogue together. Some are on their way on each core.
+const (
+	anewDocuments = 200
+	anewBytes     = 4 << 20
+)
 
-// rebuild writes the successor of an index and returns its number of documents. The catalogue is
-// brought up to date with it, after each batch: rows of an unfinished reindex carry the new scheme
-// too early, which only means that adding those documents again reads them again.
+// rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted
+// ahead, on all cores, while the index is built. The catalogue is brought up to date with it, after each batch: rows of
+// an unfinished reindex carry the new scheme too early, which only means that adding those documents again reads them
+// again.
 func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int, err error) {
 	next := filepath.Join(o.dir, newIndexName)
 	if err := os.RemoveAll(next); err != nil {
 		return 0, err
 	}
-	to, err := index.Open(filepath.Join(next, "00"), o.shardOptions())
-	if err != nil {
+	if err := os.Mkdir(next, 0o700); err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, to.Close()) }()
 	b := a.bar(int64(from.Stats().Documents), "reindexing")
 	defer b.done()
-	for docs, err := range batches(from.Documents(ctx), reindexBatch) {
-		if err != nil {
-			return n, err
+	profiles := func(yield func([]*concordat.Profile, error) bool) {
+		for batch := range ahead(ctx, anew(ctx, from), o.profileBatch) {
+			if batch.err == nil {
+				batch.err = o.noteAnew(ctx, batch.profiles)
+			}
+			if !yield(batch.profiles, batch.err) || batch.err != nil {
+				return
+			}
+			n += len(batch.profiles)
+			b.add(len(batch.profiles))
 		}
-		if err := o.reindexBatch(ctx, to, docs); err != nil {
-			return n, err
+		if err := context.Cause(ctx); err != nil {
+			yield(nil, err)
 		}
-		n += len(docs)
-		b.add(len(docs))
 	}
-	return n, to.Merge(ctx)
+	err = build(filepath.Join(next, "00"), o.shardOptions(), profiles)
+	return n, err
 }
 
-func (o *opened) reindexBatch(ctx context.Context, to *index.Shard, docs []*concordat.Document) error {
-	profiles, err := o.profileAnew(ctx, docs)
+// build makes a new shard in dir of batches of profiles.
+func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Profile, error]) error {
+	if !options.StockSegments {
+		return index.Build(dir, options, func(yield func(*concordat.Profile, error) bool) {
+			for batch, err := range batches {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				for _, p := range batch {
+					if !yield(p, nil) {
+						return
+					}
+				}
+			}
+		})
+	}
+	// Bleve's own writer of segments, which the builder does not have.
+	to, err := index.Open(dir, options)
 	if err != nil {
 		return err
 	}
-	if err := to.Put(context.WithoutCancel(ctx), profiles...); err != nil {
-		return err
+	for batch, err := range batches {
+		if err == nil {
+			err = to.Put(context.Background(), batch...)
+		}
+		if err != nil {
+			return errors.Join(err, to.Close())
+		}
 	}
-	return o.noteAnew(ctx, profiles)
+	return errors.Join(to.Merge(context.Background()), to.Close())
+}
+
+// anewBatch is some documents of the index, on their way to profiles.
+type anewBatch struct {
+	docs     []*concordat.Document
+	profiles []*concordat.Profile
+	err      error
+}
+
+// anew yields the documents of an index in batches.
+func anew(ctx context.Context, from *index.Shard) iter.Seq[anewBatch] {
+	return func(yield func(anewBatch) bool) {
+		var b anewBatch
+		size := 0
+		for d, err := range from.Documents(ctx) {
+			if err != nil {
+				b.err = err
+				break
+			}
+			b.docs = append(b.docs, d)
+			if size += len(d.Text); len(b.docs) < anewDocuments && size < anewBytes {
+				continue
+			}
+			if !yield(b) {
+				return
+			}
+			b, size = anewBatch{}, 0
+		}
+		if len(b.docs) > 0 || b.err != nil {
+			yield(b)
+		}
+	}
+}
+
+func (o *opened) profileBatch(ctx context.Context, b anewBatch) anewBatch {
+	for _, d := range b.docs {
+		if b.err = cmp.Or(b.err, context.Cause(ctx)); b.err != nil {
+			break
+		}
+		var p *concordat.Profile
+		p, b.err = o.profiler.ForIndex(*d)
+		b.profiles = append(b.profiles, p)
+	}
+	b.docs = nil
+	return b
 }
 
 // profileAnew makes the profiles of documents of the index.
@@ -180,28 +256,4 @@ func (o *opened) noteAnew(ctx context.Context, profiles []*concordat.Profile) er
 		rows[i] = row
 	}
 	return o.store.PutDocuments(context.WithoutCancel(ctx), rows)
-}
-
-// batches groups a sequence into slices of n; an error comes after what was before it.
-func batches[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		var batch []T
-		for v, err := range seq {
-			if err != nil {
-				if len(batch) == 0 || yield(batch, nil) {
-					yield(nil, err)
-				}
-				return
-			}
-			if batch = append(batch, v); len(batch) == n {
-				if !yield(slices.Clip(batch), nil) {
-					return
-				}
-				batch = nil
-			}
-		}
-		if len(batch) > 0 {
-			yield(batch, nil)
-		}
-	}
 }

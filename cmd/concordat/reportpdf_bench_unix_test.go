@@ -4,26 +4,20 @@ package main
 
 import (
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
+
+	"concordat/internal/cputime"
 )
 
 // BenchmarkReportPDF makes and signs PDF reports of so many passages, each beside its source, half of them in Chinese.
 func BenchmarkReportPDF(b *testing.B) {
 	own := newSigning(b, "own")
-	cpu := func() time.Duration {
-		var r syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-			b.Fatal(err)
-		}
-		return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-	}
 	for _, n := range []int{100, 1000, 2000} {
 		rep := longReport(n)
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
+		b.Run("passages="+strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
-			size, from := 0, cpu()
+			size, start := 0, cputime.Used()
 			for b.Loop() {
 				out, err := (&signer{own.id}).pdf(rep, pageOptions{site: "Own"}, time.Now())
 				if err != nil {
@@ -31,7 +25,7 @@ func BenchmarkReportPDF(b *testing.B) {
 				}
 				size = len(out)
 			}
-			b.ReportMetric((cpu()-from).Seconds()*1000/float64(b.N), "cpu-ms/op")
+			cputime.Report(b, start, b.N, "op")
 			b.ReportMetric(float64(size), "bytes/file")
 		})
 	}

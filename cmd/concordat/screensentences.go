@@ -121,7 +121,10 @@ func (j *printJoin) candidates(ctx context.Context, all []int, split int, across
 
 // joinOnAllCores is screen.Candidates on all cores.
 func joinOnAllCores(ctx context.Context, docs []screen.Document, o screen.JoinOptions) (screen.Joined, error) {
-	join := screen.NewJoin(docs, o)
+	join, err := screen.NewJoin(docs, o)
+	if err != nil {
+		return screen.Joined{}, err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for pass := range join.Passes() {

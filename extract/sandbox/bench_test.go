@@ -5,16 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 
 	"concordat/extract/sandbox"
+	"concordat/internal/cputime"
 )
 
 // BenchmarkFile measures files of one word, one after the other: what a child costs beyond reading.
 func BenchmarkFile(b *testing.B) {
 	for _, c := range []struct{ name, content string }{{"a.txt", "word"}, {"a.pdf", mixedPDF()}} {
-		b.Run(c.name, func(b *testing.B) {
+		b.Run("file="+c.name, func(b *testing.B) {
 			p := filepath.Join(b.TempDir(), c.name)
 			if err := os.WriteFile(p, []byte(c.content), 0o600); err != nil {
 				b.Fatal(err)
@@ -32,11 +32,11 @@ func BenchmarkFile(b *testing.B) {
 			for range 3 {
 				file()
 			}
-			before := childrenCPU()
+			start := cputime.Children()
 			for b.Loop() {
 				file()
 			}
-			b.ReportMetric((childrenCPU()-before)*1000/float64(b.N), "child-cpu-ms/file")
+			b.ReportMetric(float64((cputime.Children()-start).Nanoseconds())/float64(b.N), "child-cpu-ns/op")
 			r.Close()
 		})
 	}
@@ -63,25 +63,14 @@ func BenchmarkFileOfLargeProcess(b *testing.B) {
 				}
 			}
 			use()
-			before := selfCPU()
+			start := cputime.Used()
 			for b.Loop() {
 				if _, err := r.File(context.Background(), p); err != nil {
 					b.Fatal(err)
 				}
 				use()
 			}
-			b.ReportMetric((selfCPU()-before)*1000/float64(b.N), "parent-cpu-ms/file")
+			cputime.Report(b, start, b.N, "op") // of the parent
 		})
 	}
-}
-
-// childrenCPU is the processor time in seconds of the children that have ended.
-func childrenCPU() float64 { return usedCPU(syscall.RUSAGE_CHILDREN) }
-
-func selfCPU() float64 { return usedCPU(syscall.RUSAGE_SELF) }
-
-func usedCPU(who int) float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(who, &u)
-	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
 }

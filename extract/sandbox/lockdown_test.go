@@ -113,7 +113,7 @@ func TestNamespaces(t *testing.T) {
 	if err := allowed.Run(); err != nil {
 		t.Skip("this system allows no namespaces: ", err)
 	}
-	r := newRunner(t, sandbox.Options{})
+	r := newRunner(t, sandbox.Options{Files: 1})
 	for _, want := range []string{"namespaces", "chroot"} {
 		if !slices.Contains(r.Isolation(), want) {
 			t.Errorf("isolation %v, want %s among it", r.Isolation(), want)

@@ -1,10 +1,13 @@
 package wire_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"concordat"
 	"concordat/federation/wire"
+	"concordat/internal/cputime"
 )
 
 // typical are messages of the size that a check of 200 sentences leads to.
@@ -63,14 +66,16 @@ func askOf(g *gen, n int) *concordat.Ask {
 // BenchmarkPayload writes and reads messages of typical size; payload-bytes is their length before they are
 // padded and sealed.
 func BenchmarkPayload(b *testing.B) {
-	for name, v := range typical() {
+	all := typical()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		v := all[name]
 		for _, m := range messages {
 			if m.name != v.of {
 				continue
 			}
-			b.Run(name, func(b *testing.B) {
+			b.Run("message="+name, func(b *testing.B) {
 				b.ReportAllocs()
-				n := 0
+				n, start := 0, cputime.Used()
 				for b.Loop() {
 					p, err := m.write(v.value)
 					if err != nil {
@@ -81,6 +86,7 @@ func BenchmarkPayload(b *testing.B) {
 					}
 					n = len(p)
 				}
+				cputime.Report(b, start, b.N, "op")
 				b.SetBytes(int64(n))
 				b.ReportMetric(float64(n), "payload-bytes")
 			})

@@ -12,13 +12,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	xhtml "golang.org/x/net/html"
 
 	"concordat"
+	"concordat/internal/cputime"
 	"concordat/report"
 	"concordat/report/html"
 	"concordat/report/internal/scenario"
@@ -355,21 +354,13 @@ func TestPageOfManySources(t *testing.T) {
 	}
 }
 
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 func BenchmarkWrite(b *testing.B) {
 	for _, passages := range []int{250, 2000} {
 		r := report.Build(large(rand.New(rand.NewPCG(1, 4)), 300*passages, passages, 3), report.Rules{})
 		b.Run(fmt.Sprint("passages=", passages), func(b *testing.B) {
 			b.ReportAllocs()
 			var size int
-			start := cpu()
+			start := cputime.Used()
 			for b.Loop() {
 				var out bytes.Buffer
 				if err := html.Write(&out, r); err != nil {
@@ -377,7 +368,7 @@ func BenchmarkWrite(b *testing.B) {
 				}
 				size = out.Len()
 			}
-			b.ReportMetric(float64((cpu()-start).Milliseconds())/float64(b.N), "cpu-ms/op")
+			cputime.Report(b, start, b.N, "op")
 			b.ReportMetric(float64(size), "bytes/page")
 		})
 	}

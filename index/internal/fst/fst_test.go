@@ -1,4 +1,4 @@
-package index
+package fst
 
 import (
 	"bytes"
@@ -10,15 +10,15 @@ import (
 
 	"github.com/blevesearch/vellum"
 
-	"concordat"
+	"concordat/internal/cputime"
 )
 
-// TestDictWriter compares dictionaries with those of vellum's builder, byte by byte unless nodes of one
+// TestWriter compares dictionaries with those of vellum's builder, byte by byte unless nodes of one
 // term occur: with values of which no two are equal no others are equal, so that vellum has none to share.
-func TestDictWriter(t *testing.T) {
+func TestWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
-	var d dictWriter
-	for _, length := range []int{1, termBytes, wordBytes} {
+	var d Writer
+	for _, length := range []int{1, 3, Longest} {
 		for _, n := range []int{0, 1, 2, 3, 62, 63, 64, 255, 256, 257, 40_000} {
 			for _, narrow := range []bool{true, false} {
 				terms := randomTerms(r, length, n, narrow)
@@ -31,13 +31,13 @@ func TestDictWriter(t *testing.T) {
 		}
 	}
 	// With equal values vellum may share nodes; what is read must be equal all the same.
-	terms := randomTerms(r, termBytes, 3000, true)
+	terms := randomTerms(r, 3, 3000, true)
 	values := make([]uint64, len(terms))
 	for i := range values {
 		values[i] = uint64(i % 2)
 	}
-	checkDict(t, &d, "equal values", termBytes, terms, values, false)
-	if wide, narrow := len(writeDict(&d, false, termBytes, terms, values)), len(writeDict(&d, true, termBytes, terms, values)); narrow > wide-len(terms) {
+	checkDict(t, &d, "equal values", 3, terms, values, false)
+	if wide, narrow := len(writeDict(&d, false, 3, terms, values)), len(writeDict(&d, true, 3, terms, values)); narrow > wide-len(terms) {
 		t.Errorf("%d terms take %d bytes without the addresses of their ends, %d with them", len(terms), narrow, wide)
 	}
 }
@@ -71,15 +71,15 @@ func randomTerms(r *rand.Rand, length, n int, narrow bool) [][]byte {
 }
 
 // writeDict returns a dictionary, valid until the next.
-func writeDict(d *dictWriter, narrow bool, length int, terms [][]byte, values []uint64) []byte {
-	d.reset(narrow)
+func writeDict(d *Writer, narrow bool, length int, terms [][]byte, values []uint64) []byte {
+	d.Reset(narrow)
 	for i, term := range terms {
-		d.add(term, values[i])
+		d.Add(term, values[i])
 	}
-	return d.bytes(length)
+	return d.Bytes(length)
 }
 
-func checkDict(t *testing.T, d *dictWriter, name string, length int, terms [][]byte, values []uint64, exact bool) {
+func checkDict(t *testing.T, d *Writer, name string, length int, terms [][]byte, values []uint64, exact bool) {
 	t.Helper()
 	var want bytes.Buffer
 	b, err := vellum.New(&want, nil)
@@ -141,74 +141,57 @@ func readDict(t *testing.T, name string, dict []byte, terms [][]byte, values []u
 	}
 }
 
-// TestNumber compares occurrence numbers with those that a shard's counters give block by block.
-func TestNumber(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 1))
-	c := new(counters)
-	var w segmentWriter
-	var want [concordat.Bands][]termDoc
-	for doc := range uint32(200) {
-		var ss []concordat.Sentence
-		var fps []concordat.Fingerprint
-		for range r.IntN(longBlockSentences + 1) {
-			var f [concordat.Bands]uint32
-			for i := range f {
-				f[i] = r.Uint32N(40) // repeats in a block, and more than lastK blocks of a value
-			}
-			fps = append(fps, concordat.FingerprintOf(f))
-			ss = append(ss, concordat.Sentence{Fingerprint: fps[len(fps)-1]})
-		}
-		e := new(entry)
-		e.reset(blockID(doc, 0))
-		e.addBands(ss, c)
-		if err := w.addFingerprints(fps); err != nil {
-			t.Fatal(err)
-		}
-		w.ids = append(w.ids, e.id)
-		for band := range want {
-			for b := e.bandTerms(band); len(b) > 0; b = b[termBytes:] {
-				want[band] = append(want[band], termDoc{uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]), doc})
+// FuzzWriter: vellum reads back any terms and values.
+func FuzzWriter(f *testing.F) {
+	f.Add([]byte("teapot"), uint8(2), uint64(1<<63))
+	f.Add(bytes.Repeat([]byte{0, 255, 7, 's'}, 300), uint8(1), uint64(0))
+	f.Add([]byte("aaabaacaadzzz"), uint8(3), uint64(300))
+	f.Fuzz(func(t *testing.T, b []byte, length uint8, value uint64) {
+		var terms [][]byte
+		for term := range slices.Chunk(b, 1+int(length)%Longest) {
+			if len(term) == 1+int(length)%Longest {
+				terms = append(terms, term)
 			}
 		}
-	}
-	for band := range want {
-		want := sortTerms(want[band], make([]termDoc, len(want[band])), 8*termBytes)
-		got := number(sortTerms(w.terms[band], make([]termDoc, len(w.terms[band])), 8*termBytes))
-		if !slices.Equal(got, want) {
-			t.Fatalf("band %d: %d terms, want %d, or others", band, len(got), len(want))
+		slices.SortFunc(terms, bytes.Compare)
+		terms = slices.CompactFunc(terms, bytes.Equal)
+		values := make([]uint64, len(terms))
+		for i := range values {
+			values[i] = value * uint64(i/2) // some are equal
 		}
-	}
-}
-
-// BenchmarkDict compares the writing of a million band terms with vellum's builder.
-func BenchmarkDict(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 1))
-	ts := make([]termDoc, 1_000_000)
-	for i := range ts {
-		ts[i] = termDoc{r.Uint32N(1<<20) << 4, uint32(i / 20)}
-	}
-	ts = number(sortTerms(ts, make([]termDoc, len(ts)), 8*termBytes))
-	key := func(t termDoc) []byte { return []byte{byte(t.term >> 16), byte(t.term >> 8), byte(t.term)} }
-	b.Run("own", func(b *testing.B) {
-		var d dictWriter
-		for b.Loop() {
-			d.reset(true)
-			for _, t := range ts {
-				k := key(t)
-				d.add(k, 1<<63|uint64(t.doc))
-			}
-			b.SetBytes(int64(len(d.bytes(termBytes))))
+		var w Writer
+		for _, narrow := range []bool{false, true} {
+			readDict(t, fmt.Sprint("narrow: ", narrow), writeDict(&w, narrow, 1+int(length)%Longest, terms, values), terms, values)
 		}
 	})
-	b.Run("vellum", func(b *testing.B) {
+}
+
+// BenchmarkWriter compares the writing of a million terms of three bytes with vellum's builder.
+func BenchmarkWriter(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	terms := randomTerms(r, 3, 1_000_000, false)
+	b.Run("by=own", func(b *testing.B) {
+		var d Writer
+		start := cputime.Used()
+		for b.Loop() {
+			d.Reset(true)
+			for i, t := range terms {
+				d.Add(t, 1<<63|uint64(i))
+			}
+			b.SetBytes(int64(len(d.Bytes(3))))
+		}
+		cputime.Report(b, start, b.N*len(terms), "term")
+	})
+	b.Run("by=vellum", func(b *testing.B) {
+		start := cputime.Used()
 		for b.Loop() {
 			var out bytes.Buffer
-			v, err := vellum.New(&out, dictOptions)
+			v, err := vellum.New(&out, &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 64, RegistryMRUSize: 2})
 			if err != nil {
 				b.Fatal(err)
 			}
-			for _, t := range ts {
-				if err := v.Insert(key(t), 1<<63|uint64(t.doc)); err != nil && !errors.Is(err, vellum.ErrOutOfOrder) {
+			for i, t := range terms {
+				if err := v.Insert(t, 1<<63|uint64(i)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -217,5 +200,6 @@ func BenchmarkDict(b *testing.B) {
 			}
 			b.SetBytes(int64(out.Len()))
 		}
+		cputime.Report(b, start, b.N*len(terms), "term")
 	})
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ahead yields what work returns for each element of in, in their order. Work goes ahead on all cores; as many results again
+// may wait. in is iterated in a goroutine of its own. When the receiver stops, the context of work is cancelled, and ahead returns
+// when all work has.
+func ahead[In, Out any](ctx context.Context, in iter.Seq[In], work func(context.Context, In) Out) iter.Seq[Out] {
+	return func(yield func(Out) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		cores := runtime.GOMAXPROCS(0)
+		slots := make(chan chan Out, cores)
+		go func() {
+			defer close(slots)
+			var g errgroup.Group
+			g.SetLimit(cores)
+			defer func() { _ = g.Wait() }()
+			for x := range in {
+				slot := make(chan Out, 1)
+				select {
+				case slots <- slot:
+				case <-ctx.Done():
+					return
+				}
+				g.Go(func() error {
+					slot <- work(ctx, x)
+					return nil
+				})
+			}
+		}()
+		defer func() {
+			cancel()
+			for range slots { // closed when all work has returned
+			}
+		}()
+		for slot := range slots {
+			if !yield(<-slot) {
+				return
+			}
+		}
+	}
+}

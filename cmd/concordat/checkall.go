@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+)
+
+// checker is one run of check.
+type checker struct {
+	a        *app
+	o        *opened
+	f        *checkFlags
+	options  site.CheckOptions
+	rules    report.Rules
+	language report.Language
+	several  bool            // reports go to a folder
+	names    map[string]bool // of reports written there
+	checked  map[string]bool // names of submissions; of submissions alone
+	failures failures
+
+	reached, incomplete bool
+}
+
+// submitted is a submission on its way through a check.
+type submitted struct {
+	site.Submission
+	name   string // of its report, if that goes to a folder
+	amid   bool   // another of its file comes
+	alone  bool   // no other is checked
+	report *report.Report
+	failed *failure // why there is none
+	err    error    // ends the command
+}
+
+// all checks every file, and every member of an archive. Files are read and checked ahead on all cores; reports are
+// given in order.
+func (c *checker) all(ctx context.Context, r *reader, files []input) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b := c.a.bar(int64(len(files)), "checking")
+	defer b.done()
+	texts := ahead(ctx, slices.Values(files), func(ctx context.Context, f input) extracted {
+		items, err := r.read(ctx, f)
+		return extracted{f, items, err}
+	})
+	for s := range ahead(ctx, c.submissions(texts, len(files)), func(ctx context.Context, s submitted) submitted { return c.check(ctx, s, b) }) {
+		if err := c.give(s); err != nil {
+			cancel() // those that wait for one another
+			return err
+		}
+		if !s.amid && !s.alone {
+			b.add(1)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// submissions yields the submissions of files and what could not be read of them.
+func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[submitted] {
+	return func(yield func(submitted) bool) {
+		for e := range texts {
+			if e.err != nil {
+				yield(submitted{err: e.err})
+				return
+			}
+			for i, item := range e.items {
+				s := submitted{amid: i < len(e.items)-1, alone: files == 1 && len(e.items) == 1}
+				if item.Err != nil {
+					f := failed(item.Path, item.Err)
+					s.failed = &f
+				} else {
+					s.name = e.name
+					if _, member, ok := strings.Cut(item.Path, "!/"); ok {
+						s.name += "!/" + member
+					}
+					s.Submission = site.Submission{ID: c.submissionID(s.name, item.Path), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
+						Text: item.Result.Text, Flags: flags(item.Result.Flags)}
+					s.Dated, s.DatedBy = dateOf(c.f.date, item.Result)
+				}
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// submissionID names a submission by its file, from the folder on that was named: where that lies on this machine is
+// nobody's business who reads the report. A second one of that name has its path.
+func (c *checker) submissionID(name, path string) concordat.DocumentID {
+	if c.checked[name] {
+		name = filepath.ToSlash(path)
+	}
+	c.checked[name] = true
+	return concordat.DocumentID(name)
+}
+
+// check checks one submission. b shows how far one is that is checked alone.
+func (c *checker) check(ctx context.Context, s submitted, b bar) submitted {
+	if s.err != nil || s.failed != nil {
+		return s
+	}
+	options := c.options
+	if s.alone {
+		options.Progress = func(p site.Progress) {
+			if p.Stage == "align" || p.Stage == "partner" {
+				b.max(p.Total)
+				b.set(p.Done)
+			}
+		}
+	}
+	f, err := c.o.Check(ctx, s.Submission, options)
+	if errors.Is(err, concordat.ErrInvalid) {
+		e := failed(string(s.ID), err)
+		s.failed = &e
+		return s
+	}
+	if s.err = err; err == nil {
+		s.report = report.Build(f, c.rules)
+		s.report.Language = c.language
+	}
+	return s
+}
+
+// give writes the report of a submission, or says what failed.
+func (c *checker) give(s submitted) error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case s.failed != nil:
+		return c.failures.add(*s.failed)
+	}
+	c.reached = c.reached || c.f.failOn > 0 && s.report.Scores.Covered >= c.f.failOn
+	for _, asked := range s.report.Consulted {
+		c.incomplete = c.incomplete || asked.Answered < asked.Asked
+	}
+	out := c.f.out
+	out.pages = pagesOf(c.o.config, nil)
+	if (c.several || !s.alone) && out.out != "" && out.out != "-" {
+		if err := os.MkdirAll(out.out, 0o755); err != nil {
+			return err
+		}
+		out.out = filepath.Join(out.out, c.fileName(s.name)+"."+out.format)
+	}
+	return c.a.give(s.report, out)
+}

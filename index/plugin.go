@@ -1,0 +1,168 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+// plugin is zap v17 with a quicker way to make segments of our own documents. The files are the
+// same format: zap opens, searches and merges them. Zap makes a map entry, a bitmap and two
+// streams for every term before it writes; nearly all our terms have one document, which the
+// format can keep inside the dictionary, so that sorting the terms is all the work there is.
+// Zap itself does so only when merging, so segments that are not merged yet are smaller too.
+type plugin struct {
+	zap.ZapPlugin
+	maxMerge int64 // bytes of segments that are merged in memory; more by way of files,
+	terms    int   // so many terms of a band at a time
+}
+
+// registerPlugin puts the plugin in zap's place, for the whole process.
+func registerPlugin() {
+	scorch.RegisterSegmentPlugin(&plugin{maxMerge: maxMerge, terms: streamTerms}, true)
+}
+
+func (p *plugin) New(docs []bleve.Document) (segment.Segment, uint64, error) {
+	return p.NewUsing(docs, nil)
+}
+
+// stockKey in the configuration of an index, which scorch hands on, leaves all to zap: Options.StockSegments.
+const stockKey = "concordat/stock"
+
+func isStock(config map[string]any) bool {
+	stock, _ := config[stockKey].(bool)
+	return stock
+}
+
+// The writer knows this version of the format and no other: with another zapx it does not compile.
+var _ = [1]struct{}{}[zap.Version-17]
+
+// NewUsing makes a segment in memory. Documents that are not ours are left to zap.
+func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment.Segment, uint64, error) {
+	if isStock(config) || slices.ContainsFunc(docs, func(d bleve.Document) bool { _, ours := d.(*entry); return !ours }) {
+		s, n, err := p.ZapPlugin.NewUsing(docs, config)
+		if base, ok := s.(*zap.SegmentBase); ok && err == nil {
+			return memory{base}, n, nil
+		}
+		return s, n, err
+	}
+	var w segmentWriter
+	for _, d := range docs {
+		if err := w.add(d.(*entry)); err != nil {
+			return nil, 0, err
+		}
+	}
+	base, err := w.finish(config)
+	if err != nil {
+		return nil, 0, err
+	}
+	return memory{base}, uint64(len(w.b)), nil
+}
+
+// memory is a segment in memory that Close leaves usable. Scorch closes the segment of a batch that
+// it could not persist, but keeps it among the living ones and persists it later; zap's own would
+// panic on the next look-up of an identity, in a goroutine that serves all batches.
+type memory struct{ *zap.SegmentBase }
+
+func (memory) Close() error { return nil }
+
+// unwrap gives zap its own types, as it wants none else.
+func unwrap(segs []segment.Segment) []segment.Segment {
+	out := slices.Clone(segs)
+	for i, s := range out {
+		if m, ok := s.(memory); ok {
+			out[i] = m.SegmentBase
+		}
+	}
+	return out
+}
+
+// maxMerge bounds the bytes of segments that the plugin merges in memory; it needs about twice as
+// much. Bigger merges go by way of files.
+const maxMerge = 512 << 20
+
+func (p *plugin) Merge(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter) ([][]uint64, uint64, error) {
+	return p.MergeUsing(segs, drops, path, closed, r, nil)
+}
+
+// MergeUsing writes the living documents of the segments into a new one at path: stored fields as
+// they are, band terms anew from the stored fingerprints, with occurrence numbers of their own, so
+// that nearly all have one document again, and the terms of texts by merging the sorted dictionaries.
+func (p *plugin) MergeUsing(segs []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, r segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
+	size, ok := mergeable(segs, drops)
+	if !ok || isStock(config) {
+		return p.ZapPlugin.MergeUsing(unwrap(segs), drops, path, closed, r, config)
+	}
+	m := mergers.Get().(*merger)
+	m.renumber, m.closed = true, closed
+	defer func() {
+		if m.reset(); cap(m.b) <= keptMerge {
+			mergers.Put(m)
+		}
+	}()
+	numbers := make([][]uint64, len(segs))
+	m.words = func() wordLists { return newWordMerge(segs, numbers) }
+	fill := func() error { return m.fill(segs, drops, numbers) }
+	if size > p.maxMerge {
+		n, err := m.mergeToFile(path, r, p.terms, fill)
+		if err != nil {
+			return nil, 0, mergeError(path, err)
+		}
+		return numbers, n, nil
+	}
+	if err := fill(); err != nil {
+		return nil, 0, mergeError(path, err)
+	}
+	base, err := m.finish(config)
+	if err != nil {
+		return nil, 0, mergeError(path, err)
+	}
+	if err := zap.PersistSegmentBase(base, path); err != nil {
+		return nil, 0, err
+	}
+	if r != nil {
+		r.ReportBytesWritten(m.pos())
+	}
+	return numbers, m.pos(), nil
+}
+
+// mergeError names the file of a merge that failed; scorch wants to see that it was closed.
+func mergeError(path string, err error) error {
+	if errors.Is(err, segment.ErrClosed) {
+		return segment.ErrClosed
+	}
+	return fmt.Errorf("merge into %s: %w", path, err)
+}
+
+// mergeable returns the bytes of the segments, and whether they hold nothing but our fields and have a
+// living document.
+func mergeable(segs []segment.Segment, drops []*roaring.Bitmap) (size int64, ok bool) {
+	living := uint64(0)
+	for i, s := range segs {
+		for _, name := range s.Fields() {
+			if !slices.ContainsFunc(segmentFields, func(f segmentField) bool { return f.name == name }) {
+				return 0, false
+			}
+		}
+		size += int64(s.Size())
+		if p, ok := s.(segment.PersistedSegment); ok {
+			fi, err := os.Stat(p.Path())
+			if err != nil {
+				return 0, false
+			}
+			size += fi.Size()
+		}
+		living += s.Count()
+		if drops[i] != nil {
+			living -= drops[i].GetCardinality()
+		}
+	}
+	return size, living > 0
+}

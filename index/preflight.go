@@ -1,0 +1,99 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"go.etcd.io/bbolt"
+
+	"concordat"
+)
+
+var errPanic = errors.New("panic")
+
+// guard calls f and turns a panic, and a fault in mapped memory, into an error: both are what
+// Bleve and bbolt make of damaged files.
+func guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", errPanic, r)
+		}
+	}()
+	return f()
+}
+
+// preflight refuses an index that scorch would open wrongly. Scorch passes over a snapshot it
+// cannot load, opens an older one or none at all, and then deletes the files it does not know:
+// acknowledged documents would vanish without an error (bleve issue 2310). Opened for reading it
+// deletes nothing, so that is how the newest snapshot is tried first.
+func preflight(dir string) (storedState, error) {
+	root := filepath.Join(dir, "root.bolt")
+	if _, err := os.Stat(root); err != nil {
+		return storedState{}, corrupt(root, err)
+	}
+	index, err := scorch.NewScorch("scorch", map[string]any{"path": dir, "read_only": true, "bolt_timeout": "1s"}, nil)
+	if err != nil {
+		return storedState{}, err
+	}
+	s := index.(*scorch.Scorch)
+	for _, open := range []func() error{func() error { return wholeRoot(root) }, s.Open} {
+		if err := guard(open); err != nil {
+			if strings.HasSuffix(err.Error(), "timeout") {
+				return storedState{}, fmt.Errorf("%s: %w", dir, concordat.ErrLocked)
+			}
+			return storedState{}, corrupt(root, err)
+		}
+	}
+	var stored storedState
+	err = errors.Join(guard(func() (err error) {
+		stored, err = newestLoads(s, dir)
+		return err
+	}), guard(s.Close))
+	if errors.Is(err, errPanic) {
+		return storedState{}, corrupt(root, err)
+	}
+	return stored, err
+}
+
+// wholeRoot reads what bbolt reads when it opens a file for writing, the list of free pages. Where that panics, the
+// lock on the file stays taken: one for readers does not keep anybody from finding the damage again.
+func wholeRoot(path string) error {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+func newestLoads(s *scorch.Scorch, dir string) (storedState, error) {
+	root := filepath.Join(dir, "root.bolt")
+	epochs, err := s.RootBoltSnapshotEpochs()
+	if err != nil || len(epochs) == 0 {
+		return storedState{}, corrupt(root, fmt.Sprintf("no snapshot (%v)", err))
+	}
+	snapshot, err := s.LoadSnapshot(epochs[0])
+	if err != nil {
+		return storedState{}, corrupt(dir, missingFile(err))
+	}
+	defer snapshot.Close()
+	if v, err := snapshot.GetInternal(internalFormat); err != nil || len(v) != 1 || v[0] != formatVersion {
+		return storedState{}, corrupt(root, "not an index of this program")
+	}
+	stored, err := stateOf(snapshot)
+	if err != nil {
+		return storedState{}, corrupt(dir, err)
+	}
+	return stored, nil
+}
+
+// missingFile makes the cause of a failed load plain.
+func missingFile(err error) string {
+	return "a segment file is missing or damaged: " + err.Error()
+}

@@ -1,0 +1,35 @@
+// Package cputime measures benchmarks by processor time, which other work on the machine changes less than time on the clock.
+package cputime
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Used returns the processor time that all threads of the process have used.
+func Used() time.Duration { return of(syscall.RUSAGE_SELF) }
+
+// Children returns the processor time of the processes that this one has started and waited for.
+func Children() time.Duration { return of(syscall.RUSAGE_CHILDREN) }
+
+func of(who int) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(who, &u); err != nil {
+		panic(fmt.Sprint("getrusage: ", err)) // who is valid
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Report reports, as cpu-ns/UNIT, what each of n units took since Used returned start. Call it after the loop.
+func Report(b *testing.B, start time.Duration, n int, unit string) {
+	b.Helper()
+	b.ReportMetric(float64((Used()-start).Nanoseconds())/float64(n), "cpu-ns/"+unit)
+}
+
+// Rate reports, as UNITS/cpu-s, how many of n units were done in each second of processor time since Used returned start.
+func Rate(b *testing.B, start time.Duration, n int, units string) {
+	b.Helper()
+	b.ReportMetric(float64(n)/(Used()-start).Seconds(), units+"/cpu-s")
+}
