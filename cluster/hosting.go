@@ -52,6 +52,9 @@ func (n *Node) host(id concordat.ShardID, s coord.Shard) {
 	}
 }
 
+// fetchBits is how many bits the numbers of one copy's fetches have: enough for a thousand a second in 30 years.
+const fetchBits = 40
+
 // openCopy opens the copy. One that is damaged where nothing can be cut is put aside if others have the shard:
 // an empty one takes its place, which counts when it has caught up.
 func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Copy, error) {
@@ -59,6 +62,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	o.Index, o.Node, o.Coordinator, o.Peers, o.Restored = n.o.Index, n.o.Node.ID, views, n.peers, false
 	o.Index.Shard = id
 	o.Ready = func(i coord.Incarnation) { n.readyFor(id, i) }
+	o.Replica.FirstFetch = n.opened.Add(1) << fetchBits
 	dir := n.copyDir(id)
 	// A member that has nothing must have lost it: all had the same, nothing, in epoch 0 only.
 	mine := slices.Contains(s.ISR, n.o.Node.ID) && s.Epoch > 0

@@ -76,7 +76,8 @@ type Node struct {
 	held    *hold                        // a moment that is being taken
 	fatal   error
 
-	sessions atomic.Int64 // with the coordinator, since the start
+	opened   atomic.Uint64 // copies, since the start
+	sessions atomic.Int64  // with the coordinator, since the start
 
 	poke chan struct{} // capacity 1: something has to be looked at
 }

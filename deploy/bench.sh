@@ -15,7 +15,7 @@
 #	files        the same of DOCX and PDF files                                  needs CORPORA
 #	text         indexes of SIZES fingerprints of real text                      needs CORPORA
 #	commands     a cold "concordat check", "concordat add" of all reviews,
-#	             checks against them with and without the kept table, reindex   needs CORPORA
+#	             checks of one and of 500 files against them, reindex           needs CORPORA
 #	delete       "concordat delete document" in a library of 10,000 reviews      needs CORPORA
 #	go           the Go benchmarks that the documents name; some need CORPORA
 #	store        the store by SQLite, and by PostgreSQL in POSTGRES
@@ -204,6 +204,9 @@ step_commands() {
 	run 'add: nothing new' 1 "$BIN" add --quiet --library reviews "$top/reviews.tsv"
 	awk '{ print; words += NF } words > 9300 { exit }' "$top/reviews.txt" >"$dir/long.txt"
 	run "check: $(wc -w <"$dir/long.txt") words, kept table" 5 "$BIN" check "$dir/long.txt"
+	mkdir "$dir/many"
+	awk -v dir="$dir/many" 'NR > 2000 && NR <= 2500 { f = dir "/" NR ".txt"; print > f; close(f) }' "$top/reviews.txt"
+	run 'check: 500 files' 1 "$BIN" check --quiet "$dir/many"
 	export CONCORDAT_INDEX_KEEP_TABLE=false
 	run "check: $(wc -w <"$dir/long.txt") words, table derived" 5 "$BIN" check "$dir/long.txt"
 	unset CONCORDAT_INDEX_KEEP_TABLE

@@ -211,7 +211,7 @@ func TestLocked(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatal("the child did not open the shard")
 	}
-	for _, o := range []Options{testOptions, {ReadOnly: true}} {
+	for _, o := range []Options{testOptions, {ReadOnly: true}} { // which would wait for ever, if they waited
 		if _, err := Open(dir, o); !errors.Is(err, concordat.ErrLocked) {
 			t.Errorf("Open beside another process: %v, want ErrLocked", err)
 		}

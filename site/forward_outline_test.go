@@ -86,13 +86,16 @@ func TestSecondRoundFails(t *testing.T) {
 		"bits":    func(p *partner) { p.outlaws = func(o *concordat.Outlines) { o.Documents[0].Bits = 99 } },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := here(t, "")
 			north := newPartner(t, "north")
 			north.outline = concordat.OutlineWords
 			north.put(t, "lib", "essay", essay)
 			spoil(north)
 			l := north.libraries("lib")
-			l.Deadline = 300 * time.Millisecond
+			if name == "late" {
+				l.Deadline = 2 * time.Second // the first round has to end within it
+			}
 			f := p.check(t, mine+essay, site.CheckOptions{Partners: []site.PartnerLibraries{l}})
 			c := line(t, f, "north", "lib")
 			if c.Err == "" || c.Answered != c.Asked || len(f.Passages) == 0 || f.Partners[0].Outline != "" {

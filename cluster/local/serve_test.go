@@ -38,7 +38,7 @@ func TestServedContract(t *testing.T) {
 // TestSilentClient: a session of a process that says nothing ends, and the client finds itself another.
 func TestSilentClient(t *testing.T) {
 	h := new(local.Hub)
-	const timeout = 300 * time.Millisecond
+	const timeout = time.Second
 	s := local.NewServer(h, timeout)
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)

@@ -25,10 +25,12 @@ type peer struct {
 	fetchID uint64 // the newest seen in that life
 	// pos is the last record that the follower has on disk and that is the same as the master's;
 	// valid if met, which the first matching fetch of the epoch sets.
-	pos   uint64
-	met   bool
-	full  bool
-	lost  bool // it acknowledged more than it has
+	pos  uint64
+	met  bool
+	full bool
+	lost bool // it acknowledged more than it has
+	// doubt: the node might remove the copy since it last fetched, so that a fetch may speak of one that is gone.
+	doubt bool
 	end   uint64
 	level time.Duration // when it last had all that the master had at its fetch before
 	held  *Fetch        // not answered yet
@@ -138,9 +140,11 @@ func (r *Replica) onFetch(f Fetch) {
 		return
 	}
 	if p.life != f.Life {
-		p.answered = 0
+		p.answered, p.doubt = 0, false
 	}
 	p.life, p.fetchID, p.full = f.Life, f.ID, f.Full
+	// What was answered since the doubt only a copy that is there can have heard.
+	p.doubt = p.doubt && !(p.answered > 0 && f.Heard == p.answered)
 	p.away = f.Away && p.answered > 0 && f.Heard == p.answered // a fetch by itself may have been under way for long
 	p.asked = p.answeredAt
 	r.place(p, f)
@@ -168,13 +172,27 @@ func (r *Replica) place(p *peer, f Fetch) {
 		r.do(SendReply{To: f.From, Reply: reply})
 		return
 	}
-	p.pos, p.met = have, true
+	p.pos, p.met = have, !p.doubt
 	p.lost = inISR && have < r.commit
 	if have >= p.end {
 		p.level = r.now
 	}
 	p.end = r.log.End
 	p.held, p.since = &f, r.now
+}
+
+// doubtLeavers forgets what those have who left the in-sync set, or are not wanted any more, with the state after
+// was: their nodes may remove the copies, and make empty ones where they are wanted again (R15).
+func (r *Replica) doubtLeavers(was coord.Shard) {
+	if r.role != Master {
+		return
+	}
+	for n, p := range r.peers {
+		in, wanted := slices.Contains(r.shard.ISR, n), slices.Contains(r.shard.Replicas, n)
+		if !in && (!wanted || slices.Contains(was.ISR, n)) {
+			r.peers[n] = &peer{life: p.life, fetchID: p.fetchID, level: r.now, lent: p.lent, doubt: true}
+		}
+	}
 }
 
 // raiseCommit counts who has what (R1, R2).
@@ -219,7 +237,7 @@ func (r *Replica) answerFetches() {
 			continue
 		}
 		news := f.Next <= r.log.End && !f.Full
-		if !news && r.commit <= p.told && r.now-p.since < r.cfg.Wait {
+		if !news && !p.doubt && r.commit <= p.told && r.now-p.since < r.cfg.Wait {
 			continue
 		}
 		reply := Reply{From: r.cfg.Me, ID: f.ID, Epoch: f.Epoch, Next: f.Next, Commit: r.commit, End: r.log.End, EpochStart: r.epochStart}

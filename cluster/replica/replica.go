@@ -26,6 +26,9 @@ type Config struct {
 	Patience time.Duration
 	// Wait is how long a master holds a fetch that it has nothing for; default 500 ms.
 	Wait time.Duration
+	// FirstFetch is below the number of the copy's first fetch; default 0. Of several copies that a node opens in one
+	// life, each has one above all numbers of those before: their masters take them for one (R15).
+	FirstFetch uint64
 	// Retry is the pause before an exchange that failed is tried again; default 100 ms.
 	Retry time.Duration
 	// FetchBytes bounds the records of one answer, but one always fits; default 4 MiB.
@@ -139,7 +142,9 @@ func New(cfg Config, meta Meta, log wal.Extent, revs *Revisions, applied uint64)
 	}
 	log.Epochs = slices.Clone(log.Epochs)
 	revs.without = cfg.without&r14 != 0
-	return &Replica{cfg: cfg, meta: meta, log: log, revs: revs, applied: applied, commit: applied}
+	r := &Replica{cfg: cfg, meta: meta, log: log, revs: revs, applied: applied, commit: applied}
+	r.fetch.id = cfg.FirstFetch
+	return r
 }
 
 // Status is what a Replica says of itself.
@@ -283,6 +288,7 @@ func (r *Replica) adopt(s coord.Shard) {
 		return
 	}
 	moved := !r.known || s.Epoch != r.shard.Epoch || s.Leader != r.shard.Leader
+	was := r.shard
 	r.shard, r.known = s, true
 	if s.Epoch > r.meta.Epoch {
 		r.meta.Epoch = s.Epoch
@@ -307,6 +313,7 @@ func (r *Replica) adopt(s coord.Shard) {
 	case !mine && r.role == Candidate && !r.cas.inFlight:
 		r.role = Follower
 	}
+	r.doubtLeavers(was)
 }
 
 // announce lets the node publish itself once the copy is where others may believe it (R7).

@@ -81,7 +81,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		{"R2", 300, 2000, simOptions{minISR: 1, without: r2, additions: true}},
 		{"R3", 0, 1000, simOptions{minISR: 1, without: r3}},
 		{"R4", 0, 2000, simOptions{minISR: 1, without: r4}},
-		{"R5", 2800, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
+		{"R5", 300, 2000, simOptions{minISR: 1, without: r5, delays: true, spurious: true, writeEvery: 8 * ms}},
 		{"R7", 0, 1000, simOptions{minISR: 2, without: r7, rotten: true}},
 		{"R13", 0, 1000, simOptions{minISR: 1, without: r13}},
 		{"R14", 0, 1000, simOptions{minISR: 1, without: r14}},

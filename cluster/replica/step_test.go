@@ -153,3 +153,36 @@ func TestDamagedAloneStaysDown(t *testing.T) {
 		t.Errorf("got %+v", as)
 	}
 }
+
+// TestReturnsInDoubt is R15: what a follower had before it was given up proves nothing once it is wanted again, and
+// neither does a fetch that may have been under way since then.
+func TestReturnsInDoubt(t *testing.T) {
+	live := map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"}
+	both := []coord.NodeID{"a", "b"}
+	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, &Revisions{}, 0)
+	state := func(version int64, isr, replicas []coord.NodeID, epoch uint64, leader coord.Incarnation) []Action {
+		return r.Step(0, View{Me: "a1", Live: live, Shard: coord.Shard{Version: version, State: coord.State{Epoch: epoch, ISR: isr, Replicas: replicas, Leader: leader}}})
+	}
+	c := find[CAS](t, state(1, both, both, 0, ""))
+	r.Step(0, CASResult{ID: c.ID, Outcome: Made})
+	r.Step(0, Durable{Seq: 1})
+	fetch := func(id, heard uint64) []Action {
+		return r.Step(0, Fetch{From: "b", Life: "b1", ID: id, Epoch: 1, Next: 2, LastEpoch: 1, Heard: heard})
+	}
+	fetch(7, 0)
+	if s := r.Status(); s.Role != Master || s.Commit != 1 {
+		t.Fatalf("status %+v", s)
+	}
+	none[CAS](t, state(3, both[:1], both[:1], 1, "a1"))
+	none[CAS](t, state(4, both[:1], both, 1, "a1")) // b has not said a word since
+	none[CAS](t, fetch(6, 7))                       // older than what was heard before
+	as := fetch(8, 7)                               // sent by the copy that is gone
+	none[CAS](t, as)
+	if a := find[SendReply](t, as); a.Reply.ID != 8 {
+		t.Errorf("got %+v", a)
+	}
+	none[CAS](t, fetch(1<<40, 0)) // of the new copy, or of one more that is gone
+	if got := find[CAS](t, fetch(1<<40+1, 1<<40)).State.ISR; len(got) != 2 {
+		t.Errorf("in sync %v, want both", got)
+	}
+}
