@@ -57,7 +57,7 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 // Join is Candidates in passes that may go side by side. Each is a sort of all fingerprints by a band and a
 // comparison within equal values (sort-merge join), so that its work is that of sorting; with ProbeOne each leaves
 // out one nibble of the band. Memory, beside the documents, is about 70 bytes a fingerprint, 32 for each pass that
-// goes on, and 16 a pair. The documents must not change.
+// goes on, and up to 40 a pair. The documents must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
