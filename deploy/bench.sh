@@ -30,7 +30,7 @@
 #
 # All figures also go to figures.txt and go.txt in OUT (build/bench/TIME) in the format of Go's benchmarks, so that
 # "benchstat build/bench/A/go.txt build/bench/B/go.txt" compares two runs; for it COUNT=6 or more. With the defaults
-# it takes a quarter of an hour of two quiet processors, 3 GB of memory and 3 GB of disk in TMPDIR, which is left as it was.
+# it takes seven minutes of two quiet processors, 3 GB of memory and 3 GB of disk in TMPDIR, which is left as it was.
 set -eu
 GO=${GO:-go}
 BIN=${BIN:-bin/concordat}
