@@ -38,6 +38,8 @@ type engine struct {
 	warm    atomic.Bool            // the file of the table fits what is stored
 	forgot  atomic.Bool            // there is no such file
 	stained atomic.Bool            // a batch failed, which may yet be applied
+	retries backoff                // of scorch's background goroutines
+	closing chan struct{}          // closed when close begins
 	reads   bool                   // nothing is changed
 	log     func(msg string, args ...any)
 }
@@ -72,8 +74,36 @@ func asyncError(err error, path string) {
 		return
 	}
 	// The persister and the merger retry at once and for ever. They call this function
-	// themselves, so that waiting here is what keeps them from filling a processor and the log.
-	time.Sleep(50 * time.Millisecond)
+	// themselves, so that waiting here is what keeps them from filling a processor, the disk's time and the log.
+	select {
+	case <-time.After(e.retries.next(time.Now())):
+	case <-e.closing:
+	}
+}
+
+// Pauses between attempts of a background goroutine that fails: each twice the one before.
+const (
+	leastRetry = 50 * time.Millisecond
+	mostRetry  = time.Second
+)
+
+// backoff says how long to pause after a failure. The zero value is ready and safe for concurrent use.
+type backoff struct {
+	mu    sync.Mutex
+	pause time.Duration
+	until time.Time
+}
+
+// next returns the pause after a failure at now. What has not failed for a while after a pause was mended.
+func (b *backoff) next(now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now.Sub(b.until) > 10*mostRetry {
+		b.pause = 0
+	}
+	b.pause = min(max(2*b.pause, leastRetry), mostRetry)
+	b.until = now.Add(b.pause)
+	return b.pause
 }
 
 func (e *engine) fail(err error) {
@@ -161,7 +191,7 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 		config["eventCallbackName"] = eventCallback
 	}
 	// Two workers: our documents are analysed already, so the queue only passes them on.
-	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), log: o.log, reads: o.readOnly}
+	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), closing: make(chan struct{}), log: o.log, reads: o.readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
 	if err != nil {
 		e.queue.Close()
@@ -320,6 +350,7 @@ func (d directory) GetWriter(name string) (io.WriteCloser, error) {
 
 // close waits for scorch's goroutines. Readers must have been closed.
 func (e *engine) close() error {
+	close(e.closing)
 	e.pacer.end(e.scorch)
 	err := e.scorch.Close()
 	e.queue.Close()
