@@ -152,6 +152,9 @@ func (n *Node) join(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := n.elsewhere(known, &v); err != nil {
+			return err
+		}
 		me := l.Members[n.o.Node.ID]
 		if n.lost = known.Boot != me.Boot && known.Next != me.Boot; n.lost && me.Boot != "" {
 			n.log.Error("the folder of this node is not the one that the cluster knows: its copies are brought up to date before they count", "node", n.o.Node.ID)
@@ -168,7 +171,7 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		// The folder knows the name of the start before the cluster does: a death between costs nothing.
 		if !n.lost {
-			if err := writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot}); err != nil {
+			if err := writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot, Folder: inode(n.o.Dir)}); err != nil {
 				return err
 			}
 		}
@@ -203,7 +206,7 @@ func (n *Node) markLost(v coord.View) error {
 			}
 		}
 	}
-	return writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: n.layout.Cluster, Node: n.o.Node.ID, Boot: n.boot})
+	return writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: n.layout.Cluster, Node: n.o.Node.ID, Boot: n.boot, Folder: inode(n.o.Dir)})
 }
 
 func (n *Node) check(l *Layout) error {
@@ -240,6 +243,28 @@ type nodeFile struct {
 	Node    coord.NodeID `json:"node"`
 	Boot    string       `json:"boot"`
 	Next    string       `json:"next,omitempty"` // the start that is being signed
+	// Folder is the inode of the folder, by which a copy of it is told from it; 0: it was not noted.
+	Folder uint64 `json:"folder,omitempty"`
+}
+
+// elsewhere refuses to start from a copy of the folder of a node that runs: a folder copied from under a process lacks what that
+// acknowledges afterwards. From the folder itself nobody else runs, as the caller holds its lock.
+func (n *Node) elsewhere(known nodeFile, v *coord.View) error {
+	other, live := v.Live[n.o.Node.ID]
+	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
+		return nil
+	}
+	return fmt.Errorf("node %s runs already, at %s, and %s is a copy of its folder or was moved while it ran: stop one of the two; a node that has just been moved can start when its former session has ended: %w",
+		n.o.Node.ID, other.Address, n.o.Dir, concordat.ErrRefused)
+}
+
+// inode returns the number of a folder in its file system, 0 if it has none.
+func inode(dir string) uint64 {
+	var st syscall.Stat_t
+	if syscall.Stat(dir, &st) != nil {
+		return 0
+	}
+	return uint64(st.Ino)
 }
 
 const nodeFileName = "node.json"

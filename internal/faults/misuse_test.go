@@ -111,18 +111,13 @@ func (p *place) nameTaken() {
 	p.said("taken", "another installation as node d", "forget d")
 }
 
-// twin: a second process with a copy of a node's whole folder. The later takes over, and the earlier says so.
+// twin: a second process with a copy of a node's whole folder, made while the node runs.
 func (p *place) twin() {
 	p.t.Helper()
-	pr, _ := p.spawn("twin", func(s *nodeSpec) {
+	p.extra("twin", func(s *nodeSpec) {
 		p.must(os.CopyFS(filepath.Join(s.Dir, "copies"), os.DirFS(filepath.Join(p.home("d"), "copies"))))
 	})
-	p.said("d", "another process")
-	time.Sleep(5 * time.Second) // they take the name from one another
-	_ = pr.cmd.Process.Kill()   // the operator stops one of them; it may have ended
-	<-pr.ended
-	p.kill("d")
-	p.start("d")
+	p.said("twin", "node d runs already", "a copy of its folder")
 }
 
 // movedTwice: two operators move one shard at the same time, to different nodes.
