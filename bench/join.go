@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"concordat"
 	"concordat/screen"
 )
@@ -30,8 +28,8 @@ type JoinResult struct {
 
 // Join makes two libraries of n random fingerprints each in documents of 200, of which one in 50 of the
 // second is a copy of one in the first with 0 to 12 changed bits, and finds the pairs of documents that have
-// sentences within 12 bits of each other, as screening does.
-func Join(n int, seed uint64, probe concordat.Probe) (JoinResult, error) {
+// sentences within 12 bits of each other, on one core, and on all by the way that screening does.
+func Join(n int, seed uint64, probe concordat.Probe, onAllCores func([]screen.Document, screen.JoinOptions) (screen.Joined, error)) (JoinResult, error) {
 	r := JoinResult{Probe: probe.String(), Sentences: n}
 	planted := map[[2]int]bool{}
 	guarantee := concordat.Complete
@@ -62,10 +60,16 @@ func Join(n int, seed uint64, probe concordat.Probe) (JoinResult, error) {
 		return r, fmt.Errorf("join: %w", err)
 	}
 	r.CPU = (cpu() - start).Seconds()
-	if r.Clock, err = onAllCores(docs, o, joined.Pairs); err != nil {
-		return r, err
+	runtime.GC()
+	clock := time.Now()
+	again, err := onAllCores(docs, o)
+	r.Clock, r.Cores = time.Since(clock).Seconds(), runtime.GOMAXPROCS(0)
+	if err == nil && !slices.Equal(again.Pairs, joined.Pairs) {
+		err = errors.New("found other pairs than on one")
 	}
-	r.Cores = runtime.GOMAXPROCS(0)
+	if err != nil {
+		return r, fmt.Errorf("join on all cores: %w", err)
+	}
 	r.Pairs, r.Missed, r.Peak = len(joined.Pairs), len(planted), peak()
 	for _, p := range joined.Pairs {
 		if planted[p] {
@@ -80,32 +84,6 @@ func Join(n int, seed uint64, probe concordat.Probe) (JoinResult, error) {
 	r.TableCPU = (cpu() - start).Seconds()
 	r.Ratio = r.CPU / r.TableCPU
 	return r, nil
-}
-
-// onAllCores returns the seconds that the join takes on all cores, and checks that it finds the same.
-func onAllCores(docs []screen.Document, o screen.JoinOptions, want [][2]int) (float64, error) {
-	runtime.GC()
-	start := time.Now()
-	join, err := screen.NewJoin(docs, o)
-	if err != nil {
-		return 0, fmt.Errorf("join on all cores: %w", err)
-	}
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for pass := range join.Passes() {
-		g.Go(func() error { return join.Pass(pass) })
-	}
-	if err := g.Wait(); err != nil {
-		return 0, fmt.Errorf("join on all cores: %w", err)
-	}
-	joined, err := join.Joined()
-	if err == nil && !slices.Equal(joined.Pairs, want) {
-		err = errors.New("found other pairs than on one")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("join on all cores: %w", err)
-	}
-	return time.Since(start).Seconds(), nil
 }
 
 func joinDocuments(prints []concordat.Fingerprint) []screen.Document {

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/screen"
 )
 
 // TestJoin: a small join finds all planted pairs.
 func TestJoin(t *testing.T) {
 	for _, p := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
-		r, err := Join(20_000, 1, p)
+		r, err := Join(20_000, 1, p, screen.Candidates)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +24,7 @@ func TestJoin(t *testing.T) {
 func BenchmarkJoin(b *testing.B) {
 	var own, table float64
 	for b.Loop() { // making the libraries is in ns/op, not in what is reported
-		r, err := Join(1_000_000, 1, concordat.ProbeExact)
+		r, err := Join(1_000_000, 1, concordat.ProbeExact, screen.Candidates)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -171,7 +171,7 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		// The folder knows the name of the start before the cluster does: a death between costs nothing.
 		if !n.lost {
-			if err := writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot, Folder: inode(n.o.Dir)}); err != nil {
+			if err := writeNodeFile(n.o.Dir, nodeFile{Cluster: l.Cluster, Node: n.o.Node.ID, Boot: me.Boot, Next: n.boot}); err != nil {
 				return err
 			}
 		}
@@ -206,7 +206,7 @@ func (n *Node) markLost(v coord.View) error {
 			}
 		}
 	}
-	return writeNodeFile(n.o.Dir, nodeFile{Format: 1, Cluster: n.layout.Cluster, Node: n.o.Node.ID, Boot: n.boot, Folder: inode(n.o.Dir)})
+	return writeNodeFile(n.o.Dir, nodeFile{Cluster: n.layout.Cluster, Node: n.o.Node.ID, Boot: n.boot})
 }
 
 func (n *Node) check(l *Layout) error {
@@ -234,58 +234,6 @@ func (l *Layout) with(id coord.NodeID, change func(*Member)) ([]byte, error) {
 	change(&m)
 	next.Members[id] = m
 	return json.Marshal(next)
-}
-
-// nodeFile says whose folder it is.
-type nodeFile struct {
-	Format  int          `json:"format"`
-	Cluster string       `json:"cluster"`
-	Node    coord.NodeID `json:"node"`
-	Boot    string       `json:"boot"`
-	Next    string       `json:"next,omitempty"` // the start that is being signed
-	// Folder is the inode of the folder, by which a copy of it is told from it; 0: it was not noted.
-	Folder uint64 `json:"folder,omitempty"`
-}
-
-// elsewhere refuses to start from a copy of the folder of a node that runs: a folder copied from under a process lacks what that
-// acknowledges afterwards. From the folder itself nobody else runs, as the caller holds its lock.
-func (n *Node) elsewhere(known nodeFile, v *coord.View) error {
-	other, live := v.Live[n.o.Node.ID]
-	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
-		return nil
-	}
-	return fmt.Errorf("node %s runs already, at %s, and %s is a copy of its folder or was moved while it ran: stop one of the two; a node that has just been moved can start when its former session has ended: %w",
-		n.o.Node.ID, other.Address, n.o.Dir, concordat.ErrRefused)
-}
-
-// inode returns the number of a folder in its file system, 0 if it has none.
-func inode(dir string) uint64 {
-	var st syscall.Stat_t
-	if syscall.Stat(dir, &st) != nil {
-		return 0
-	}
-	return uint64(st.Ino)
-}
-
-const nodeFileName = "node.json"
-
-func readNodeFile(dir string) (f nodeFile, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, nodeFileName))
-	if errors.Is(err, os.ErrNotExist) {
-		return f, nil
-	}
-	if err == nil && (len(b) > mostMeta || json.Unmarshal(b, &f) != nil || f.Format != 1) {
-		err = fmt.Errorf("%s: %w", filepath.Join(dir, nodeFileName), concordat.ErrCorrupt)
-	}
-	return f, err
-}
-
-func writeNodeFile(dir string, f nodeFile) error {
-	b, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	return replaceFile(filepath.Join(dir, nodeFileName), append(b, '\n'))
 }
 
 func (n *Node) copyDir(id concordat.ShardID) string { return filepath.Join(n.o.Dir, string(id)) }

@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/bench"
 	"concordat/profile"
+	"concordat/screen"
 )
 
 func (a *app) benchMemory() *cobra.Command {
@@ -141,7 +142,7 @@ func (a *app) benchJoin() *cobra.Command {
 	var seed uint64
 	var one bool
 	c := &cobra.Command{Use: "join", Short: "Join two libraries of fingerprints with each other", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n < 1 {
 				return usagef("--n %d: must be at least 1", n)
 			}
@@ -150,7 +151,9 @@ func (a *app) benchJoin() *cobra.Command {
 				probes = append(probes, concordat.ProbeOne)
 			}
 			for _, p := range probes {
-				r, err := bench.Join(n, seed, p)
+				r, err := bench.Join(n, seed, p, func(docs []screen.Document, o screen.JoinOptions) (screen.Joined, error) {
+					return joinOnAllCores(cmd.Context(), docs, o)
+				})
 				if err != nil {
 					return err
 				}

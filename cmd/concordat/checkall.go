@@ -25,7 +25,7 @@ type checker struct {
 	language report.Language
 	several  bool            // reports go to a folder
 	names    map[string]bool // of reports written there
-	checked  map[string]bool // names of submissions; of submissions alone
+	checked  map[string]bool // names of submissions, for submissionID alone, which another goroutine calls
 	failures failures
 
 	reached, incomplete bool

@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"concordat"
+	"concordat/cluster/coord"
+)
+
+// nodeFile says whose folder it is.
+type nodeFile struct {
+	Format  int          `json:"format"`
+	Cluster string       `json:"cluster"`
+	Node    coord.NodeID `json:"node"`
+	Boot    string       `json:"boot"`
+	Next    string       `json:"next,omitempty"` // the start that is being signed
+	// Folder is the inode of the folder, by which a copy of it is told from it; 0: it was not noted.
+	Folder uint64 `json:"folder,omitempty"`
+}
+
+// elsewhere refuses to start from a copy of the folder of a node that runs: a folder copied from under a process lacks what that
+// acknowledges afterwards. From the folder itself nobody else runs, as the caller holds its lock.
+func (n *Node) elsewhere(known nodeFile, v *coord.View) error {
+	other, live := v.Live[n.o.Node.ID]
+	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
+		return nil
+	}
+	return fmt.Errorf("node %s runs already, at %s, and %s is a copy of its folder or was moved while it ran: stop one of the two; a node that has just been moved can start when its former session has ended: %w",
+		n.o.Node.ID, other.Address, n.o.Dir, concordat.ErrRefused)
+}
+
+// inode returns the number of a folder in its file system, 0 if it has none.
+func inode(dir string) uint64 {
+	var st syscall.Stat_t
+	if syscall.Stat(dir, &st) != nil {
+		return 0
+	}
+	return uint64(st.Ino)
+}
+
+const nodeFileName = "node.json"
+
+func readNodeFile(dir string) (f nodeFile, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, nodeFileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return f, nil
+	}
+	if err == nil && (len(b) > mostMeta || json.Unmarshal(b, &f) != nil || f.Format != 1) {
+		err = fmt.Errorf("%s: %w", filepath.Join(dir, nodeFileName), concordat.ErrCorrupt)
+	}
+	return f, err
+}
+
+// writeNodeFile notes f, and in it the format and which folder dir is.
+func writeNodeFile(dir string, f nodeFile) error {
+	f.Format, f.Folder = 1, inode(dir)
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, nodeFileName), append(b, '\n'))
+}
