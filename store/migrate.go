@@ -82,6 +82,9 @@ func (db *DB) pending(ctx context.Context, p *goose.Provider) (int, error) {
 // SQL takes a buffer of 4 MB for every file and direction, which made most of the cost of a new store.
 func (d *dialect) steps() ([]*goose.Migration, error) {
 	files, err := fs.Glob(migrations, migrationFolder+"/*.sql")
+	if err != nil {
+		return nil, err
+	}
 	var out []*goose.Migration
 	for _, file := range files {
 		version, err := goose.NumericComponent(file)
@@ -92,13 +95,18 @@ func (d *dialect) steps() ([]*goose.Migration, error) {
 		if err != nil {
 			return nil, err
 		}
+		if strings.Contains(string(text), "+goose Down") {
+			return nil, fmt.Errorf("%s has a way down, which would be gone at once", file)
+		}
 		run := func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, d.migration(string(text)))
-			return err
+			if _, err := tx.ExecContext(ctx, d.migration(string(text))); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			return nil
 		}
 		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
 	}
-	return out, err
+	return out, nil
 }
 
 var onlyLine = regexp.MustCompile(`^-- \+only ([a-z]+)\s*$`)
