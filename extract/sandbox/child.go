@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"concordat/extract"
@@ -119,7 +120,18 @@ func (c *child) answer(o extract.Options) (answer, error) {
 	return a, err
 }
 
-func (c *child) kill() { _ = c.cmd.Process.Kill() }
+// killTime is how long a child may take to end when it is asked to; then it is killed outright.
+const killTime = time.Second
+
+// kill ends the child. In a PID namespace of its own a process stands before the reader: asked to end, it kills the
+// reader and tells what that used, which a kill of both would lose.
+func (c *child) kill() {
+	if c.cmd.Process.Signal(syscall.SIGTERM) != nil {
+		_ = c.cmd.Process.Kill()
+		return
+	}
+	time.AfterFunc(killTime, func() { _ = c.cmd.Process.Kill() })
+}
 
 // discard ends a child that is not needed, and waits for it.
 func (c *child) discard() {

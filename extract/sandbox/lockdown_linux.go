@@ -23,6 +23,17 @@ func lockDown(cpuSeconds, memory int64) ([]string, error) {
 		if unix.Chroot("/proc/self/fdinfo") == nil && unix.Chdir("/") == nil {
 			done = append(done, "chroot")
 		}
+		if err := dropRoot(); err != nil {
+			return nil, err
+		}
+	}
+	if inProcesses() {
+		done = append(done, "processes")
+	}
+	if bounded, err := boundThreads(); err != nil {
+		return nil, fmt.Errorf("bound threads: %w", err)
+	} else if bounded {
+		done = append(done, "threads")
 	}
 	if err := forbid(); err == nil {
 		done = append(done, "seccomp")
@@ -79,44 +90,65 @@ func forbid() error {
 	return nil
 }
 
-// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine.
+// Offsets in struct seccomp_data (linux/seccomp.h) on a little-endian machine. Of each argument the low 32 bits are
+// looked at: what is compared here is an int or a set of flags of 32 bits for the kernel too.
 const (
 	dataNumber = 0
 	dataArch   = 4
 	dataArg0   = 16
+	dataArg1   = 24
+	dataArg2   = 32
 )
 
-// filterProgram is the filter in classic BPF: wrong architecture and unknown calls fail, clone only
-// makes threads, and clone3, whose flags a filter cannot see, is declared missing, so that the C
-// library falls back to clone.
+const (
+	bpfLoad  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	bpfEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	bpfBits  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	bpfGive  = unix.BPF_RET | unix.BPF_K
+)
+
+// newNamespace are the flags of clone that no thread needs.
+const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_PTRACE
+
+// filterProgram is the filter in classic BPF: wrong architecture and unknown calls fail, clone only makes threads, and
+// clone3, whose flags a filter cannot see, is declared missing, so that the C library falls back to clone. tgkill, by
+// which the Go runtime interrupts its own threads, reaches this process only; fcntl has the commands that reading and
+// writing need: those that have the kernel signal another process are not among them.
 func filterProgram() []unix.SockFilter {
-	const (
-		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		bits  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
-		give  = unix.BPF_RET | unix.BPF_K
-	)
 	refuse := func(e unix.Errno) unix.SockFilter {
-		return unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
+		return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
 	}
-	allow := unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW}
-	p := []unix.SockFilter{
-		{Code: load, K: dataArch},
-		{Code: equal, K: auditArch, Jt: 1},
-		refuse(unix.EPERM),
-		{Code: load, K: dataNumber},
-		{Code: equal, K: unix.SYS_CLONE, Jf: 4},
-		{Code: load, K: dataArg0},
-		{Code: bits, K: unix.CLONE_THREAD, Jf: 1},
+	load := func(at uint32) unix.SockFilter { return unix.SockFilter{Code: bpfLoad, K: at} }
+	allow := unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ALLOW}
+	deny := refuse(unix.EPERM)
+	p := []unix.SockFilter{load(dataArch), {Code: bpfEqual, K: auditArch, Jt: 1}, deny, load(dataNumber)}
+	call := func(number int, body ...unix.SockFilter) {
+		p = append(p, unix.SockFilter{Code: bpfEqual, K: uint32(number), Jf: uint8(len(body))})
+		p = append(p, body...)
+	}
+	call(unix.SYS_CLONE,
+		load(dataArg0),
+		unix.SockFilter{Code: bpfBits, K: newNamespace, Jt: 2},
+		unix.SockFilter{Code: bpfBits, K: unix.CLONE_THREAD, Jf: 1},
+		allow, deny)
+	call(unix.SYS_CLONE3, refuse(unix.ENOSYS))
+	call(unix.SYS_TGKILL, load(dataArg0), unix.SockFilter{Code: bpfEqual, K: uint32(unix.Getpid()), Jf: 1}, allow, deny)
+	call(unix.SYS_FCNTL,
+		load(dataArg1),
+		unix.SockFilter{Code: bpfEqual, K: unix.F_SETFL, Jf: 3},
+		load(dataArg2),
+		unix.SockFilter{Code: bpfBits, K: unix.O_ASYNC, Jt: 5},
 		allow,
-		refuse(unix.EPERM),
-		{Code: equal, K: unix.SYS_CLONE3, Jf: 1},
-		refuse(unix.ENOSYS),
-	}
+		unix.SockFilter{Code: bpfEqual, K: unix.F_GETFL, Jt: 4},
+		unix.SockFilter{Code: bpfEqual, K: unix.F_GETFD, Jt: 3},
+		unix.SockFilter{Code: bpfEqual, K: unix.F_SETFD, Jt: 2},
+		unix.SockFilter{Code: bpfEqual, K: unix.F_DUPFD_CLOEXEC, Jt: 1},
+		deny, allow)
 	for _, n := range append(allowedCalls, allowedHere...) {
-		p = append(p, unix.SockFilter{Code: equal, K: uint32(n), Jf: 1}, allow)
+		call(n, allow)
 	}
-	return append(p, refuse(unix.EPERM))
+	return append(p, deny)
 }
 
 // allowedCalls are what the Go runtime, the C library's threads and reading and writing open files need.
@@ -125,9 +157,9 @@ var allowedCalls = []int{
 	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
 	unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY,
-	unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_TGKILL,
+	unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_GETPID, unix.SYS_GETTID,
 	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RESTART_SYSCALL, unix.SYS_GETRANDOM, unix.SYS_SET_ROBUST_LIST,
 	unix.SYS_RSEQ, unix.SYS_MEMBARRIER, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
-	unix.SYS_PIPE2, unix.SYS_FCNTL, unix.SYS_PPOLL, unix.SYS_PSELECT6, unix.SYS_GETRUSAGE, unix.SYS_TIMER_CREATE,
+	unix.SYS_PIPE2, unix.SYS_PPOLL, unix.SYS_PSELECT6, unix.SYS_GETRUSAGE, unix.SYS_TIMER_CREATE,
 	unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_DELETE, unix.SYS_SETITIMER,
 }

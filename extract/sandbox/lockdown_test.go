@@ -3,23 +3,35 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"concordat/extract/sandbox"
 )
 
 // probe is what a hostile reader would try after the locks are on. It runs in a process of its own
-// and prints one line per attempt.
+// and prints one line per attempt. bystander is a process of the same user.
 func probe(kind string) {
-	got, err := sandbox.LockDown(1, 512<<20)
+	kind, bystander, _ := strings.Cut(kind, "-")
+	memory := int64(512 << 20)
+	if kind == "threads" {
+		memory = 64 << 30 // so that the stacks are not what bounds them
+	}
+	got, err := sandbox.LockDown(1, memory)
 	if err != nil {
 		fmt.Println("lockdown:", err)
 		os.Exit(1)
@@ -27,23 +39,18 @@ func probe(kind string) {
 	fmt.Println("isolation", got)
 	switch kind {
 	case "escape":
-		_, err := os.ReadFile("/etc/hostname")
-		fmt.Println("open:", err != nil)
-		err = os.WriteFile("/tmp/concordat-escape", []byte("x"), 0o600)
-		fmt.Println("create:", err != nil)
-		_, err = net.Dial("tcp", "127.0.0.1:9")
-		fmt.Println("socket:", err != nil && strings.Contains(err.Error(), "not permitted"))
-		err = exec.Command("/bin/true").Run()
-		fmt.Println("exec:", err != nil)
-		done := make(chan int)
-		for range 20 { // threads and memory still work
-			go func() { done <- len(make([]byte, 1<<20)) }()
+		escape(bystander)
+	case "threads":
+		for i := range 4096 {
+			started := make(chan bool)
+			go func() {
+				runtime.LockOSThread()
+				close(started)
+				select {}
+			}()
+			<-started
+			fmt.Println("thread", i)
 		}
-		sum := 0
-		for range 20 {
-			sum += <-done
-		}
-		fmt.Println("work:", sum == 20<<20)
 	case "memory":
 		var keep [][]byte
 		for range 64 {
@@ -58,8 +65,122 @@ func probe(kind string) {
 		for x := uint64(1); x != 0; {
 			x = x*6364136223846793005 | 1
 		}
+	case "loop":
+		var u syscall.Rusage
+		for time.Duration(u.Utime.Nano()+u.Stime.Nano()) < loopTime {
+			_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail
+		}
+		fmt.Println("looped")
+		select {}
 	}
 	os.Exit(0)
+}
+
+// loopTime is the processor time that the probe of this name uses at least.
+const loopTime = 300 * time.Millisecond
+
+// escape tries to reach files, the network, programs and other processes, and what the reader needs.
+func escape(bystander string) {
+	_, err := os.ReadFile("/etc/hostname")
+	fmt.Println("open:", err != nil)
+	err = os.WriteFile("/tmp/concordat-escape", []byte("x"), 0o600)
+	fmt.Println("create:", err != nil)
+	_, err = net.Dial("tcp", "127.0.0.1:9")
+	fmt.Println("socket:", err != nil && strings.Contains(err.Error(), "not permitted"))
+	err = exec.Command("/bin/true").Run()
+	fmt.Println("exec:", err != nil)
+
+	denied := func(what string, number, a, b, c uintptr) {
+		_, _, errno := syscall.RawSyscall(number, a, b, c)
+		fmt.Printf("%s: %v (%v)\n", what, errno == syscall.EPERM, errno)
+	}
+	other, _ := strconv.Atoi(bystander)
+	denied("tgkill", syscall.SYS_TGKILL, uintptr(other), uintptr(other), uintptr(syscall.SIGKILL))
+	denied("tkill", syscall.SYS_TKILL, uintptr(other), uintptr(syscall.SIGKILL), 0)
+	denied("kill", syscall.SYS_KILL, uintptr(other), uintptr(syscall.SIGKILL), 0)
+	const setSignal, setOwnerEx, lease, notify = 10, 15, 1024, 1026
+	denied("owner", syscall.SYS_FCNTL, 1, syscall.F_SETOWN, uintptr(other))
+	denied("owner_ex", syscall.SYS_FCNTL, 1, setOwnerEx, 0)
+	denied("signal", syscall.SYS_FCNTL, 1, setSignal, uintptr(syscall.SIGKILL))
+	denied("async", syscall.SYS_FCNTL, 1, syscall.F_SETFL, syscall.O_ASYNC)
+	denied("lease", syscall.SYS_FCNTL, 1, lease, syscall.F_RDLCK)
+	denied("notify", syscall.SYS_FCNTL, 1, notify, 1)
+	denied("clone", syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0)
+	denied("namespace", syscall.SYS_CLONE, syscall.CLONE_THREAD|syscall.CLONE_VM|syscall.CLONE_SIGHAND|syscall.CLONE_NEWNS, 0, 0)
+
+	_, _, flags := syscall.RawSyscall(syscall.SYS_FCNTL, 1, syscall.F_GETFL, 0)
+	_, _, self := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(os.Getpid()), 0)
+	done := make(chan int)
+	for range 20 { // threads and memory still work
+		go func() { done <- len(make([]byte, 1<<20)) }()
+	}
+	sum := 0
+	for range 20 {
+		sum += <-done
+	}
+	fmt.Println("work:", sum == 20<<20 && flags == 0 && self == 0)
+}
+
+// A setting is what a child may find: who started it, and whether the system lets it make namespaces.
+type setting struct {
+	name       string
+	user       int
+	namespaces bool
+}
+
+// settings are those that can be had: as root those of root and of nobody, else of the user that tests.
+func settings() []setting {
+	if os.Getuid() == 0 {
+		return []setting{{"root with namespaces", 0, true}, {"nobody with namespaces", 65534, true}, {"nobody without", 65534, false}}
+	}
+	return []setting{{"with namespaces", os.Getuid(), true}, {"without", os.Getuid(), false}}
+}
+
+// as makes cmd a process of the setting. A child without namespaces is one that was not asked to make them, as after
+// the refusal of a kernel.
+func (s setting) as(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Dir = "/"
+	cmd.Env = []string{"GORACE=" + os.Getenv("GORACE")}
+	if s.namespaces {
+		cmd.Env = append(cmd.Env, "CONCORDAT_OWN_NAMESPACES=1")
+	}
+	if s.user != os.Getuid() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.user), Gid: uint32(s.user)}}
+	}
+	return cmd
+}
+
+// forAll returns the test binary at a place where every user may start it.
+func forAll(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 {
+		return exe
+	}
+	b, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "concordat-probe-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "probe")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, b, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func run(cmd *exec.Cmd) (string, *os.ProcessState) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run() // how it ended is in its state
+	return out.String(), cmd.ProcessState
 }
 
 func runProbe(t *testing.T, kind string) (string, *os.ProcessState) {
@@ -68,22 +189,58 @@ func runProbe(t *testing.T, kind string) (string, *os.ProcessState) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "probe-"+kind)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run()
-	return out.String(), cmd.ProcessState
+	return run(exec.Command(exe, "probe-"+kind))
 }
 
 func TestChildCannotEscape(t *testing.T) {
-	out, _ := runProbe(t, "escape")
-	if !strings.Contains(out, "seccomp") {
-		t.Skip("this kernel has no system call filter: " + out)
+	exe := forAll(t)
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			if s.namespaces && !namespacesAllowed() {
+				t.Skip("this system allows no namespaces")
+			}
+			bystander := s.as(exec.Command("sleep", "600"))
+			if err := bystander.Start(); err != nil {
+				t.Fatal(err)
+			}
+			out, _ := run(s.as(exec.Command(exe, fmt.Sprintf("probe-escape-%d", bystander.Process.Pid))))
+			if !strings.Contains(out, "seccomp") {
+				t.Skip("this kernel has no system call filter: " + out)
+			}
+			for _, want := range []string{"open", "create", "socket", "exec", "tgkill", "tkill", "kill", "owner", "owner_ex", "signal",
+				"async", "lease", "notify", "clone", "namespace", "work"} {
+				if !strings.Contains(out, "\n"+want+": true") {
+					t.Errorf("want %q in\n%s", want+": true", out)
+				}
+			}
+			if s.namespaces && !strings.Contains(out, "namespaces chroot processes") {
+				t.Errorf("the reader sees other processes:\n%s", out)
+			}
+			if err := bystander.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Errorf("the bystander: %v", err)
+			}
+			_ = bystander.Wait() // its state says by which signal it ended
+			if got := bystander.ProcessState.Sys().(syscall.WaitStatus); got.Signal() != syscall.SIGTERM {
+				t.Errorf("the bystander ended before: %v", bystander.ProcessState)
+			}
+		})
 	}
-	for _, want := range []string{"open: true", "create: true", "socket: true", "exec: true", "work: true"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("want %q in\n%s", want, out)
-		}
+}
+
+// TestChildThreadsAreBounded: the children of root too, where they can become nobody.
+func TestChildThreadsAreBounded(t *testing.T) {
+	exe := forAll(t)
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			if s.namespaces && !namespacesAllowed() {
+				t.Skip("this system allows no namespaces")
+			}
+			out, state := run(s.as(exec.Command(exe, "probe-threads")))
+			n := strings.Count(out, "\nthread ")
+			if state.Success() || n < 20 || n > 2048 || s.namespaces && n > 400 {
+				t.Errorf("%d threads, %v\n%.300s", n, state, out)
+			}
+		})
 	}
 }
 
@@ -96,25 +253,78 @@ func TestChildMemoryIsBounded(t *testing.T) {
 }
 
 func TestChildProcessorTimeIsBounded(t *testing.T) {
-	out, state := runProbe(t, "cpu")
-	if used := state.UserTime() + state.SystemTime(); state.Success() || used.Seconds() > 8 {
-		t.Errorf("endless loop within a limit of 1 s used %v: %v\n%s", used, state, out[:min(len(out), 500)])
+	exe := forAll(t)
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			if s.namespaces && !namespacesAllowed() {
+				t.Skip("this system allows no namespaces")
+			}
+			out, state := run(s.as(exec.Command(exe, "probe-cpu")))
+			if used := state.UserTime() + state.SystemTime(); state.Success() || used.Seconds() < 1 || used.Seconds() > 8 {
+				t.Errorf("endless loop within a limit of 1 s used %v: %v\n%s", used, state, out[:min(len(out), 500)])
+			}
+		})
 	}
+}
+
+// TestReaderEndsWithItsParent: in a PID namespace of its own another process stands between the program and the reader.
+// Killed outright it takes the reader with it; asked to end it tells what the reader used.
+func TestReaderEndsWithItsParent(t *testing.T) {
+	if !namespacesAllowed() {
+		t.Skip("this system allows no namespaces")
+	}
+	exe := forAll(t)
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		for _, s := range settings() {
+			if !s.namespaces {
+				continue
+			}
+			cmd := s.as(exec.Command(exe, "probe-loop"))
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewReader(out)
+			if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "processes") {
+				t.Fatalf("%q, %v", line, err)
+			}
+			_, _ = lines.ReadString('\n') // it has used some time
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, lines); err != nil { // ends when nobody has the other end
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // its state says all
+			if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); sig == syscall.SIGTERM && used < loopTime {
+				t.Errorf("%s: the reader used %v, at least %v expected", s.name, used, loopTime)
+			}
+		}
+	}
+}
+
+// namespacesAllowed reports whether a process may make namespaces at all.
+func namespacesAllowed() bool {
+	allowed := exec.Command("/bin/true")
+	allowed.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	return allowed.Run() == nil
 }
 
 // TestNamespaces: where a process may make namespaces at all, children have their own.
 func TestNamespaces(t *testing.T) {
-	allowed := exec.Command("/bin/true")
-	allowed.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	if err := allowed.Run(); err != nil {
-		t.Skip("this system allows no namespaces: ", err)
+	if !namespacesAllowed() {
+		t.Skip("this system allows no namespaces")
 	}
 	r := newRunner(t, sandbox.Options{Files: 1})
-	for _, want := range []string{"namespaces", "chroot"} {
+	for _, want := range []string{"namespaces", "chroot", "processes", "threads"} {
 		if !slices.Contains(r.Isolation(), want) {
 			t.Errorf("isolation %v, want %s among it", r.Isolation(), want)
 		}
