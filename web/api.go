@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,8 +49,9 @@ Each operation names the scope that the token needs and the roles that the accou
 Lists come in pages: limit is the most that one holds, next is the cursor of the page after it, and absent on the last.
 A cursor is good for the list that gave it only.
 
-What is refused is described by RFC 9457 (application/problem+json); type is stable. Unless it says otherwise a request has at
-most 1 MiB; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
+What is refused is described by RFC 9457 (application/problem+json); type is stable. Of
+many faults the first 20 are listed. Unless an operation says otherwise a body in JSON has at most 64 KiB, 30000 values in 16 levels, and
+no key twice; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
 
 // api adds the programs' interface to the routes.
 func (w *Web) api() {
@@ -67,6 +69,10 @@ func (w *Web) api() {
 			err = allowed(v, ctx.Operation())
 		}
 		if err != nil {
+			w.problem(rw, err)
+			return
+		}
+		if err := boundBody(rw, r, ctx.Operation()); err != nil {
 			w.problem(rw, err)
 			return
 		}
@@ -97,6 +103,7 @@ type operation struct {
 	scope                     string
 	roles                     []store.Role
 	status                    int // of success; 0: 200
+	body                      int // most bytes of a JSON body; 0: mostBody
 }
 
 const rolesKey = "roles"
@@ -108,12 +115,20 @@ func (o operation) huma() huma.Operation {
 		roles = append(roles, string(r))
 	}
 	text := "Scope: " + o.scope + ". Roles: " + strings.Join(roles, ", ") + "."
+	if o.body > 0 {
+		text = fmt.Sprintf("The body has at most %d KiB. %s", o.body>>10, text)
+	}
 	if o.text != "" {
 		text = o.text + "\n\n" + text
 	}
+	extra := map[string]any{"x-concordat-scope": o.scope, "x-concordat-roles": roles}
+	if o.body > 0 {
+		extra["x-concordat-max-body"] = o.body
+	}
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: apiPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
-		Extensions: map[string]any{"x-concordat-scope": o.scope, "x-concordat-roles": roles}}
+		MaxBodyBytes: int64(cmp.Or(o.body, mostBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma sees it
+
 }
 
 // register adds an operation; its errors become problems.
@@ -156,21 +171,6 @@ func allowed(v *visitor, o *huma.Operation) error {
 		return fmt.Errorf("%w: %s is not for the role %s", concordat.ErrRefused, o.OperationID, v.Role)
 	}
 	return nil
-}
-
-// named gives a type to the problems that huma finds itself.
-func named(_ huma.Context, _ string, v any) (any, error) {
-	if m, ok := v.(*huma.ErrorModel); ok && m.Type == "" {
-		kind := "invalid"
-		switch m.Status {
-		case http.StatusRequestEntityTooLarge:
-			kind = "large"
-		case http.StatusInternalServerError:
-			kind = "fault"
-		}
-		m.Type = problemPrefix + kind
-	}
-	return v, nil
 }
 
 // scope is what the token of a caller must allow.
@@ -242,6 +242,8 @@ func problemOf(err error) *huma.ErrorModel {
 		status, kind = http.StatusTooManyRequests, "quota"
 	case errors.As(err, new(*tooMany)):
 		status, kind = http.StatusTooManyRequests, "too_many"
+	case errors.Is(err, errSlow):
+		status, kind = http.StatusRequestTimeout, "slow"
 	case errors.Is(err, concordat.ErrNotFound):
 		status, kind = http.StatusNotFound, "not_found"
 	case errors.Is(err, concordat.ErrRefused):
@@ -267,7 +269,7 @@ func problemOf(err error) *huma.ErrorModel {
 	if kind != "fault" {
 		m.Detail = err.Error()
 	}
-	return m
+	return brief(m)
 }
 
 const problemPrefix = "urn:concordat:problem:"
@@ -287,10 +289,14 @@ func (w *Web) problem(rw http.ResponseWriter, err error) {
 			m.Detail = words
 		}
 	}
-	rw.Header().Set("Content-Type", "application/problem+json")
 	if m.Status == http.StatusUnauthorized {
 		rw.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	writeProblem(rw, m)
+}
+
+func writeProblem(rw http.ResponseWriter, m *huma.ErrorModel) {
+	rw.Header().Set("Content-Type", "application/problem+json")
 	rw.WriteHeader(m.Status)
 	_ = json.NewEncoder(rw).Encode(m) // a caller that went away misses nothing
 }

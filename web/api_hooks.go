@@ -86,10 +86,10 @@ func (w *Web) apiHooks(ctx context.Context, in *PageInput) (*apiWebhooksOutput, 
 
 type apiMakeHookInput struct {
 	Body struct {
-		URL    string            `json:"url" maxLength:"2000"`
-		Title  string            `json:"title,omitempty" maxLength:"200" doc:"For people"`
-		Events []store.EventKind `json:"events" minItems:"1" maxItems:"20" uniqueItems:"true" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer"`
-		Whole  bool              `json:"whole,omitempty" doc:"Told of the whole site, not of own checks only"`
+		URL    string                    `json:"url" maxLength:"2000"`
+		Title  string                    `json:"title,omitempty" maxLength:"200" doc:"For people"`
+		Events distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer"`
+		Whole  bool                      `json:"whole,omitempty" doc:"Told of the whole site, not of own checks only"`
 	}
 }
 
@@ -120,10 +120,10 @@ func (w *Web) apiHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, er
 type apiChangeHookInput struct {
 	HookInput
 	Body struct {
-		URL    *string           `json:"url,omitempty" maxLength:"2000"`
-		Title  *string           `json:"title,omitempty" maxLength:"200"`
-		Events []store.EventKind `json:"events,omitempty" maxItems:"20" uniqueItems:"true" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer"`
-		State  store.HookState   `json:"state,omitempty" enum:"active,paused"`
+		URL    *string                   `json:"url,omitempty" maxLength:"2000"`
+		Title  *string                   `json:"title,omitempty" maxLength:"200"`
+		Events distinct[store.EventKind] `json:"events,omitempty" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer"`
+		State  store.HookState           `json:"state,omitempty" enum:"active,paused"`
 	}
 }
 

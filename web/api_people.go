@@ -207,9 +207,9 @@ func (w *Web) apiTokens(ctx context.Context, in *PageInput) (*apiTokensOutput, e
 
 type apiMakeTokenInput struct {
 	Body struct {
-		Name   string   `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
-		Scopes []string `json:"scopes" minItems:"1" maxItems:"20" uniqueItems:"true"`
-		Days   int      `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
+		Name   string           `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
+		Scopes distinct[string] `json:"scopes" minItems:"1" maxItems:"20"`
+		Days   int              `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // apiOfReviews adds what people decide about a report.
 func (w *Web) apiOfReviews(a huma.API) {
 	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review", summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
-	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules", summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers}, w.apiRules)
-	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes", summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers}, w.apiNote)
+	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules", summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: listsBody}, w.apiRules)
+	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes", summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: wordsBody}, w.apiNote)
 }
 
 type apiNoted struct {

@@ -22,19 +22,19 @@ func (w *Web) apiOfRules(a huma.API) {
 	get := func(id, path, summary, text string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead, roles: everyone}
 	}
-	do := func(id, method, path, summary, text string) operation {
-		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview, roles: officers}
+	do := func(id, method, path, summary, text string, body int) operation {
+		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview, roles: officers, body: body}
 	}
 	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made", "ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
-	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history."), w.apiPutRules)
-	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change", "If-Match as put-rules has it. Undoing again goes back further."), w.apiUndoRules)
+	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", listsBody), w.apiPutRules)
+	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change", "If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
-	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again", "Needs no If-Match: changes of others stay."), w.apiExclude)
+	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again", "Needs no If-Match: changes of others stay.", wordsBody), w.apiExclude)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
-	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", ""), w.apiAddComment)
-	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason", "It replaces the one before, and with it its sign-offs; both stay among the notes."), w.apiGiveVerdict)
-	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force", "Not by who gave it, and once each."), w.apiSignOff)
+	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", wordsBody), w.apiAddComment)
+	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason", "It replaces the one before, and with it its sign-offs; both stay among the notes.", wordsBody), w.apiGiveVerdict)
+	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force", "Not by who gave it, and once each.", 0), w.apiSignOff)
 }
 
 // apiSpan is a range of code points, half-open, from 0.

@@ -78,3 +78,14 @@ func (w *Web) Shelved() int {
 
 // MessageKeys are those of all messages.
 func MessageKeys() []string { return slices.Sorted(maps.Keys(messages)) }
+
+// BoundJSON is boundJSON, for tests.
+var BoundJSON = boundJSON
+
+// Bounds of JSON bodies.
+const (
+	MostDepth      = mostDepth
+	MostObjectKeys = mostObjectKeys
+	MostValues     = mostValues
+	MostNumber     = mostNumber
+)

@@ -35,6 +35,9 @@ type openAPI struct {
 		}
 		RequestBody *struct{ Content map[string]json.RawMessage }
 	}
+	Components struct {
+		Schemas map[string]struct{ Properties map[string]any }
+	}
 	schemas *jsonschema.Compiler
 	mu      sync.Mutex // guards schemas and compiled
 	done    map[string]*jsonschema.Schema

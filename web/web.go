@@ -81,6 +81,7 @@ type Options struct {
 	LTI       *LTI             // learning platforms; nil: none
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
+	Panicked  func()           // called after each panic of a request that was recovered; nil: they are only logged
 	Now       func() time.Time // nil: time.Now
 }
 
@@ -156,7 +157,7 @@ func New(o Options) (*Web, error) {
 			protection.AddInsecureBypassPattern(pattern)
 		}
 	}
-	w.handler = w.headers(protection.Handler(w.mux))
+	w.handler = w.headers(w.guard(protection.Handler(w.mux)))
 	return w, nil
 }
 

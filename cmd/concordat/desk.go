@@ -72,6 +72,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	}
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
+		Panicked:   o.meters.panic,
 		Rules:      func() report.Rules { return defaultRules(o.now()) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.now()))) },
 		ReportJSON: a.writeReportJSON,

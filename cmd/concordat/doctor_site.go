@@ -263,6 +263,14 @@ func (d *doctor) clock(ctx context.Context, o *opened) {
 	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
 }
 
+// panics looks whether requests ended in a panic: each is a fault of the program, and the next may be worse.
+func (d *doctor) panics(served *status) {
+	if served.Panics > 0 {
+		d.warning("panics", "look for records \"panic\" in the log of concordat serve, and report them with their stack",
+			"%d requests ended in a panic since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime), served.Panicked.Local().Format(time.DateTime))
+	}
+}
+
 // ports asks the serving process how it is, or tries whether it could listen.
 func (d *doctor) ports(ctx context.Context, c *config.Config, served *status) {
 	if served != nil {
@@ -275,6 +283,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *status) {
 			return
 		}
 		d.ok("serve", "process %d serves the site at %s and is ready", served.Process, address)
+		d.panics(served)
 		return
 	}
 	for _, l := range []struct{ key, flag, address string }{{"serve.listen", "--listen", c.Serve.Listen}, {"serve.metrics", "", c.Serve.Metrics}, {"federation.listen", "", c.Federation.Listen}} {

@@ -25,10 +25,14 @@ type meters struct {
 	took, stages, federatedTook, asksTook        *prometheus.HistogramVec
 	wait, checks                                 prometheus.Histogram
 	children                                     prometheus.Gauge
+	panicked                                     prometheus.Counter
 
-	mu    sync.Mutex // guards at
+	mu    sync.Mutex // guards what follows
 	at    map[concordat.TaskID]stageAt
 	begin map[concordat.TaskID]time.Time
+	// panics are those of requests since the start, and panicAt is when the latest was.
+	panics  int
+	panicAt time.Time
 }
 
 // stageAt is where a running task is, and since when.
@@ -64,8 +68,9 @@ func newMeters(r prometheus.Registerer) *meters {
 		wait:          prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_queue_wait_seconds", Help: "How long tasks waited before they were begun.", Buckets: slow}),
 		checks:        prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_check_duration_seconds", Help: "How long tasks took from their beginning to their end.", Buckets: slow}),
 		children:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files that children are reading."}),
+		panicked:      prometheus.NewCounter(prometheus.CounterOpts{Name: "concordat_http_panics_total", Help: "Requests that ended in a panic and were answered with status 500."}),
 	}
-	r.MustRegister(m.wait, m.checks, m.children)
+	r.MustRegister(m.wait, m.checks, m.children, m.panicked)
 	for _, level := range []slog.Level{slog.LevelWarn, slog.LevelError} { // so that the first one is an increase
 		m.logged.WithLabelValues(levelName(level))
 	}
@@ -123,6 +128,28 @@ func (c *codeWriter) WriteHeader(code int) {
 
 // Unwrap is for http.ResponseController.
 func (c *codeWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// panic counts a request that ended in a panic.
+func (m *meters) panic() {
+	if m == nil {
+		return
+	}
+	m.panicked.Inc()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.panics++
+	m.panicAt = time.Now()
+}
+
+// panicsSoFar returns how many requests ended in a panic since the start, and when the latest did.
+func (m *meters) panicsSoFar() (int, time.Time) {
+	if m == nil {
+		return 0, time.Time{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.panics, m.panicAt
+}
 
 func (m *meters) begun(wait time.Duration) {
 	if m != nil {

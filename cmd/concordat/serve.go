@@ -138,6 +138,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	o.meters = newMeters(s.registry)
 	s.level.Set(o.config.Log.Level)
 	s.log = slog.New(o.meters.log(logHandler(a.stderr, o.config.Log.Format, &s.level)))
+	boundMemory(s.log)
 	var err error
 	if s.partners, err = s.openPartners(ctx, a); err != nil {
 		return err
@@ -283,13 +284,17 @@ type status struct {
 	Metrics   string           `json:"metrics,omitempty"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
+	// Panics counts requests that ended in a panic since the start; the latest did at Panicked.
+	Panics   int       `json:"panics,omitempty"`
+	Panicked time.Time `json:"panicked,omitzero"`
 	// Federation is nil where the site does not listen for partners.
 	Federation *federationStatus `json:"federation,omitempty"`
 }
 
 func (s *server) status() status {
 	st := s.o.stats()
-	return status{Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
+	panics, at := s.o.meters.panicsSoFar()
+	return status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {

@@ -1,0 +1,274 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/store"
+	"concordat/web"
+)
+
+// Bounds of what one request may cost, whatever is in its body.
+const (
+	mostAnswerBytes  = 10_000
+	mostAnswerTime   = 500 * time.Millisecond
+	mostAnswerMemory = 50 << 20 // allocated for it, by the caller of the test too
+)
+
+// listOf writes a JSON array of n times one value.
+func listOf(n int, value string) string {
+	return "[" + strings.TrimSuffix(strings.Repeat(value+",", n), ",") + "]"
+}
+
+// objectOf writes a JSON object of n keys that key names.
+func objectOf(n int, key func(int) string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,%q:1`, key(i))
+	}
+	return "{" + b.String()[1:] + "}"
+}
+
+// hostileBodies are JSON bodies that cost more than they weigh where nothing bounds them; the properties are those that the
+// operation knows.
+func hostileBodies(properties []string) map[string]string {
+	unknown := func(i int) string { return fmt.Sprint("k", i) }
+	out := map[string]string{
+		"80,000 unknown keys":   objectOf(80_000, unknown),
+		"6,000 unknown keys":    objectOf(6_000, unknown),
+		"900 unknown keys":      objectOf(900, unknown),
+		"900 long unknown keys": objectOf(900, func(i int) string { return fmt.Sprint(strings.Repeat("k", 60), i) }),
+		"one very long key":     `{"` + strings.Repeat("k", 60_000) + `":1}`,
+		"repeated keys":         objectOf(5_000, func(int) string { return "k" }),
+		"deep arrays":           strings.Repeat("[", 30_000),
+		"closed deep arrays":    strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000),
+		"deep objects":          strings.Repeat(`{"a":`, 12_000),
+		"an array":              listOf(20_000, "{}"),
+		"a string":              `"` + strings.Repeat("s", 60_000) + `"`,
+		"not JSON":              strings.Repeat("x", 60_000),
+		"half of an object":     `{"a": 1, "b"`,
+		"nothing":               "",
+	}
+	for _, p := range properties {
+		for what, value := range map[string]string{
+			"80,000 faulty elements":  listOf(80_000, `{}`),
+			"20,000 faulty elements":  listOf(20_000, `{}`),
+			"20,000 null elements":    listOf(12_000, `null`),
+			"an object":               `[{}]`,
+			"arrays":                  `[[],[[]],[{"a":[]}],[]]`,
+			"equal strings":           `["check.done","check.done"]`,
+			"a huge number":           strings.Repeat("9", 50_000),
+			"a number out of range":   "1e400",
+			"a huge number in a list": "[1e99999999999999999999, -" + strings.Repeat("9", 30_000) + "]",
+			"a long string":           `"` + strings.Repeat("s", 60_000) + `"`,
+			"long strings":            listOf(200, `"`+strings.Repeat("s", 300)+`"`),
+			"unknown keys":            objectOf(900, unknown),
+			"deep":                    strings.Repeat(`[`, 5_000) + strings.Repeat("]", 5_000),
+		} {
+			out[p+": "+what] = fmt.Sprintf(`{%q:%s}`, p, value)
+		}
+		out[p+": twice"] = fmt.Sprintf(`{%q:1,%q:2}`, p, strings.ToUpper(p))
+	}
+	return out
+}
+
+// TestHostileBodies: no JSON body that any operation of the document gets costs more than a small answer, whatever it holds, and
+// none is a fault of the site.
+func TestHostileBodies(t *testing.T) {
+	d := newDeskOf(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
+	p := d.signedIn(t, "adam", store.RoleAdministrator).program(web.Scopes...)
+	b, err := committed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := documentOf(t, b)
+	fill := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none", "{partner}", "SOUTH", "{a}", "1", "{b}", "2")
+	operations := 0
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			operations++
+			reads := o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil
+			var properties []string
+			if reads {
+				properties = doc.properties(t, o.RequestBody.Content["application/json"])
+			}
+			for what, body := range hostileBodies(properties) {
+				p.hostile(strings.ToUpper(method), fill.Replace(path), o.OperationID+" with "+what, body, reads)
+			}
+		}
+	}
+	if operations < 80 {
+		t.Errorf("only %d operations were tried", operations)
+	}
+}
+
+// properties returns the names of the properties of a body, as far as the document lists them.
+func (doc *openAPI) properties(t *testing.T, media json.RawMessage) []string {
+	t.Helper()
+	var m struct {
+		Schema struct {
+			Ref        string `json:"$ref"`
+			Properties map[string]any
+		}
+	}
+	if err := json.Unmarshal(media, &m); err != nil {
+		t.Fatal(err)
+	}
+	if name, ok := strings.CutPrefix(m.Schema.Ref, "#/components/schemas/"); ok {
+		return slices.Sorted(maps.Keys(doc.Components.Schemas[name].Properties))
+	}
+	return slices.Sorted(maps.Keys(m.Schema.Properties))
+}
+
+// hostile sends one body and holds the answer to the bounds. Time is that of the best of three tries: the machine may be busy.
+func (p *program) hostile(method, path, what, body string, reads bool) {
+	p.t.Helper()
+	for try := 1; ; try++ {
+		r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+p.token)
+		r.Header.Set("Content-Type", "application/json")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			p.t.Errorf("%s: %v", what, err)
+			return
+		}
+		answer, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		took := time.Since(began)
+		runtime.ReadMemStats(&after)
+		if took > mostAnswerTime && try < 3 {
+			continue
+		}
+		allocated := after.TotalAlloc - before.TotalAlloc
+		switch {
+		case resp.StatusCode >= 500:
+			p.t.Errorf("%s: %d %.300s", what, resp.StatusCode, answer)
+		case !reads:
+		case err != nil || resp.StatusCode < 400 && strings.Contains(what, "000"):
+			p.t.Errorf("%s: %d, %v", what, resp.StatusCode, err)
+		case resp.StatusCode >= 400 && len(answer) > mostAnswerBytes:
+			p.t.Errorf("%s: an answer of %d bytes", what, len(answer))
+		case bytes.Contains(answer, bytes.Repeat([]byte("s"), 201)) || bytes.Contains(answer, bytes.Repeat([]byte("9"), 201)) || bytes.Contains(answer, bytes.Repeat([]byte("k"), 201)):
+			p.t.Errorf("%s: the answer repeats more than 200 bytes of it: %.500s", what, answer)
+		}
+		if took > mostAnswerTime || allocated > mostAnswerMemory {
+			p.t.Errorf("%s: %d in %v with %d MB allocated", what, resp.StatusCode, took, allocated>>20)
+		}
+		return
+	}
+}
+
+// TestFaultsAreListedInPart: of many faults twenty are told, with how many there were.
+func TestFaultsAreListedInPart(t *testing.T) {
+	d := newDesk(t, true)
+	p := d.signedIn(t, "olga", store.RoleOfficer).program(web.Scopes...)
+	var m struct {
+		Detail string
+		Errors []struct{ Message string }
+	}
+	p.call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m, withJSON(objectOf(500, func(i int) string { return fmt.Sprint("k", i) })))
+	if len(m.Errors) != 20 || !strings.Contains(m.Detail, "20 of 502") { // name and scopes are missing
+		t.Errorf("%d faults, %q", len(m.Errors), m.Detail)
+	}
+	m.Errors = nil
+	p.call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m, withJSON(`{"name":"x","scopes":["read","read"]}`))
+	if len(m.Errors) != 1 || !strings.Contains(m.Errors[0].Message, `"read" is there again at 1`) {
+		t.Errorf("a value that is there twice: %+v", m.Errors)
+	}
+}
+
+// withJSON makes a request carry a body in JSON.
+func withJSON(body string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/json")
+		r.Body = io.NopCloser(strings.NewReader(body))
+	}
+}
+
+// TestBoundJSON: a body within the bounds passes, and one step beyond any of them does not.
+func TestBoundJSON(t *testing.T) {
+	key := func(i int) string { return fmt.Sprint("k", i) }
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for name, c := range map[string]struct {
+		body string
+		ok   bool
+	}{
+		"nothing":                     {"", true},
+		"a scalar":                    {"1", true},
+		"not JSON":                    {`{"a" 1}`, true}, // the decoder says so
+		"an unfinished key":           {`{"a":1,`, true},
+		"as deep as may be":           {deep(web.MostDepth), true},
+		"one level more":              {deep(web.MostDepth + 1), false},
+		"as many keys as may be":      {objectOf(web.MostObjectKeys, key), true},
+		"one key more":                {objectOf(web.MostObjectKeys+1, key), false},
+		"as many values as may be":    {listOf(web.MostValues-1, "0"), true},
+		"one value more":              {listOf(web.MostValues, "0"), false},
+		"as long a number as may be":  {strings.Repeat("7", web.MostNumber), true},
+		"one digit more":              {strings.Repeat("7", web.MostNumber+1), false},
+		"a key twice":                 {`{"a":{},"b":[1,{"c":2}],"a":1}`, false},
+		"a key twice, in other case":  {`{"name":1,"NAME":2}`, false},
+		"a key twice, as an escape":   {`{"a":1,"\u0061":2}`, false},
+		"a key twice, within":         {`[{"x":{"a":1,"a":2}}]`, false},
+		"one key in two objects":      {`[{"a":1},{"a":1,"b":{"a":2}}]`, true},
+		"a value that looks like one": {`{"a":"a","b":"a"}`, true},
+	} {
+		if err := web.BoundJSON([]byte(c.body)); (err == nil) != c.ok {
+			t.Errorf("%s: %v, want accepted=%v", name, err, c.ok)
+		}
+	}
+}
+
+// FuzzBoundJSON compares boundJSON with a dumb count of what the decoder made of the body.
+func FuzzBoundJSON(f *testing.F) {
+	for _, s := range []string{"", "1", `{"a":[1,{"b":null}],"c":"d"}`, `{"a":1,"A":2}`, "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", `{"a" 1}`, `[1,2`, `{"\u0061":1}`, "\xff", `{"":{"":{"":1}}} 2`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		err := web.BoundJSON(b)
+		var v any
+		if json.Unmarshal(b, &v) != nil {
+			return
+		}
+		depth, values := measure(v)
+		if err == nil && (depth > web.MostDepth || values > web.MostValues) {
+			t.Errorf("accepted with %d levels and %d values", depth, values)
+		}
+		// Without a key that is there twice the two counts are the same; a refusal then has one of these reasons.
+		if err != nil && depth <= web.MostDepth && values <= web.MostValues && !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") && !strings.Contains(err.Error(), "values") {
+			t.Errorf("refused: %v", err)
+		}
+	})
+}
+
+// measure counts levels and values.
+func measure(v any) (depth, values int) {
+	var within []any
+	switch v := v.(type) {
+	case []any:
+		within = v
+	case map[string]any:
+		within = slices.Collect(maps.Values(v))
+	default:
+		return 0, 1
+	}
+	for _, one := range within {
+		d, n := measure(one)
+		depth, values = max(depth, d), values+n
+	}
+	return depth + 1, values + 1
+}

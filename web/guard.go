@@ -1,0 +1,66 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// guard answers a request whose handling panics with status 500, as a problem below the prefix of the API, else as a page, and
+// logs the panic once, with its stack. An answer that has begun is cut short instead, so that nobody takes it for whole.
+func (w *Web) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		t := &begunWriter{ResponseWriter: rw}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && (errors.Is(err, http.ErrAbortHandler) || errors.As(err, new(*net.OpError))) {
+				panic(http.ErrAbortHandler) // the caller is gone, or was cut off on purpose
+			}
+			w.o.Logger.Error("panic", "route", w.Route(r), "value", cut(fmt.Sprint(v), mostEcho), "stack", string(debug.Stack()))
+			if w.o.Panicked != nil {
+				w.o.Panicked()
+			}
+			if t.begun {
+				panic(http.ErrAbortHandler)
+			}
+			w.answerFault(rw, r)
+		}()
+		next.ServeHTTP(t, r)
+	})
+}
+
+// answerFault tells the caller that the fault is the site's.
+func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, apiPrefix+"/") {
+		writeProblem(rw, &huma.ErrorModel{Type: problemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError), Status: http.StatusInternalServerError})
+		return
+	}
+	w.show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", map[string]string{"Key": "error.fault", "Detail": "", "In": ""})
+}
+
+// begunWriter remembers whether an answer has begun. http.ResponseController finds what is below it.
+type begunWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (b *begunWriter) WriteHeader(code int) {
+	b.begun = b.begun || code >= http.StatusOK
+	b.ResponseWriter.WriteHeader(code)
+}
+
+func (b *begunWriter) Write(p []byte) (int, error) {
+	b.begun = true
+	return b.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (b *begunWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }

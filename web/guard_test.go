@@ -1,0 +1,80 @@
+package web_test
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"concordat/report"
+	"concordat/store"
+	"concordat/web"
+)
+
+// lines is a log that many may write to.
+type lines struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestPanic: a panic is answered with status 500, as a problem to programs and as a page to people, logged once and counted; an
+// answer that had begun is cut short.
+func TestPanic(t *testing.T) {
+	var log lines
+	var panics atomic.Int64
+	d := newDeskOf(t, false, func(o *web.Options) {
+		o.Templates = func() []string { panic("no templates") }
+		o.ReportJSON = func(w io.Writer, _ *report.Report) error {
+			_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))
+			panic("half way")
+		}
+		o.Logger, o.Panicked = slog.New(slog.NewTextHandler(&log, nil)), func() { panics.Add(1) }
+	})
+	p := d.signedIn(t, "olga", store.RoleOfficer)
+	id := d.checkedBy(t, p, "essay", folios)
+	program := p.program(web.Scopes...)
+	held := func(what string, want int64, phrase string) {
+		t.Helper()
+		if got := panics.Load(); got != want {
+			t.Errorf("%s: %d panics counted, want %d", what, got, want)
+		}
+		if n := strings.Count(log.String(), "msg=panic"); n != int(want) || !strings.Contains(log.String(), phrase) || !strings.Contains(log.String(), "guard_test.go") {
+			t.Errorf("%s: logged %d times, want %d with the stack:\n%s", what, n, want, log.String())
+		}
+	}
+	var m problem
+	program.call(http.MethodGet, "/api/v1/templates", http.StatusInternalServerError, &m)
+	if m.Type != "urn:concordat:problem:fault" || m.Status != http.StatusInternalServerError {
+		t.Errorf("the problem is %+v", m)
+	}
+	held("a program", 1, "no templates")
+	if page := p.get("/checks/new", http.StatusInternalServerError); !strings.Contains(page, "<main") {
+		t.Errorf("no page: %.200s", page)
+	}
+	held("a page", 2, "route=\"GET /checks/new\"")
+	resp, err := p.Get(d.URL + "/checks/" + string(id) + "/report?format=json")
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil {
+		t.Error("half an answer passes for a whole one")
+	}
+	held("half an answer", 3, "half way")
+}
