@@ -23,7 +23,11 @@ type Bench struct {
 
 // NewBench makes a site below dir with one library named "library" and the given recipe.
 func NewBench(ctx context.Context, dir, recipe string) (*Bench, error) {
-	p, err := profile.New(profile.Options{Recipe: recipe})
+	return newBench(ctx, dir, profile.Options{Recipe: recipe})
+}
+
+func newBench(ctx context.Context, dir string, o profile.Options) (*Bench, error) {
+	p, err := profile.New(o)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +29,11 @@ type Evaluation struct {
 type Options struct {
 	Corpora string // folder of the evaluation text
 	Short   bool   // a sample that takes seconds, with bounds of its own
+	// Scenarios and Modes are the folders of the corpus and the ways of comparing to be measured, of an
+	// evaluation that has several; none: all.
+	Scenarios, Modes []string
+	// Passages, if not empty, is a file for the passages that such an evaluation judged, one JSON object a line.
+	Passages string
 }
 
 // Figure is one measured value with the bounds it is held to.
@@ -73,6 +81,67 @@ type Outcome struct {
 	Skipped    string   `json:"skipped,omitempty"` // why nothing was measured
 	CPU        float64  `json:"cpu_s"`             // processor time of the process, in seconds
 	Figures    []Figure `json:"figures,omitempty"`
+	Tables     []Table  `json:"tables,omitempty"` // values without bounds
+}
+
+// Table is values of one kind, by what they were measured on.
+type Table struct {
+	Title   string   `json:"title"`
+	Columns []string `json:"columns"`
+	Rows    [][]any  `json:"rows"` // of strings, whole numbers, and float64; nil: not measured
+}
+
+// Write writes the table in columns, numbers that are not whole with one decimal.
+func (t Table) Write(w io.Writer) error {
+	width := make([]int, len(t.Columns))
+	lines := [][]string{t.Columns}
+	for _, row := range t.Rows {
+		var line []string
+		for _, v := range row {
+			switch v := v.(type) {
+			case nil:
+				line = append(line, "-")
+			case float64:
+				line = append(line, strconv.FormatFloat(v, 'f', 1, 64))
+			default:
+				line = append(line, fmt.Sprint(v))
+			}
+		}
+		lines = append(lines, line)
+	}
+	for _, line := range lines {
+		for i, cell := range line {
+			width[i] = max(width[i], len(cell))
+		}
+	}
+	for n, line := range lines {
+		for i, cell := range line {
+			pad := strings.Repeat(" ", width[i]-len(cell))
+			if number := n == 0 || t.Rows[n-1][i] == nil || !isString(t.Rows[n-1][i]); number && !t.text(i) {
+				cell, pad = pad+cell, ""
+			}
+			if i == 0 {
+				cell = "  " + cell
+			}
+			if i == len(line)-1 {
+				pad = "\n"
+			} else {
+				pad += "  "
+			}
+			if _, err := io.WriteString(w, cell+pad); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// text reports whether column i holds strings.
+func (t Table) text(i int) bool { return len(t.Rows) > 0 && isString(t.Rows[0][i]) }
+
+func isString(v any) bool {
+	_, ok := v.(string)
+	return ok
 }
 
 // Missed returns the number of figures outside their bounds.
@@ -102,11 +171,11 @@ func (e Evaluation) Measure(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	r := &run{ctx: ctx, corpora: corpusDir(o.Corpora), short: o.Short, dir: dir}
+	r := &run{ctx: ctx, corpora: corpusDir(o.Corpora), short: o.Short, dir: dir, o: o}
 	begun := processTime()
 	err = errors.Join(e.run(r), r.close(), os.RemoveAll(dir))
 	out.CPU = (processTime() - begun).Seconds()
-	out.Figures = r.figures
+	out.Figures, out.Tables = r.figures, r.tables
 	if errors.Is(err, fs.ErrNotExist) {
 		out.Skipped, err = err.Error(), nil
 	}
@@ -133,6 +202,7 @@ func Evaluations() []Evaluation {
 		{"verse-retranslations", "The same verses in other words, eight languages", false, verses},
 		{"kau-arabic", "Arabic documents with copied passages", false, kauArabic},
 		{"grants", "Calls and awards with companions of nearly the same text", false, grants},
+		{"innocent", "Documents that share forms, references and quotations: pairs accused, text covered, copies found", false, innocentDocuments},
 		{"unrelated", "False alarms between documents that have nothing to do with each other", false, unrelated},
 	}
 }
@@ -143,7 +213,9 @@ type run struct {
 	corpora corpusDir
 	short   bool
 	dir     string
+	o       Options
 	figures []Figure
+	tables  []Table
 	benches []*Bench
 }
 

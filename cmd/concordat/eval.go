@@ -71,6 +71,9 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 		}}
 	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora; CONCORDAT_CORPORA if not given")
 	c.Flags().BoolVar(&o.Short, "short", false, "a sample of each, which takes seconds and has bounds of its own")
+	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil, "folder of the innocent documents to be measured, such as 09-ring (repeatable; default all)")
+	c.Flags().StringArrayVar(&o.Modes, "mode", nil, "way of comparing innocent documents to be measured, such as tmpl (repeatable; default all)")
+	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object a line")
 	return c
 }
 
@@ -92,6 +95,12 @@ func (a *app) printOutcome(e eval.Evaluation, out eval.Outcome) error {
 		return nil
 	}
 	a.say("%s: %s (%.1f s of CPU)", e.Name, e.About, out.CPU)
+	for _, t := range out.Tables {
+		a.say("  %s", t.Title)
+		if err := t.Write(a.stdout); err != nil {
+			return err
+		}
+	}
 	of := ""
 	for _, f := range out.Figures {
 		if f.Of != of {

@@ -1,0 +1,288 @@
+package eval
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The bounds on what innocent documents may be accused of.
+const (
+	mostFalse10 = 0.001 // of the pairs, listed at a share of 0.1; none may be at 0.3
+	mostOver    = 0.01  // of the letters of the median document, covered and not copied
+	worstOver   = 0.03  // of those of any document
+	worstAlien  = 0.01  // of those of any document, covered and shared with nobody
+	leastCopied = 0.95  // of the letters that were really copied, covered
+)
+
+// innocentShort are the scenarios and modes of the short form, which shows that measuring works: the bounds are
+// those of all scenarios.
+var innocentShort = struct{ scenarios, modes []string }{[]string{"09-ring"}, []string{"tmpl", "n5", "lib"}}
+
+// innocentDocuments measures false accusations: pairs that are listed and are no copies, and text that is
+// covered and was not copied, with the real copies that are found and missed beside them.
+func innocentDocuments(r *run) error {
+	want, modes := r.o.Scenarios, r.o.Modes
+	if r.short {
+		want, modes = innocentShort.scenarios, innocentShort.modes
+	}
+	scenarios, err := r.corpora.innocent(want)
+	if err != nil {
+		return err
+	}
+	var jobs []innocentJob
+	for _, s := range scenarios {
+		for _, m := range innocentModes {
+			if (len(modes) == 0 || slices.Contains(modes, m.name)) && (!m.template || s.template != "") {
+				jobs = append(jobs, innocentJob{s, m})
+			}
+		}
+	}
+	rows, err := r.innocentRows(jobs)
+	if err != nil {
+		return err
+	}
+	r.tables = append(r.tables, innocentTable("innocent documents, by scenario and mode", rows))
+	r.innocentBounds(rows)
+	if r.short {
+		return r.innocentKeys(scenarios, modes[:1])
+	}
+	return r.innocentKeys(slices.DeleteFunc(scenarios, func(s *innocentScenario) bool {
+		return len(want) == 0 && !slices.Contains(keyedScenarios, s.name)
+	}), keyedModes)
+}
+
+// innocentJob is a mode of a scenario.
+type innocentJob struct {
+	s *innocentScenario
+	m innocentMode
+}
+
+// innocentRows runs jobs, as many at a time as there are cores, and returns a row of each, in order.
+func (r *run) innocentRows(jobs []innocentJob) ([]*innocentRow, error) {
+	rows := make([]*innocentRow, len(jobs))
+	order := make([]int, len(jobs)) // the longest first
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(jobs[b].cost(), jobs[a].cost()) })
+	g, ctx := errgroup.WithContext(r.ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, n := range order {
+		g.Go(func() (err error) {
+			site, err := newInnocentSite(ctx, filepath.Join(r.dir, fmt.Sprint("job", n)), jobs[n].s, innocentKey(0))
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, site.close()) }()
+			if rows[n], err = site.run(ctx, jobs[n].m); err != nil {
+				return fmt.Errorf("%s, %s: %w", jobs[n].s.name, jobs[n].m.name, err)
+			}
+			rows[n].passages = measureBare(rows[n].passages, r.samplePassages())
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return rows, r.writePassages(rows)
+}
+
+// cost is a guess at how long a job takes.
+func (j innocentJob) cost() int { return cmp.Or(j.m.first, len(j.s.docs)) }
+
+// samplePassages is how many passages of a row are compared word by word: more of them where they are written
+// for somebody to read.
+func (r *run) samplePassages() int {
+	if r.o.Passages != "" {
+		return 1000
+	}
+	return 100
+}
+
+// writePassages writes the judged passages of the rows to the file of the options, one JSON object a line.
+func (r *run) writePassages(rows []*innocentRow) (err error) {
+	if r.o.Passages == "" {
+		return nil
+	}
+	f, err := os.Create(r.o.Passages)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	e := json.NewEncoder(f)
+	e.SetEscapeHTML(false)
+	for _, row := range rows {
+		for _, p := range row.passages {
+			if err := e.Encode(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// innocentTable shows the rows. Shares are in per cent.
+func innocentTable(title string, rows []*innocentRow) Table {
+	t := Table{Title: title, Columns: []string{"scenario", "mode", "docs", "pairs", "false30", "false10", "missed", "copies",
+		"over med", "over worst", "alien med", "alien worst", "bare", "long", "common", "template", "quoted", "recall"}}
+	for _, row := range rows {
+		words, alone, long := 0, 0, 0
+		for _, p := range row.passages {
+			words, alone, long = words+p.Words, alone+p.Bare, long+p.Long
+		}
+		recall := any(nil)
+		if row.copied > 0 {
+			recall = percent(row.recall())
+		}
+		t.Rows = append(t.Rows, []any{row.scenario, row.mode, row.documents, row.pairs, row.false30, row.false10, row.missed, row.copies,
+			percent(median(row.over)), percent(worst(row.over)), percent(median(row.alien)), percent(worst(row.alien)),
+			percent(ratio(alone, words)), percent(ratio(long, words)),
+			percent(mean(row.common)), percent(mean(row.template)), percent(mean(row.quoted)), recall})
+	}
+	return t
+}
+
+// recall is the share of the really copied letters that reports cover.
+func (row *innocentRow) recall() float64 { return ratio(row.found, row.copied) }
+
+// open reports whether nothing tells a form from a copy: two documents and nothing else. What is shown then is
+// suspected wording, and no bound holds for it.
+func (row *innocentRow) open() bool { return row.mode == "n2" }
+
+// innocentBounds adds the figures that are bounded: of each mode the pairs, copies and copied letters of all
+// scenarios together, and the worst scenario.
+func (r *run) innocentBounds(rows []*innocentRow) {
+	var modes []string
+	by := map[string][]*innocentRow{}
+	for _, row := range rows {
+		if by[row.mode] == nil {
+			modes = append(modes, row.mode)
+		}
+		by[row.mode] = append(by[row.mode], row)
+	}
+	slices.SortStableFunc(modes, func(a, b string) int { return cmp.Compare(modeOrder(a), modeOrder(b)) })
+	for _, mode := range modes {
+		all := innocentRow{mode: mode}
+		var medians, over, alien []float64
+		recall := 1.0
+		for _, row := range by[mode] {
+			all.pairs, all.false30, all.false10 = all.pairs+row.pairs, all.false30+row.false30, all.false10+row.false10
+			all.missed, all.copies, all.found, all.copied = all.missed+row.missed, all.copies+row.copies, all.found+row.found, all.copied+row.copied
+			medians, over, alien = append(medians, median(row.over)), append(over, worst(row.over)), append(alien, worst(row.alien))
+			if row.copied > 0 {
+				recall = min(recall, row.recall())
+			}
+		}
+		of := "mode " + mode
+		pairs30 := r.count(of, "pairs that are no copies, listed at 0.3", all.false30, all.pairs)
+		pairs10 := r.count(of, "the same at 0.1", all.false10, all.pairs)
+		middle := r.figure(of, "covered and not copied: worst scenario's median", worst(medians))
+		most := r.figure(of, "the same, worst document", worst(over))
+		if !all.open() {
+			pairs30.most(0, none)
+			pairs10.most(math.Floor(mostFalse10*float64(all.pairs)), none)
+			middle.most(mostOver, none)
+			most.most(worstOver, none)
+		}
+		r.figure(of, "covered, and nobody else has it: worst document", worst(alien)).most(worstAlien, none)
+		if all.copies > 0 {
+			r.count(of, "real copies that are not listed", all.missed, all.copies).most(0, none)
+		}
+		if all.copied > 0 {
+			r.figure(of, "copied letters that are covered", all.recall()).least(leastCopied, none)
+			r.figure(of, "the same, worst scenario", recall)
+		}
+	}
+}
+
+func modeOrder(name string) int {
+	return slices.IndexFunc(innocentModes, func(m innocentMode) bool { return m.name == name })
+}
+
+func percent(v float64) float64 { return 100 * v }
+
+// median is the middle value, or the mean of the two in the middle; 0: there is none.
+func median(vs []float64) float64 {
+	if len(vs) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(vs))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// worst is the largest value; 0: there is none.
+func worst(vs []float64) float64 {
+	out := 0.0
+	for _, v := range vs {
+		out = max(out, v)
+	}
+	return out
+}
+
+func mean(vs []float64) float64 {
+	if len(vs) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range vs {
+		sum += v
+	}
+	return sum / float64(len(vs))
+}
+
+// keyedScenarios and keyedModes are those whose reports are compared for several keys of fingerprints.
+var (
+	keyedScenarios = []string{"01-grants-en-15", "04-theses", "09-ring"}
+	keyedModes     = []string{"all", "tmpl"}
+)
+
+// innocentKeys counts the documents of which a site with another key covers anything else.
+func (r *run) innocentKeys(scenarios []*innocentScenario, modes []string) error {
+	var mu sync.Mutex // guards what follows
+	documents, differ := 0, 0
+	g, ctx := errgroup.WithContext(r.ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range scenarios {
+		for _, m := range innocentModes {
+			if !slices.Contains(modes, m.name) || m.template && s.template == "" {
+				continue
+			}
+			g.Go(func() error {
+				var reports []coverage
+				for key := range 3 {
+					c, err := batchCoverage(ctx, filepath.Join(r.dir, fmt.Sprint("key-", s.name, m.name, key)), s, m, innocentKey(key))
+					if err != nil {
+						return fmt.Errorf("%s, %s, key %d: %w", s.name, m.name, key, err)
+					}
+					reports = append(reports, c)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				documents += len(s.docs)
+				for _, d := range s.docs {
+					if reports[0].differs(d, reports[1]) > 0 || reports[0].differs(d, reports[2]) > 0 {
+						differ++
+					}
+				}
+				return nil
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if documents > 0 {
+		r.count("three keys of fingerprints", "documents of which other text is covered", differ, documents).most(0, 0)
+	}
+	return nil
+}

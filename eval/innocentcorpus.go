@@ -1,0 +1,274 @@
+package eval
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/site"
+)
+
+// innocentArchive has documents of different authors that share wording for legitimate reasons, with a few
+// real copies among them, in folders of one call each.
+const innocentArchive = "innocent/innocent.tar.zst"
+
+// innocentScenario is one folder of the corpus: the documents of one call.
+type innocentScenario struct {
+	name     string
+	docs     []*innocentDoc // in order of name
+	template string         // wording that was handed out; empty: none
+	copies   []innocentCopy
+}
+
+// innocentDoc is one document with the truth about it. Spans are bytes of text.
+type innocentDoc struct {
+	name    string
+	item    site.Item // as its file gives it
+	text    string
+	letters []int                       // where each letter and digit of text begins, ascending
+	copied  map[string][]concordat.Span // what it shares with the other document of a real copy
+	legit   []concordat.Span            // forms, references, quotations and the like
+}
+
+// innocentCopy is a real copy.
+type innocentCopy struct {
+	A, B   string // B took it from A
+	ShareA float64
+	ShareB float64
+}
+
+func (c innocentCopy) share() float64 { return max(c.ShareA, c.ShareB) }
+
+// truthLine is a line of truth.jsonl. Spans are code points [begin, end) of the plain text.
+type truthLine struct {
+	Type   string              `json:"type"`
+	A      string              `json:"a"`
+	B      string              `json:"b"`
+	ShareA float64             `json:"share_a"`
+	ShareB float64             `json:"share_b"`
+	SpansA [][2]int            `json:"spans_a"`
+	SpansB [][2]int            `json:"spans_b"`
+	Places map[string][][2]int `json:"places"`
+}
+
+// innocent returns the scenarios in order of name; want names some, none: all.
+func (c corpusDir) innocent(want []string) ([]*innocentScenario, error) {
+	files := map[string]map[string]string{} // by scenario, then by name below it
+	err := c.files(innocentArchive, func(name, text string) error {
+		folder, rest, ok := strings.Cut(name, "/")
+		if ok && (len(want) == 0 || slices.Contains(want, folder)) {
+			if files[folder] == nil {
+				files[folder] = map[string]string{}
+			}
+			files[folder][rest] = text
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []*innocentScenario
+	for name, f := range files {
+		if f["truth.jsonl"] == "" {
+			continue
+		}
+		s, err := newInnocentScenario(name, f)
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", name, err)
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *innocentScenario) int { return strings.Compare(a.name, b.name) })
+	for _, name := range want {
+		if !slices.ContainsFunc(out, func(s *innocentScenario) bool { return s.name == name }) {
+			return nil, fmt.Errorf("scenario %s: %w", name, concordat.ErrInvalid)
+		}
+	}
+	return out, nil
+}
+
+// newInnocentScenario reads the documents as a user's files are read, and the truth about them.
+func newInnocentScenario(name string, files map[string]string) (*innocentScenario, error) {
+	s := &innocentScenario{name: name, template: strings.TrimSpace(files["template.txt"])}
+	plain := map[string]string{}
+	byName := map[string]*innocentDoc{}
+	for file, data := range files {
+		base, ok := strings.CutPrefix(file, "docs/")
+		if !ok {
+			continue
+		}
+		got, err := extract.Bytes(base, []byte(data), extract.Options{})
+		if err != nil {
+			return nil, err
+		}
+		d := newInnocentDoc(base, got)
+		plain[base] = data
+		if t, ok := files["text/"+base+".txt"]; ok {
+			plain[base] = t
+		}
+		byName[base] = d
+		s.docs = append(s.docs, d)
+	}
+	slices.SortFunc(s.docs, func(a, b *innocentDoc) int { return strings.Compare(a.name, b.name) })
+	at := map[string]*placing{}
+	for _, d := range s.docs {
+		at[d.name] = newPlacing(plain[d.name], d.text)
+	}
+	for line := range strings.Lines(files["truth.jsonl"]) {
+		var t truthLine
+		if err := json.Unmarshal([]byte(line), &t); err != nil {
+			return nil, fmt.Errorf("truth: %w", err)
+		}
+		if err := s.learn(t, byName, at); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func newInnocentDoc(name string, got *extract.Result) *innocentDoc {
+	d := &innocentDoc{name: name, text: got.Text, copied: map[string][]concordat.Span{}}
+	d.item = site.Item{Submission: site.Submission{ID: concordat.DocumentID(name), Title: got.Title, Text: got.Text}, Author: got.Author}
+	if date, err := concordat.ParseDate(got.Date); err == nil && date != "" {
+		d.item.Dated, d.item.DatedBy = date, concordat.DateOfFile
+	}
+	for i, r := range got.Text {
+		if isLetter(r) {
+			d.letters = append(d.letters, i)
+		}
+	}
+	return d
+}
+
+// isLetter reports whether shares count the rune: letters and digits.
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// learn takes a line of the truth in.
+func (s *innocentScenario) learn(t truthLine, docs map[string]*innocentDoc, at map[string]*placing) error {
+	places := t.Places
+	if t.Type == "copy" {
+		s.copies = append(s.copies, innocentCopy{t.A, t.B, t.ShareA, t.ShareB})
+		places = map[string][][2]int{t.A: t.SpansA, t.B: t.SpansB}
+	}
+	for name, spans := range places {
+		d := docs[name]
+		if d == nil {
+			return fmt.Errorf("the truth names %s: %w", name, concordat.ErrNotFound)
+		}
+		for _, x := range spans {
+			span, err := at[name].place(x[0], x[1])
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			switch {
+			case t.Type != "copy":
+				d.legit = append(d.legit, span)
+			case name == t.A:
+				d.copied[t.B] = append(d.copied[t.B], span)
+			default:
+				d.copied[t.A] = append(d.copied[t.A], span)
+			}
+		}
+	}
+	return nil
+}
+
+// of returns the document of a name; nil: there is none.
+func (s *innocentScenario) of(name string) *innocentDoc {
+	i, ok := slices.BinarySearchFunc(s.docs, name, func(d *innocentDoc, name string) int { return strings.Compare(d.name, name) })
+	if !ok {
+		return nil
+	}
+	return s.docs[i]
+}
+
+// free returns the documents that no copy joins, at most n.
+func (s *innocentScenario) free(n int) []*innocentDoc {
+	var out []*innocentDoc
+	for _, d := range s.docs {
+		if len(d.copied) == 0 && len(out) < n {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// placing finds places of the plain text of the truth in the text that extraction gave.
+type placing struct {
+	points    []int // byte of each code point of the text, and its end; of texts that are the same but for the space behind
+	text      string
+	lt, le    []int // letters and digits of the truth, as code points, and of the text, as bytes
+	pairs     []int // for each letter of the truth the one of the text, -1: none
+	truthSize int
+}
+
+func newPlacing(truth, text string) *placing {
+	p := &placing{text: text, truthSize: len([]rune(truth))}
+	if strings.TrimRightFunc(truth, unicode.IsSpace) == strings.TrimRightFunc(text, unicode.IsSpace) {
+		for i := range text {
+			p.points = append(p.points, i)
+		}
+		p.points = append(p.points, len(text))
+		return p
+	}
+	var a, b []rune
+	for i, r := range []rune(truth) {
+		if isLetter(r) {
+			a, p.lt = append(a, unicode.ToLower(r)), append(p.lt, i)
+		}
+	}
+	for i, r := range text {
+		if isLetter(r) {
+			b, p.le = append(b, unicode.ToLower(r)), append(p.le, i)
+		}
+	}
+	p.pairs = make([]int, len(a))
+	for i := range p.pairs {
+		p.pairs[i] = -1
+	}
+	blocks := []equalBlock{{n: len(a)}}
+	if !slices.Equal(a, b) {
+		blocks = equalBlocks(a, b)
+	}
+	for _, x := range blocks {
+		for i := range x.n {
+			p.pairs[x.a+i] = x.b + i
+		}
+	}
+	return p
+}
+
+// place returns the bytes of the text for code points of the truth. Of a text that is not the same they begin
+// and end with letters or digits.
+func (p *placing) place(begin, end int) (concordat.Span, error) {
+	if begin < 0 || begin >= end || end > p.truthSize {
+		return concordat.Span{}, fmt.Errorf("the truth has code points %d to %d of %d: %w", begin, end, p.truthSize, concordat.ErrInvalid)
+	}
+	if p.points != nil {
+		behind := len(p.points) - 1
+		return concordat.Span{Start: p.points[min(begin, behind)], End: p.points[min(end, behind)]}, nil
+	}
+	first, _ := slices.BinarySearch(p.lt, begin)
+	behind, _ := slices.BinarySearch(p.lt, end)
+	last := behind - 1
+	for first <= last && p.pairs[first] < 0 {
+		first++
+	}
+	for last >= first && p.pairs[last] < 0 {
+		last--
+	}
+	if first > last {
+		return concordat.Span{}, nil // nothing of it was extracted
+	}
+	from, to := p.le[p.pairs[first]], p.le[p.pairs[last]]
+	for i := range p.text[to:] {
+		if i > 0 {
+			return concordat.Span{Start: from, End: to + i}, nil
+		}
+	}
+	return concordat.Span{Start: from, End: len(p.text)}, nil
+}
