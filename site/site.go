@@ -45,6 +45,7 @@ type Store interface {
 	FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error)
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
 	Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.Term, error)
+	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
 	askingStore
 
 	AnswerStore

@@ -17,11 +17,19 @@ func (s *Site) veil(ctx context.Context, f *report.Findings) (*report.Findings, 
 	seen := map[concordat.Ref]bool{}
 	var until time.Time
 	gone := 0
+	members := batchNames{db: s.o.Store, of: map[string]map[concordat.DocumentID]bool{}}
 	look := func(r concordat.Ref) error {
 		if r.Site != s.o.ID || seen[r] {
 			return nil
 		}
 		seen[r] = true
+		if id, ok := r.Library.Batch(); ok {
+			there, err := members.has(ctx, id, r.Document)
+			if err == nil && !there {
+				gone++
+			}
+			return err
+		}
 		t, err := s.o.Store.Term(ctx, r.Library, r.Document)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
@@ -55,4 +63,27 @@ func (s *Site) veil(ctx context.Context, f *report.Findings) (*report.Findings, 
 		f = report.Flagged(f, report.DeletedFlag(gone))
 	}
 	return f, nil
+}
+
+// batchNames knows which documents batches hold. It asks the store once for each batch.
+type batchNames struct {
+	db Store
+	of map[string]map[concordat.DocumentID]bool
+}
+
+// has reports whether a batch holds a document; one that was deleted, with or without its batch, it does not.
+func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID) (bool, error) {
+	names, ok := b.of[id]
+	if !ok {
+		members, err := b.db.BatchMembers(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		names = make(map[concordat.DocumentID]bool, len(members))
+		for _, m := range members {
+			names[concordat.DocumentID(m.Name)] = true
+		}
+		b.of[id] = names
+	}
+	return names[d], nil
 }
