@@ -33,6 +33,9 @@ type BatchJob struct {
 	// two nominates is compared.
 	Candidates int            `json:"candidates,omitempty"`
 	Manifest   []ManifestLine `json:"manifest,omitempty"`
+	// Rules are those of the documents' reports and of the shares, until somebody changes those of a report; nil,
+	// as batches of early versions have it: those in force when the report is looked at.
+	Rules *report.Rules `json:"rules,omitempty"`
 	// Faults says why a file could not be taken, by its name; it is in the batch and is not read.
 	Faults map[string]string `json:"faults,omitempty"`
 }
@@ -74,7 +77,7 @@ type BatchOptions struct {
 	Read func(ctx context.Context, in store.BatchInput) ([]Item, error)
 	// Options returns what each document is compared with beside the batch; done, if not nil, is called at the end.
 	Options func(ctx context.Context, j BatchJob) (o CheckOptions, done func(), err error)
-	Rules   report.Rules // of the documents' reports and of the shares
+	Rules   report.Rules // of the documents' reports and of the shares, unless the batch keeps its own
 	// Progress, if not nil, is told how far the batch is. It may be called concurrently.
 	Progress func(stage string, done, total int)
 	// Failed, if not nil, is told of each file that gives no text.
@@ -108,6 +111,9 @@ func (s *Site) RunBatch(ctx context.Context, id string, o BatchOptions) error {
 	r := &batchRun{s: s, o: o, b: b, id: id, library: concordat.BatchLibrary(id), claimed: map[[2]int]bool{}, lineage: DefaultLineage()}
 	if err := errors.Join(json.Unmarshal(b.Request, &r.job), json.Unmarshal(b.Lineage, &r.lineage)); err != nil {
 		return errors.Join(fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err), o.Store.FinishBatch(ctx, id, concordat.TaskFailed, err.Error()))
+	}
+	if r.job.Rules != nil {
+		r.o.Rules = *r.job.Rules
 	}
 	// A site over the batch's index asks it, and compares, as a site does with its libraries.
 	r.inner = New(Options{ID: s.o.ID, Index: o.Index, Store: s.o.Store, Profiler: s.o.Profiler, Logger: s.o.Logger, Now: s.o.Now, Workers: s.o.Workers})

@@ -177,7 +177,7 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 // rules returns the rules of a member's report. What its lineage excuses is taken out by a review, like
 // what somebody takes out by hand: it is on record, shown, and can be undone.
 func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair, by map[int]*store.BatchMember) (report.Rules, error) {
-	rules, decided, err := rulesInForce(ctx, r.o.Store, id, r.o.Rules)
+	rules, decided, err := reviewedRules(ctx, r.o.Store, id, r.o.Rules)
 	if err != nil || decided {
 		return rules, err
 	}
@@ -209,40 +209,6 @@ func counts(l LineageRules, p store.BatchPair, a, b *store.BatchMember) bool {
 	return l.Lineage(a, b) == ""
 }
 
-// rulesInForce returns the rules that the latest review of a task sets; decided: there is one. Else the
-// rules are base.
-func rulesInForce(ctx context.Context, db BatchStore, id concordat.TaskID, base report.Rules) (rules report.Rules, decided bool, err error) {
-	all, err := db.Reviews(ctx, id)
-	rules = base
-	for _, r := range all {
-		if r.Kind != store.ReviewRules {
-			continue
-		}
-		var set report.Rules
-		if err := json.Unmarshal(r.Data, &set); err != nil {
-			return rules, false, fmt.Errorf("rules of %s: %w: %v", id, concordat.ErrCorrupt, err)
-		}
-		rules, decided = set, true
-	}
-	return rules, decided, err
-}
-
-// FirstRules returns the rules with which the report of a task begins: those chosen when it was handed in,
-// else base.
-func FirstRules(t store.Task, base report.Rules) report.Rules {
-	var j Job
-	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Rules == nil {
-		return base // such as a check of the command line
-	}
-	return *j.Rules
-}
-
-// RulesInForce returns the rules of a report: those that the latest review of its task sets, else base.
-func RulesInForce(ctx context.Context, db BatchStore, id concordat.TaskID, base report.Rules) (report.Rules, error) {
-	rules, _, err := rulesInForce(ctx, db, id, base)
-	return rules, err
-}
-
 func putRules(ctx context.Context, db BatchStore, id concordat.TaskID, rules report.Rules, by store.Review) error {
 	data, err := json.Marshal(rules)
 	if err != nil {
@@ -253,9 +219,11 @@ func putRules(ctx context.Context, db BatchStore, id concordat.TaskID, rules rep
 	return err
 }
 
-// measure fills in the shares of a member by its report, and returns what of it stands in others.
+// measure fills in the shares of a member by its report, and returns how much of it counts as found in each other
+// member. The rules of lineage take no part in that: they are said of the pair.
 func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID, by map[int]*store.BatchMember) map[int]float64 {
-	rep := report.Build(f, rules)
+	ready := report.Prepare(f)
+	rep := ready.Build(rules)
 	m.Share, m.Largest, m.Incomplete = rep.Scores.Covered, rep.Scores.Largest, false
 	for _, c := range f.Consulted {
 		m.Incomplete = m.Incomplete || c.Answered < c.Asked || c.Err != ""
@@ -264,9 +232,17 @@ func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, libra
 	for n, other := range by {
 		number[other.Name] = n
 	}
+	if all := withoutLibrary(rules, library); len(all.ExcludeSources) < len(rules.ExcludeSources) {
+		rep = ready.Build(all)
+	}
 	shares := map[int]float64{}
 	for _, s := range rep.Sources {
-		if n, ok := number[string(s.Document)]; ok && s.Library == library {
+		n, ok := number[string(s.Document)]
+		switch {
+		case !ok || s.Library != library:
+		case s.Excluded != "":
+			shares[n] = 0 // the report shows how much it would be
+		default:
 			shares[n] = s.Share
 		}
 	}

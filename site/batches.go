@@ -40,8 +40,8 @@ type BatchesOptions struct {
 	Open    func(ctx context.Context, id string) (concordat.Index, func() error, error)
 	Read    func(ctx context.Context, in store.BatchInput) ([]Item, error)
 	Options func(ctx context.Context, j BatchJob) (CheckOptions, func(), error)
-	Rules   func() report.Rules
-	Logger  *slog.Logger // nil: nothing is logged
+	Rules   func() report.Rules // of batches that name none
+	Logger  *slog.Logger        // nil: nothing is logged
 }
 
 // Batches runs batches that were handed in, one after the other, and what is to be done again. It
@@ -73,13 +73,18 @@ func NewBatch(title, owner, runner string, j BatchJob, made time.Time) (store.Ba
 	return store.Batch{ID: strings.ToLower(rand.Text()), Title: title, Owner: owner, Runner: runner, Request: request, Lineage: lineage, Made: made}, err
 }
 
-// Submit puts a batch at the end of the queue and returns its identity. It is durable on return.
+// Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without
+// rules gets those of today, so that a later change of the configuration leaves its reports and shares as they are.
 func (b *Batches) Submit(ctx context.Context, owner, title string, j BatchJob, inputs []store.BatchInput) (string, error) {
 	if len(inputs) == 0 {
 		return "", fmt.Errorf("a batch of no file: %w", concordat.ErrInvalid)
 	}
 	if j.Threshold != 0 && !(j.Threshold > 0 && j.Threshold <= 1) {
 		return "", fmt.Errorf("threshold %v: %w: above 0, at most 1", j.Threshold, concordat.ErrInvalid)
+	}
+	if j.Rules == nil {
+		rules := b.o.Rules()
+		j.Rules = &rules
 	}
 	UniqueNames(inputs)
 	one, err := NewBatch(title, owner, BatchRunner, j, b.site.o.Now())

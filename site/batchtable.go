@@ -204,6 +204,20 @@ func (s *Site) PairFindings(ctx context.Context, db BatchStore, id string, a, b 
 	return onlyPair(f, concordat.Ref{Site: s.o.ID, Library: concordat.BatchLibrary(id), Document: concordat.DocumentID(by[b].Name)}), nil
 }
 
+// PairReport returns the report of a pair, seen from the member of number a: PairFindings by the rules in force for
+// a, with the other document in it even if the pair does not count. base is as in [RulesInForce].
+func (s *Site) PairReport(ctx context.Context, db BatchStore, id string, a, b int, base report.Rules) (*report.Report, error) {
+	f, err := s.PairFindings(ctx, db, id, a, b)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := RulesInForce(ctx, db, f.Task, base)
+	if err != nil {
+		return nil, err
+	}
+	return report.Build(f, withoutLibrary(rules, concordat.BatchLibrary(id))), nil
+}
+
 // onlyPair leaves of findings what one source holds.
 func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 	out := *f

@@ -219,7 +219,7 @@ func (v *BatchView) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 }
 
 // SetLineage changes which pairs of a batch do not count; base are the rules of reports that nobody has
-// changed. What is decided stays on record and can be undone by another call. The reports of the documents
+// changed, for a batch that keeps none. What is decided stays on record and can be undone by another call. The reports of the documents
 // concerned follow.
 func (s *Site) SetLineage(ctx context.Context, db BatchStore, id, by string, rules LineageRules, base report.Rules) error {
 	v, err := ViewBatch(ctx, db, id)
@@ -298,7 +298,10 @@ func (s *Site) recount(ctx context.Context, db BatchStore, v *BatchView, rules L
 		if m.Task == "" {
 			continue // its check is still to come, and goes by what is set then
 		}
-		now, _, err := rulesInForce(ctx, db, m.Task, base)
+		now, err := RulesInForce(ctx, db, m.Task, base)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
 		if err != nil {
 			return err
 		}

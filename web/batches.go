@@ -263,16 +263,16 @@ func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 	if err == nil && !shows(see, SeeReport) {
 		err = errNotShown
 	}
-	var f *report.Findings
+	var rep *report.Report
 	if err == nil {
-		f, err = w.o.Site.PairFindings(r.Context(), w.o.Store, b.ID, x, y)
+		rep, err = w.o.Site.PairReport(r.Context(), w.o.Store, b.ID, x, y, w.o.Rules())
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "report_read", map[string]any{"task": f.Task, "batch": b.ID, "with": y + 1})
-	rep := seen(report.Build(f, w.o.Rules()), see)
+	w.audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": b.ID, "with": y + 1})
+	rep = seen(rep, see)
 	rep.Language = languageOf(r).report()
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// The page stands alone and carries the stricter policy of its own style and script.

@@ -329,3 +329,56 @@ func TestBatchByKeyboard(t *testing.T) {
 		t.Error(c)
 	}
 }
+
+// TestBatchRules: the pages, the files and the interface for programs show the reports of a batch by the rules
+// that the batch keeps, not by those of the site, and call no document of it deleted.
+func TestBatchRules(t *testing.T) {
+	d := newDesk(t, false)
+	officer := d.signedIn(t, "olga", store.RoleOfficer)
+	files := store.OpenFiles(filepath.Join(d.dir, "originals"))
+	var inputs []store.BatchInput
+	for _, f := range [][2]string{{"a.txt", keeper + "\n\n\"" + folios + "\"\n"}, {"b.txt", "\"" + folios + "\"\n\n" + ledger}, {"c.txt", ledger}} {
+		hash, _, err := files.Put(t.Context(), strings.NewReader(f[1]), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
+	}
+	id, err := d.batches.Submit(t.Context(), "olga", "Call", site.BatchJob{NoLibraries: true, Rules: &report.Rules{ExcludeQuotes: true}}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := d.awaitBatch(t, id); b.State != concordat.TaskDone {
+		t.Fatalf("%s: %s", b.State, b.Cause)
+	}
+	var pairs struct{ Pairs []site.PairLine }
+	program := officer.program("read", "check", "review")
+	program.call("GET", "/api/v1/batches/"+id+"/pairs", http.StatusOK, &pairs)
+	if len(pairs.Pairs) != 1 || pairs.Pairs[0].A != "b.txt" {
+		t.Errorf("pairs %+v, want b and c", pairs.Pairs)
+	}
+	type apiReport struct {
+		Coverage float64
+		Rules    struct {
+			Quotes bool `json:"exclude_quotes"`
+		}
+	}
+	var page, byAPI apiReport
+	if err := json.Unmarshal([]byte(officer.get("/checks/"+id+"-1/report?format=json", http.StatusOK)), &page); err != nil {
+		t.Fatal(err)
+	}
+	program.call("GET", "/api/v1/checks/"+id+"-1/report", http.StatusOK, &byAPI)
+	for _, rep := range []apiReport{page, byAPI} {
+		if rep.Coverage != 0 || !rep.Rules.Quotes {
+			t.Errorf("%+v", rep)
+		}
+	}
+	const deleted = "deleted from their library"
+	for _, at := range []string{"/checks/" + id + "-1", "/checks/" + id + "-1/report", "/checks/" + id + "-2/report", "/batches/" + id + "/pairs/2/3", "/batches/" + id + "/pairs/1/2"} {
+		if page := officer.get(at, http.StatusOK); strings.Contains(page, deleted) {
+			t.Errorf("%s calls a document of the batch deleted", at)
+		}
+	}
+	officer.wants(officer.get("/batches/"+id+"/pairs/1/2", http.StatusOK), "Nothing that counts")
+	officer.wants(officer.get("/checks/"+id+"-1/report?format=csv", http.StatusOK), ",no,quote,")
+}

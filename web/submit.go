@@ -370,13 +370,13 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 }
 
 // firstRules are the rules with which the report of a task begins: those chosen when it was handed in,
-// else those of the site.
+// else those of its batch, else those of the site.
 func (w *Web) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
 	t, err := w.o.Store.Task(ctx, id)
 	if err != nil {
 		return report.Rules{}, err
 	}
-	return site.FirstRules(t, w.o.Rules()), nil
+	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }
 
 // read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is

@@ -20,6 +20,7 @@ import (
 	"concordat"
 	"concordat/extract/sandbox"
 	"concordat/index"
+	"concordat/report"
 	"concordat/site"
 	"concordat/store"
 )
@@ -123,7 +124,7 @@ func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchChec
 	if err != nil {
 		return err
 	}
-	b, err := a.startBatch(ctx, o, paths, f, options)
+	b, err := a.startBatch(ctx, o, paths, f, options, rules)
 	if err != nil {
 		return err
 	}
@@ -226,11 +227,11 @@ func (f *batchFailures) add(name, reason string) {
 
 // startBatch returns the batch to work on: the one of --resume, the unfinished one of the same question, or
 // a new one.
-func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batchCheckFlags, options site.CheckOptions) (store.Batch, error) {
+func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batchCheckFlags, options site.CheckOptions, rules report.Rules) (store.Batch, error) {
 	if f.resume != "" {
-		b, err := o.store.Batch(ctx, f.resume)
-		if errors.Is(err, concordat.ErrNotFound) {
-			return b, usagef("no batch %s; see concordat batch list", f.resume)
+		b, err := o.findBatch(ctx, f.resume)
+		if err == nil && f.rules.given() {
+			err = usagef("--resume goes on with the rules that batch %s began with; leave the flags of rules out (report export takes them for one report)", b.ID)
 		}
 		if err == nil {
 			err = o.store.ReopenBatch(ctx, b.ID, cliRunner, false)
@@ -244,7 +245,7 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 	if len(files) == 0 {
 		return store.Batch{}, usagef("no file in %s", strings.Join(paths, ", "))
 	}
-	job := site.BatchJob{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose, Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates}
+	job := site.BatchJob{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose, Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates, Rules: &rules}
 	for _, p := range f.partners {
 		job.Partners = append(job.Partners, concordat.SiteID(p))
 	}

@@ -28,7 +28,7 @@ type batchWriter struct {
 	a        *app
 	o        *opened
 	v        *site.BatchView
-	rules    report.Rules
+	rules    report.Rules // for a batch that keeps none
 	language report.Language
 	dir      string
 }
@@ -105,11 +105,10 @@ func (w *batchWriter) report(ctx context.Context, i int) error {
 }
 
 func (w *batchWriter) pair(ctx context.Context, p site.ViewedPair) error {
-	f, err := w.o.PairFindings(ctx, w.o.store, w.v.ID, w.v.Members[p.A].Number, w.v.Members[p.B].Number)
+	rep, err := w.o.PairReport(ctx, w.o.store, w.v.ID, w.v.Members[p.A].Number, w.v.Members[p.B].Number, w.rules)
 	if err != nil {
 		return err
 	}
-	rep := report.Build(f, w.rules)
 	rep.Language = w.language
 	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.pairPath(p))), format: "html"})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -50,6 +51,9 @@ func (f *ruleFlags) validate() error {
 	}
 	return nil
 }
+
+// given reports whether any flag was.
+func (f *ruleFlags) given() bool { return !reflect.DeepEqual(*f, ruleFlags{}) }
 
 // rules returns the rules of the flags over those of the configuration.
 func (f *ruleFlags) rules(ctx context.Context, a *app, o *opened) (report.Rules, error) {

@@ -70,7 +70,7 @@ func (a *app) reportCommand() *cobra.Command {
 }
 
 func addConfigured(fl *pflag.FlagSet, to *bool) {
-	fl.BoolVar(to, "configured-rules", false, "begin with the rules of the configuration, not with those that a review has set")
+	fl.BoolVar(to, "configured-rules", false, "begin with the rules of the configuration, not with those of the batch or of a review")
 }
 
 func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
@@ -91,16 +91,6 @@ func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
 	return nil
 }
 
-// rulesInForce are those with which the pages show a report: what people set last, else those chosen when it
-// was handed in, else base.
-func (o *opened) rulesInForce(ctx context.Context, id concordat.TaskID, base report.Rules) (report.Rules, error) {
-	t, err := o.store.Task(ctx, id)
-	if err != nil {
-		return base, err
-	}
-	return site.RulesInForce(ctx, o.store, id, site.FirstRules(t, base))
-}
-
 // withReport calls f with the report of a task by the given rules over those in force, or, if configured is
 // set, over those of the configuration.
 func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, configured bool, language string, f func(*opened, *report.Report) error) error {
@@ -117,7 +107,7 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, confi
 		}
 		base := defaultRules(o.config)
 		if !configured {
-			if base, err = o.rulesInForce(ctx, found.Task, base); err != nil {
+			if base, err = site.RulesInForce(ctx, o.store, found.Task, base); err != nil {
 				return err
 			}
 		}

@@ -185,7 +185,7 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 // atPartners returns the indices of the passages in the findings that stand in the numbered evidence of their
 // report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
 func (a *app) atPartners(ctx context.Context, o *opened, f *report.Findings, numbers []int, level concordat.Show) (map[concordat.SiteID][]int, error) {
-	rules, err := o.rulesInForce(ctx, f.Task, defaultRules(o.config))
+	rules, err := site.RulesInForce(ctx, o.store, f.Task, defaultRules(o.config))
 	if err != nil {
 		return nil, err
 	}

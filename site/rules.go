@@ -1,0 +1,93 @@
+package site
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// RulesStore is what is asked for the rules of a report; *store.DB has it.
+type RulesStore interface {
+	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
+	Batch(ctx context.Context, id string) (store.Batch, error)
+	Reviews(ctx context.Context, id concordat.TaskID) ([]store.Review, error)
+}
+
+var _ RulesStore = (*store.DB)(nil)
+
+// RulesInForce returns the rules of a report: those that the latest review of its task sets, else those of
+// [FirstRules]. It fails with concordat.ErrNotFound if there is no such task.
+func RulesInForce(ctx context.Context, db RulesStore, id concordat.TaskID, base report.Rules) (report.Rules, error) {
+	t, err := db.Task(ctx, id)
+	if err != nil {
+		return base, err
+	}
+	first, err := FirstRules(ctx, db, t, base)
+	if err != nil {
+		return base, err
+	}
+	rules, _, err := reviewedRules(ctx, db, id, first)
+	return rules, err
+}
+
+// FirstRules returns the rules with which the report of a task begins: those chosen when it was handed in, else
+// those of its batch, else base, the rules of the configuration.
+func FirstRules(ctx context.Context, db RulesStore, t store.Task, base report.Rules) (report.Rules, error) {
+	var j Job
+	if len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil && j.Rules != nil {
+		return *j.Rules, nil
+	}
+	if t.Batch == "" {
+		return base, nil
+	}
+	b, err := db.Batch(ctx, t.Batch)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return base, nil // checks that were handed in together, each on its own
+	}
+	if err != nil {
+		return base, err
+	}
+	return BatchRules(b, base)
+}
+
+// BatchRules returns the rules that a batch keeps, else base.
+func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
+	var j BatchJob
+	if err := json.Unmarshal(b.Request, &j); err != nil {
+		return base, fmt.Errorf("rules of batch %s: %w: %v", b.ID, concordat.ErrCorrupt, err)
+	}
+	if j.Rules == nil {
+		return base, nil
+	}
+	return *j.Rules, nil
+}
+
+// reviewedRules returns the rules that the latest review of a task sets; decided: there is one. Else the rules
+// are first.
+func reviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID, first report.Rules) (rules report.Rules, decided bool, err error) {
+	all, err := db.Reviews(ctx, id)
+	rules = first
+	for _, r := range all {
+		if r.Kind != store.ReviewRules {
+			continue
+		}
+		var set report.Rules
+		if err := json.Unmarshal(r.Data, &set); err != nil {
+			return rules, false, fmt.Errorf("rules of %s: %w: %v", id, concordat.ErrCorrupt, err)
+		}
+		rules, decided = set, true
+	}
+	return rules, decided, err
+}
+
+// withoutLibrary returns rules that exclude no single document of a library.
+func withoutLibrary(rules report.Rules, library concordat.LibraryID) report.Rules {
+	rules.ExcludeSources = slices.DeleteFunc(slices.Clone(rules.ExcludeSources), func(r concordat.Ref) bool { return r.Library == library && r.Document != "" })
+	return rules
+}
