@@ -442,6 +442,7 @@ func TestRates(t *testing.T) {
 		guess.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("198.51.100.1"))
 	}
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusTooManyRequests, nil, from("198.51.100.1"))
+	bo.call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil, from("198.51.100.1")) // a good token waits for nobody
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("2001:db8::1"))
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil, from("2001:db8::2"))
 	guess.call(http.MethodGet, "/api/v1/libraries", http.StatusTooManyRequests, nil, from("2001:db8::3")) // one network

@@ -193,18 +193,17 @@ func (w *Web) caller(r *http.Request, scope string) (*visitor, error) {
 
 // callerToken is caller, with its token.
 func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token, error) {
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	address := w.address(r)
-	if wait := w.calls.wait("address/"+address, max(1, w.o.Policy.Calls/10)); wait > 0 {
-		return nil, store.Token{}, &tooMany{"error.often", wait} // it has guessed at tokens
+	// The token is looked up first, by its hash: who has a good one does not wait for strangers at the same address.
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	t, err := store.Token{}, error(errNoToken)
+	if ok {
+		t, err = w.o.Store.UseToken(r.Context(), secret, store.PurposeAPI)
 	}
-	if !ok {
-		w.calls.count("address/" + address)
-		return nil, store.Token{}, errNoToken
-	}
-	t, err := w.o.Store.UseToken(r.Context(), secret, store.PurposeAPI)
-	if errors.Is(err, concordat.ErrNotFound) {
-		w.calls.count("address/" + address)
+	if errors.Is(err, errNoToken) || errors.Is(err, concordat.ErrNotFound) {
+		if err := w.calls.allow("address/"+address, max(1, w.o.Policy.Calls/10)); err != nil {
+			return nil, store.Token{}, err // it has guessed at tokens
+		}
 		return nil, store.Token{}, errNoToken
 	}
 	if err != nil {

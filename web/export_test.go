@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,3 +90,33 @@ const (
 	MostValues     = mostValues
 	MostNumber     = mostNumber
 )
+
+// FaultOfPassword is faultOfPassword, for tests.
+var FaultOfPassword = faultOfPassword
+
+// JoinLink is joinLink, for tests.
+func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
+	return w.joinLink(ctx, name)
+}
+
+// Waiting returns how many wait for their password to be tried.
+func (w *Web) Waiting() int { return (&Line{&w.hashing}).Waiting() }
+
+// Line is line, for tests.
+type Line struct{ l *line }
+
+// NewLine returns a line that lets so many in, and so many wait.
+func NewLine(running, waiting int) *Line { return &Line{&line{running: running, waiting: waiting}} }
+
+// Enter is line.enter.
+func (l *Line) Enter(ctx context.Context, rank int) error { return l.l.enter(ctx, rank) }
+
+// Leave is line.leave.
+func (l *Line) Leave() { l.l.leave() }
+
+// Waiting returns how many wait.
+func (l *Line) Waiting() int {
+	l.l.mu.Lock()
+	defer l.l.mu.Unlock()
+	return len(l.l.all)
+}

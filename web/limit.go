@@ -25,6 +25,12 @@ func retryAfter(h http.Header, d time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(max(1, (d+time.Second-1)/time.Second))))
 }
 
+// busy refuses somebody for the moment, because others are before them.
+type busy struct{ retry time.Duration }
+
+func (e *busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.retry) }
+func (e *busy) Unwrap() error { return concordat.ErrUnavailable }
+
 // limiter lets each key do something so often in a window. It remembers a bounded number of keys: the
 // one that was idle longest is forgotten first. It is safe for concurrent use.
 type limiter struct {
@@ -44,7 +50,17 @@ type counted struct {
 	key   string
 	since time.Time
 	n     int
+	open  int // of n: under way, and perhaps taken back
 }
+
+// bound is how often a key may do something in a window.
+type bound struct {
+	key  string
+	most int
+}
+
+// soon is how long to wait for what is under way.
+const soon = 2 * time.Second
 
 // find returns what a key did in the present window, nil: nothing. l.mu is held.
 func (l *limiter) find(key string) *counted {
@@ -61,26 +77,58 @@ func (l *limiter) find(key string) *counted {
 	return c
 }
 
-// wait returns how long the key has to wait until it may do something, which it may most times in a
-// window; 0: not at all.
-func (l *limiter) wait(key string, most int) time.Duration {
+// take counts one for each of the keys, unless one of them has no more left: then it counts nothing and returns how long to
+// wait. It is one step: of many at once no more come through than may. used is how much the key had used that had
+// used most. What was taken is under way until keep or giveBack is called with the same bounds.
+func (l *limiter) take(all ...bound) (used int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.find(key)
-	if c == nil || c.n < most {
-		return 0
+	for _, b := range all {
+		c := l.find(b.key)
+		if c == nil {
+			continue
+		}
+		used = max(used, c.n)
+		switch {
+		case c.n < b.most:
+		case c.n-c.open < b.most: // it depends on what is under way
+			wait = max(wait, soon)
+		default:
+			wait = max(wait, c.since.Add(l.window).Sub(l.now()))
+		}
 	}
-	return c.since.Add(l.window).Sub(l.now())
+	if wait > 0 {
+		return used, wait
+	}
+	for _, b := range all {
+		l.count(b.key).open++
+	}
+	return used, 0
 }
 
-// count notes that the key did it.
-func (l *limiter) count(key string) {
+// keep lets what was taken count for good.
+func (l *limiter) keep(all ...bound) { l.settle(0, all) }
+
+// giveBack takes it back.
+func (l *limiter) giveBack(all ...bound) { l.settle(1, all) }
+
+func (l *limiter) settle(less int, all []bound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, b := range all {
+		if c := l.find(b.key); c != nil && c.open > 0 { // else it was forgotten meanwhile
+			c.open--
+			c.n -= less
+		}
+	}
+}
+
+// count notes that the key did it. l.mu is held.
+func (l *limiter) count(key string) *counted {
 	if c := l.find(key); c != nil {
 		c.n++
 		l.order.MoveToFront(l.by[key])
-		return
+		return c
 	}
 	if l.by == nil {
 		l.by, l.order = map[string]*list.Element{}, list.New()
@@ -94,7 +142,9 @@ func (l *limiter) count(key string) {
 		delete(l.by, last.Value.(*counted).key)
 		l.order.Remove(last)
 	}
-	l.by[key] = l.order.PushFront(&counted{key, l.now(), 1})
+	c := &counted{key: key, since: l.now(), n: 1}
+	l.by[key] = l.order.PushFront(c)
+	return c
 }
 
 // forget lets the key begin anew.
@@ -107,12 +157,13 @@ func (l *limiter) forget(key string) {
 	}
 }
 
-// allow is wait and count in one: it counts what is let through.
+// allow counts what is let through, and refuses the rest.
 func (l *limiter) allow(key string, most int) error {
-	if d := l.wait(key, most); d > 0 {
-		return &tooMany{"error.often", d}
+	b := bound{key, most}
+	if _, wait := l.take(b); wait > 0 {
+		return &tooMany{"error.often", wait}
 	}
-	l.count(key)
+	l.keep(b)
 	return nil
 }
 
@@ -127,19 +178,35 @@ const (
 	throttleTime    = 10 * time.Minute
 )
 
-func (t *throttle) allowed(name, address string) time.Duration {
-	return max(t.wait("pair/"+address+"/"+name, freeFailures), t.wait("account/"+name, accountFailures), t.wait("address/"+address, addressFailures))
+// attempt is one try of a password. It has been counted; one of its methods is called once, when it has ended.
+type attempt struct {
+	t      *throttle
+	bounds []bound
+	// rank is how many tries there were before it, of the account or from the address.
+	rank int
 }
 
-func (t *throttle) failed(name, address string) {
-	t.count("pair/" + address + "/" + name)
-	t.count("account/" + name)
-	t.count("address/" + address)
+// begin counts a try before the password is looked at, unless too many have failed, or are under way and may: then it returns how
+// long to wait.
+func (t *throttle) begin(name, address string) (*attempt, time.Duration) {
+	a := &attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures}, {"address/" + address, addressFailures}}}
+	var wait time.Duration
+	a.rank, wait = t.take(a.bounds...)
+	return a, wait
 }
 
-// forgive lets somebody begin anew who knew the password. The address goes on counting: it may have
-// guessed at others.
-func (t *throttle) forgive(name, address string) { t.forget("pair/" + address + "/" + name) }
+// failed lets the try count.
+func (a *attempt) failed() { a.t.keep(a.bounds...) }
+
+// undone takes back a try that came to nothing: the password was not looked at.
+func (a *attempt) undone() { a.t.giveBack(a.bounds...) }
+
+// right takes the try back, and lets the account begin anew from this address. The address goes on counting what failed: it
+// may have guessed at others.
+func (a *attempt) right() {
+	a.undone()
+	a.t.forget(a.bounds[0].key)
+}
 
 // crowd bounds what one account does at the same time. Its zero value is ready; it is safe for concurrent use.
 type crowd struct {

@@ -134,6 +134,7 @@ var commonMessages = map[string][2]string{
 	"login.password": {"Password", "密码"},
 	"login.submit":   {"Sign in", "登录"},
 	"login.wrong":    {"The account or the password is not right.", "账号或密码不正确。"},
+	"login.busy":     {"Too many people are signing in at this moment. Try again in a few seconds.", "此刻登录人数过多，请几秒后再试。"},
 	"login.wait":     {"Too many attempts. Try again in ten minutes.", "尝试次数过多，请十分钟后再试。"},
 
 	"first.explain": {"This link works once. It makes the account that administers the site.", "此链接只能使用一次，用于创建管理本站点的账号。"},
@@ -143,6 +144,8 @@ var commonMessages = map[string][2]string{
 	"first.hint":    {"At least 10 characters.", "至少 10 个字符。"},
 	"first.name":    {"Give the account a name.", "请填写账号名。"},
 	"first.short":   {"The password needs at least 10 characters.", "密码至少需要 10 个字符。"},
+	"first.common":  {"This password is among the first that somebody would try. Choose another one.", "这是常被首先猜到的密码，请另选一个。"},
+	"first.own":     {"The password is little more than the name of the account. Choose another one.", "密码与账号名过于相似，请另选一个。"},
 	"first.differ":  {"The two passwords differ.", "两次输入的密码不一致。"},
 
 	"join.submit": {"Keep the password and sign in", "保存密码并登录"},

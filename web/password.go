@@ -22,33 +22,34 @@ const (
 	argonKey     = 32
 )
 
-// hashing bounds the memory that passwords take: each holds 64 MiB while it is tried.
-var hashing = make(chan struct{}, 2)
+// Bounds of the memory that passwords take, and of how long one waits: each holds 64 MiB while it is tried, for about a tenth of
+// a second.
+const (
+	mostHashing = 2
+	mostWaiting = 32
+)
 
-// hashPassword returns the password in PHC form, such as $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY.
-func hashPassword(ctx context.Context, password string) (string, error) {
-	salt := make([]byte, argonSalt)
-	_, _ = rand.Read(salt) // never fails
-	key, err := derive(ctx, password, salt, argonTime, argonMemory, argonThreads, argonKey)
-	if err != nil {
+// hashPassword returns the password in PHC form, such as $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
+// fails if too many do.
+func (l *line) hashPassword(ctx context.Context, password string) (string, error) {
+	if err := l.enter(ctx, 0); err != nil { // who chooses a password has shown a link or the former one
 		return "", err
 	}
+	defer l.leave()
+	return hashOf(password), nil
+}
+
+func hashOf(password string) string {
+	salt := make([]byte, argonSalt)
+	_, _ = rand.Read(salt) // never fails
+	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
 	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, b64.EncodeToString(salt), b64.EncodeToString(key)), nil
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-func derive(ctx context.Context, password string, salt []byte, t, m uint32, p uint8, n uint32) ([]byte, error) {
-	select {
-	case hashing <- struct{}{}:
-		defer func() { <-hashing }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	return argon2.IDKey([]byte(password), salt, t, m, p, n), nil
-}
-
-// verifyPassword reports whether hash, in PHC form, is that of the password.
-func verifyPassword(ctx context.Context, hash, password string) (bool, error) {
+// verifyPassword reports whether hash, in PHC form, is that of the password. It waits for its turn by rank, and fails if too
+// many are before it.
+func (l *line) verifyPassword(ctx context.Context, rank int, hash, password string) (bool, error) {
 	var version int
 	var t, m uint32
 	var p uint8
@@ -74,15 +75,13 @@ func verifyPassword(ctx context.Context, hash, password string) (bool, error) {
 	if key == nil {
 		return false, fmt.Errorf("stored password: %w: no key", concordat.ErrCorrupt)
 	}
-	got, err := derive(ctx, password, salt, t, m, p, uint32(len(key)))
-	return err == nil && subtle.ConstantTimeCompare(got, key) == 1, err
+	if err := l.enter(ctx, rank); err != nil {
+		return false, err
+	}
+	defer l.leave()
+	got := argon2.IDKey([]byte(password), salt, t, m, p, uint32(len(key)))
+	return subtle.ConstantTimeCompare(got, key) == 1, nil
 }
 
 // nobody is a hash that no password has: what a name that does not exist is compared with.
-var nobody = sync.OnceValue(func() string {
-	hash, err := hashPassword(context.Background(), rand.Text())
-	if err != nil {
-		panic(err) // the background never ends
-	}
-	return hash
-})
+var nobody = sync.OnceValue(func() string { return hashOf(rand.Text()) })

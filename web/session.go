@@ -145,27 +145,26 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	}
 	address := w.address(r)
 	if len(name) > mostName { // nobody's: it is not kept, not even in the audit
-		w.throttle.failed("", address)
+		if try, wait := w.throttle.begin("", address); wait == 0 {
+			try.failed()
+		}
 		refuse(http.StatusForbidden, "login.wrong")
 		return
 	}
-	if wait := w.throttle.allowed(name, address); wait > 0 {
-		retryAfter(rw.Header(), wait)
-		refuse(http.StatusTooManyRequests, "login.wait")
+	ok, err := w.tryPassword(r, name, address, r.PostForm.Get("password"))
+	if problem, code := problemOfTry(rw, err); problem != "" {
+		refuse(code, problem)
 		return
 	}
-	ok, err := w.authentic(r.Context(), name, r.PostForm.Get("password"))
 	if err != nil {
 		w.fail(rw, r, nil, err)
 		return
 	}
 	w.audit(r.Context(), name, "login", map[string]any{"ok": ok})
 	if !ok {
-		w.throttle.failed(name, address)
 		refuse(http.StatusForbidden, "login.wrong")
 		return
 	}
-	w.throttle.forgive(name, address)
 	switch ok, err := w.mayUsePassword(r.Context(), name); {
 	case err != nil:
 		w.fail(rw, r, nil, err)
@@ -181,9 +180,46 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, local(next), http.StatusSeeOther)
 }
 
+// tryPassword reports whether the password is that of the account, and counts the try unless it is. It fails with a *tooMany error
+// if too many were wrong, and with a *busy one if too many are being tried.
+func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool, error) {
+	try, wait := w.throttle.begin(name, address)
+	switch {
+	case wait > soon:
+		return false, &tooMany{"login.wait", wait}
+	case wait > 0:
+		return false, &busy{wait}
+	}
+	ok, err := w.authentic(r.Context(), try.rank, name, password)
+	switch {
+	case err != nil:
+		try.undone()
+	case ok:
+		try.right()
+	default:
+		try.failed()
+	}
+	return ok, err
+}
+
+// problemOfTry returns the key and the status for a password that was not tried, and sets when to try again; empty: it was.
+func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
+	var many *tooMany
+	var crowded *busy
+	switch {
+	case errors.As(err, &many):
+		retryAfter(rw.Header(), many.retry)
+		return many.key, http.StatusTooManyRequests
+	case errors.As(err, &crowded):
+		retryAfter(rw.Header(), crowded.retry)
+		return "login.busy", http.StatusServiceUnavailable
+	}
+	return "", 0
+}
+
 // authentic reports whether the password is that of the account. It takes as long for a name that
 // nobody has.
-func (w *Web) authentic(ctx context.Context, name, password string) (bool, error) {
+func (w *Web) authentic(ctx context.Context, rank int, name, password string) (bool, error) {
 	a, err := w.o.Store.Account(ctx, name)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return false, err
@@ -191,7 +227,7 @@ func (w *Web) authentic(ctx context.Context, name, password string) (bool, error
 	if len(password) > mostSecret {
 		return false, nil
 	}
-	ok, err2 := verifyPassword(ctx, cmp.Or(a.Password, nobody()), password)
+	ok, err2 := w.hashing.verifyPassword(ctx, rank, cmp.Or(a.Password, nobody()), password)
 	return ok && err == nil && !a.Disabled && a.Password != "", err2
 }
 
@@ -272,7 +308,7 @@ func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, passwo
 	if _, err := w.o.Store.Token(r.Context(), key, purpose); err != nil {
 		return "", ofLink(err)
 	}
-	return hashPassword(r.Context(), password)
+	return w.hashing.hashPassword(r.Context(), password)
 }
 
 // choose reads the form in which somebody chooses a password, and shows it again where something is
@@ -285,10 +321,18 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	f := r.PostForm
 	p = signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
 	password = f.Get("password")
+	if !named { // the link knows for whom it is
+		t, err := w.o.Store.Token(r.Context(), p.Key, store.PurposeJoin)
+		if err != nil {
+			w.fail(rw, r, nil, ofLink(err))
+			return p, "", false
+		}
+		p.Name = t.Account
+	}
 	if len(p.Title) > mostTitle {
 		p.Title = "" // the form has no room for it
 	}
-	if p.Problem = faultOfPassword(password, f.Get("again")); named && p.Name == "" {
+	if p.Problem = faultOfPassword(password, f.Get("again"), p.Name, p.Title); named && p.Name == "" {
 		p.Problem = "first.name"
 	}
 	if p.Problem != "" {

@@ -56,25 +56,23 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 	refuse := func(code int, problem string) {
 		w.showAccount(rw, r, v, code, accountPage{Problem: problem})
 	}
-	if problem := faultOfPassword(f.Get("password"), f.Get("again")); problem != "" {
+	if problem := faultOfPassword(f.Get("password"), f.Get("again"), v.Name, v.Title); problem != "" {
 		refuse(http.StatusBadRequest, problem)
 		return
 	}
-	if wait := w.throttle.allowed(v.Name, v.address); wait > 0 {
-		retryAfter(rw.Header(), wait)
-		refuse(http.StatusTooManyRequests, "login.wait")
+	ok, err := w.tryPassword(r, v.Name, v.address, f.Get("old"))
+	if problem, code := problemOfTry(rw, err); problem != "" {
+		refuse(code, problem)
 		return
 	}
-	ok, err := w.authentic(r.Context(), v.Name, f.Get("old"))
 	if err == nil && !ok {
-		w.throttle.failed(v.Name, v.address)
 		w.audit(r.Context(), v.Name, "password_refused", nil)
 		refuse(http.StatusForbidden, "password.wrong")
 		return
 	}
 	var hash string
 	if err == nil {
-		hash, err = hashPassword(r.Context(), f.Get("password"))
+		hash, err = w.hashing.hashPassword(r.Context(), f.Get("password"))
 	}
 	if err == nil {
 		err = w.o.Store.SetPassword(r.Context(), v.Name, hash)
@@ -86,16 +84,19 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.throttle.forgive(v.Name, v.address)
 	w.audit(r.Context(), v.Name, "password_changed", nil)
 	http.Redirect(rw, r, "/account?changed", http.StatusSeeOther)
 }
 
-// faultOfPassword returns the key of what is wrong with a chosen password; empty: nothing.
-func faultOfPassword(password, again string) string {
+// faultOfPassword returns the key of what is wrong with a chosen password; empty: nothing. names are those of its account.
+func faultOfPassword(password, again string, names ...string) string {
 	switch n := len([]rune(password)); {
 	case n < leastSecret || len(password) > mostSecret:
 		return "first.short"
+	case common(password):
+		return "first.common"
+	case ownName(password, names...):
+		return "first.own"
 	case password != again:
 		return "first.differ"
 	}

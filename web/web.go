@@ -99,6 +99,7 @@ type Web struct {
 	mux      *http.ServeMux
 	handler  http.Handler
 	throttle throttle
+	hashing  line    // of passwords
 	calls    limiter // of the API, by token or address, in a minute
 	streams  crowd   // events that are being followed
 	access   []access
@@ -143,7 +144,7 @@ func New(o Options) (*Web, error) {
 		o.ReportPDF = plainPDF
 	}
 	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
-		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}}
+		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}, hashing: line{running: mostHashing, waiting: mostWaiting}}
 	w.o.Policy.fill()
 	if err := w.parse(); err != nil {
 		return nil, err
@@ -362,6 +363,7 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	code, key = http.StatusInternalServerError, "error.fault"
 	var tooLarge *http.MaxBytesError
+	var crowded *busy
 	limit, detail, retry, limited := limits(languageOf(r), w.o.Now(), err)
 	switch {
 	case errors.As(err, &tooLarge):
@@ -385,6 +387,9 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 		code, key = http.StatusInsufficientStorage, "error.full"
 	case errors.Is(err, concordat.ErrInvalid):
 		code, key = http.StatusBadRequest, "error.invalid"
+	case errors.As(err, &crowded):
+		code, key = http.StatusServiceUnavailable, "login.busy"
+		retryAfter(rw.Header(), crowded.retry)
 	case errors.Is(err, concordat.ErrUnavailable):
 		code, key = http.StatusServiceUnavailable, "error.busy"
 	}

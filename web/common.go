@@ -1,0 +1,92 @@
+package web
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// commonPasswords are those of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, passwords/LICENSE),
+// without what simple finds, a line each: they were used most often where passwords became known.
+//
+//go:embed passwords/common.txt
+var commonPasswords string
+
+var isCommon = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(commonPasswords) {
+		all[strings.TrimSpace(line)] = true
+	}
+	return all
+})
+
+// common reports whether a password is among the first that somebody tries: one of the list, whatever its case and
+// whatever signs surround it, or a simple one.
+func common(password string) bool {
+	p := strings.ToLower(password)
+	bare := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return isCommon()[p] || isCommon()[bare] || simple(p)
+}
+
+// simple reports whether a text has at most three different characters, repeats a part of itself, or counts up or down.
+func simple(s string) bool {
+	rs := []rune(s)
+	if len(rs) == 0 {
+		return true
+	}
+	if distinct := slices.Sorted(slices.Values(rs)); len(slices.Compact(distinct)) <= 3 {
+		return true
+	}
+	for n := 1; n <= len(rs)/2; n++ {
+		if repeats(rs, n) {
+			return true
+		}
+	}
+	return counts(rs, 1) || counts(rs, -1)
+}
+
+// repeats reports whether rs is its first n characters again and again, the last time perhaps in part.
+func repeats(rs []rune, n int) bool {
+	for i := n; i < len(rs); i++ {
+		if rs[i] != rs[i-n] {
+			return false
+		}
+	}
+	return true
+}
+
+// counts reports whether each character is the one before it plus step, where 0 follows 9.
+func counts(rs []rune, step rune) bool {
+	for i := 1; i < len(rs); i++ {
+		a, b := rs[i-1], rs[i]
+		round := step == 1 && a == '9' && b == '0' || step == -1 && a == '0' && b == '9'
+		if b != a+step && !round {
+			return false
+		}
+	}
+	return true
+}
+
+// leastBeside is how many characters a password must have beside the name of its account.
+const leastBeside = 6
+
+// ownName reports whether a password is little more than one of the names, forwards or backwards.
+func ownName(password string, names ...string) bool {
+	p := strings.ToLower(password)
+	for _, name := range names {
+		n := []rune(strings.ToLower(strings.TrimPrefix(strings.TrimSpace(name), publicMark)))
+		if len(n) < 3 {
+			continue
+		}
+		back := slices.Clone(n)
+		slices.Reverse(back)
+		for _, one := range []string{string(n), string(back)} {
+			if rest := strings.ReplaceAll(p, one, ""); len(rest) < len(p) && len([]rune(rest)) < leastBeside {
+				return true
+			}
+		}
+	}
+	return false
+}

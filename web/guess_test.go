@@ -1,0 +1,218 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+const secretOfBo = "a heron stands in the reeds"
+
+// guarded is a site with an account bo and one zoe, both with the password secretOfBo, behind a proxy that tells addresses.
+func guarded(t *testing.T) (d *desk, bo *person) {
+	t.Helper()
+	d = newDeskOf(t, true, func(o *web.Options) {
+		o.Policy.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	for _, name := range []string{"zoe", "bo"} {
+		page := adam.post("/people", http.StatusOK, url.Values{"name": {name}, "role": {"submitter"}})
+		link := regexp.MustCompile(`/join\?key=[A-Z2-7]+`).FindString(page)
+		bo = d.person(t)
+		bo.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {secretOfBo}, "again": {secretOfBo}})
+	}
+	return d, bo
+}
+
+// posted sends a form as from an address and returns the status of the answer itself.
+func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (code int, retry string) {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("X-Forwarded-For", address)
+	direct := &http.Client{Jar: c.Jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := direct.Do(r)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	resp.Body.Close()
+	return resp.StatusCode, resp.Header.Get("Retry-After")
+}
+
+// TestGuessesAtOnce: of 300 guesses that come at once no more are tried than may fail, however they are spread, and somebody else
+// signs in within a second meanwhile.
+func TestGuessesAtOnce(t *testing.T) {
+	const guesses = 300
+	one := func(int) string { return "198.51.100.7" }
+	many := func(i int) string { return fmt.Sprintf("198.51.%d.%d", 100+i/200, 1+i%200) }
+	signIn := func(name func(int) string) func(i int) (string, url.Values) {
+		return func(i int) (string, url.Values) {
+			return "/login", url.Values{"name": {name(i)}, "password": {fmt.Sprint("guess ", i)}}
+		}
+	}
+	for name, c := range map[string]struct {
+		from  func(int) string
+		ask   func(int) (string, url.Values)
+		bound int // tries
+	}{
+		"one account from one address":   {one, signIn(func(int) string { return "bo" }), 5},
+		"one account from 300 addresses": {many, signIn(func(int) string { return "bo" }), 100},
+		"300 accounts from one address":  {one, signIn(func(i int) string { return fmt.Sprint("account", i) }), 50},
+		"the form of the password": {one, func(i int) (string, url.Values) {
+			return "/account/password", url.Values{"old": {fmt.Sprint("guess ", i)}, "password": {"another long one"}, "again": {"another long one"}}
+		}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, bo := guarded(t)
+			zoe := url.Values{"name": {"zoe"}, "password": {secretOfBo}}
+			began := time.Now()
+			if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1", zoe); code != http.StatusSeeOther {
+				t.Fatalf("zoe, alone: %d", code)
+			}
+			alone := time.Since(began)
+			var mu sync.Mutex
+			codes := map[int]int{} // guarded by mu
+			var all sync.WaitGroup
+			for i := range guesses {
+				all.Go(func() {
+					path, form := c.ask(i)
+					code, retry := posted(t, bo.Client, d.URL+path, c.from(i), form)
+					mu.Lock()
+					defer mu.Unlock()
+					codes[code]++
+					if (code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests) && retry == "" {
+						t.Errorf("%d without Retry-After", code)
+					}
+				})
+			}
+			for done := false; !done && d.web.Waiting() == 0; { // until somebody waits, or all have been refused
+				mu.Lock()
+				sum := 0
+				for _, n := range codes {
+					sum += n
+				}
+				done = sum == guesses
+				mu.Unlock()
+				time.Sleep(time.Millisecond) // there is no other sign
+			}
+			tried := func() int {
+				mu.Lock()
+				defer mu.Unlock()
+				return codes[http.StatusForbidden]
+			}
+			before := tried()
+			began = time.Now()
+			code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.2", zoe)
+			took, meanwhile := time.Since(began), tried()-before
+			// Two guesses are being tried when zoe comes, and one goes on beside hers; a few more answers may be under way.
+			if code != http.StatusSeeOther || meanwhile > 6 {
+				t.Errorf("zoe, meanwhile: %d after %d guesses", code, meanwhile)
+			}
+			if alone < 150*time.Millisecond && took > time.Second { // else the machine is busy with something else
+				t.Errorf("zoe, meanwhile: %v (alone %v)", took, alone)
+			}
+			all.Wait()
+			if codes[http.StatusForbidden] > c.bound || codes[http.StatusForbidden] == 0 || codes[http.StatusForbidden]+codes[http.StatusTooManyRequests]+codes[http.StatusServiceUnavailable] != guesses {
+				t.Errorf("answers %v; at most %d tries may be", codes, c.bound)
+			}
+		})
+	}
+}
+
+// TestRightPasswordCountsNothing: who knows the password may sign in again and again, and what failed before is forgotten for them.
+func TestRightPasswordCountsNothing(t *testing.T) {
+	d, _ := guarded(t)
+	for range 3 {
+		for i := range 4 {
+			if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1", url.Values{"name": {"bo"}, "password": {fmt.Sprint("guess ", i)}}); code != http.StatusForbidden {
+				t.Fatalf("a guess: %d", code)
+			}
+		}
+		if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1", url.Values{"name": {"bo"}, "password": {secretOfBo}}); code != http.StatusSeeOther {
+			t.Fatalf("the password: %d", code)
+		}
+	}
+}
+
+// TestLine: the lowest rank is next, equal ranks in the order in which they came, and the highest goes away where there is no room.
+func TestLine(t *testing.T) {
+	l := web.NewLine(1, 3)
+	if err := l.Enter(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		who string
+		err error
+	}
+	results := make(chan result)
+	stand := func(ctx context.Context, who string, rank, want int) {
+		t.Helper()
+		go func() { results <- result{who, l.Enter(ctx, rank)} }()
+		for l.Waiting() != want {
+			time.Sleep(time.Millisecond) // it has no other sign
+		}
+	}
+	gone, leave := context.WithCancel(t.Context())
+	stand(t.Context(), "five", 5, 1)
+	stand(gone, "gone", 7, 2)
+	leave()
+	if r := <-results; r.who != "gone" || !errors.Is(r.err, context.Canceled) {
+		t.Errorf("%s: %v", r.who, r.err)
+	}
+	stand(t.Context(), "seven", 7, 2)
+	stand(t.Context(), "first zero", 0, 3)
+	if err := l.Enter(t.Context(), 7); !errors.Is(err, concordat.ErrUnavailable) { // as high as the last
+		t.Errorf("no room: %v", err)
+	}
+	go func() { results <- result{"second zero", l.Enter(t.Context(), 0)} }()
+	if r := <-results; r.who != "seven" || !errors.Is(r.err, concordat.ErrUnavailable) {
+		t.Errorf("%s gave way: %v", r.who, r.err)
+	}
+	for _, want := range []string{"first zero", "second zero", "five"} {
+		l.Leave()
+		if r := <-results; r.who != want || r.err != nil {
+			t.Errorf("next is %s (%v), want %s", r.who, r.err, want)
+		}
+	}
+	l.Leave()
+	if err := l.Enter(t.Context(), 0); err != nil {
+		t.Errorf("a free line: %v", err)
+	}
+}
+
+// TestCommonPasswords: what everybody tries first, and the account's own name, are refused; a sentence is not.
+func TestCommonPasswords(t *testing.T) {
+	for password, want := range map[string]string{
+		"1234567890": "first.common", "0987654321": "first.common", "aaaaaaaaaaaa": "first.common", "abcabcabcabc": "first.common",
+		"abcdefghijklm": "first.common", "Password123": "first.common", "qwertyuiop": "first.common", "!!manchester!!": "first.common", "QWERTY12345": "first.common",
+		"ada.lovelace": "first.own", "Ada.Lovelace1842": "first.own", "ecalevol.ada!": "first.own", "Countess of L": "first.own",
+		"short": "first.short", secretOfBo: "", "xk4!pf09qz": "", "ada.lovelace met babbage": "", "tr0ub4dor&3horse": "",
+	} {
+		if got := web.FaultOfPassword(password, password, "~ada.lovelace", "Countess of L"); got != want {
+			t.Errorf("%q: %q, want %q", password, got, want)
+		}
+	}
+	d, bo := guarded(t)
+	bo.post("/account/password", http.StatusBadRequest, url.Values{"old": {secretOfBo}, "password": {"1234567890"}, "again": {"1234567890"}})
+	link, err := d.web.JoinLink(t.Context(), "zoe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bo.post("/join", http.StatusBadRequest, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "name": {"another"}, "password": {"zoe zoe zoe"}, "again": {"zoe zoe zoe"}})
+}
