@@ -4,6 +4,8 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
+	"io"
+	"strings"
 	"time"
 )
 
@@ -70,3 +72,22 @@ var (
 	Pad   = pad
 	Unpad = unpad
 )
+
+// LockRootOf is LockRoot with whatever is to be taken for a seed.
+func LockRootOf(site SiteID, seed []byte, s Secret, random io.Reader) ([]byte, error) {
+	return lock(holdsRoot, site, seed, s, random)
+}
+
+// SiteIDWithTail returns a text of the identity, without hyphens, whose last character holds the bits behind the 256th; its
+// check characters are good.
+func SiteIDWithTail(s SiteID, bits byte) string {
+	const letters, part = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", siteChars / siteParts
+	plain := []byte(base32Site.EncodeToString(s[:]))
+	plain[siteChars-1] = letters[strings.IndexByte(letters, plain[siteChars-1])|int(bits)]
+	var b []byte
+	for i := range siteParts {
+		p := string(plain[i*part : (i+1)*part])
+		b = append(append(b, p...), checkChar(p, i))
+	}
+	return string(b)
+}
