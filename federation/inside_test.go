@@ -84,7 +84,7 @@ func equal(a, b []crypto.SiteID) bool {
 	return true
 }
 
-func openReplays(t *testing.T, now time.Time) *Replays {
+func replaysOf(t *testing.T, now time.Time) *Replays {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "replays")
 	if err := CreateReplays(path); err != nil {
@@ -114,7 +114,7 @@ func verified(from byte, now time.Time) *crypto.Verified {
 // bounds, and what is remembered survives all that, in this process and in the next one.
 func TestReplaysBounded(t *testing.T) {
 	now := time.Now()
-	r := openReplays(t, now)
+	r := replaysOf(t, now)
 	r.most = 1 << 20
 	reply := func(i int) []byte { return bytes.Repeat([]byte{byte(i + 1)}, 10_000) }
 	run := func(from byte, i int) *crypto.Verified {

@@ -28,6 +28,7 @@ import (
 type Replays struct {
 	path string
 	most int64 // bytes of the entries; the file is rewritten when it has twice as many
+	disk disk
 
 	mu      sync.Mutex // guards what follows
 	file    *os.File
@@ -43,6 +44,15 @@ type Replays struct {
 	synced  mark       // what is on the disk; guarded by syncing
 	written int        // counts rewrites; guarded by mu
 }
+
+// disk is what puts files on the disk.
+type disk struct {
+	sync    func(f *os.File) error
+	syncDir func(dir string) error
+	rename  func(from, to string) error
+}
+
+func realDisk() disk { return disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename} }
 
 // mark is a place in one of the files that followed each other under the path.
 type mark struct {
@@ -92,7 +102,9 @@ var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 // CreateReplays makes the file of a site that has taken no request yet. Without it, OpenReplays has to
 // assume that a file was lost. It fails with concordat.ErrExists if there is one.
-func CreateReplays(path string) error {
+func CreateReplays(path string) error { return createReplays(path, realDisk()) }
+
+func createReplays(path string, on disk) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("replay file %s: %w", path, concordat.ErrExists)
@@ -101,16 +113,20 @@ func CreateReplays(path string) error {
 		return fmt.Errorf("replay file: %w", err)
 	}
 	_, err = f.WriteString(replayMagic)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, on.sync(f), f.Close()); err != nil {
 		return fmt.Errorf("replay file: %w", err)
 	}
-	return syncDir(filepath.Dir(path))
+	return on.syncDir(filepath.Dir(path))
 }
 
 // OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are
 // refused: those issued up to now, and up to crypto.Skew after, since the sender's clock may be ahead.
 func OpenReplays(path string, now time.Time) (*Replays, error) {
-	r := &Replays{path: path, most: defaultReplayBytes, entries: map[replayKey]*replay{}, bytes: map[crypto.SiteID]int64{}, replies: map[crypto.SiteID][]*replay{}, swept: now}
+	return openReplays(path, now, realDisk())
+}
+
+func openReplays(path string, now time.Time, on disk) (*Replays, error) {
+	r := &Replays{path: path, most: defaultReplayBytes, disk: on, entries: map[replayKey]*replay{}, bytes: map[crypto.SiteID]int64{}, replies: map[crypto.SiteID][]*replay{}, swept: now}
 	whole, err := r.load()
 	if err != nil {
 		return nil, err
@@ -302,7 +318,7 @@ func (r *Replays) sync(to mark) error {
 	if now.file != to.file || r.synced.file == to.file && r.synced.end >= to.end {
 		return nil // a rewrite puts everything on the disk
 	}
-	err := file.Sync()
+	err := r.disk.sync(file)
 	r.mu.Lock()
 	rewritten := r.written != to.file // closed under our hands, and no harm done
 	r.mu.Unlock()
@@ -389,13 +405,13 @@ func (r *Replays) rewrite() error {
 	}
 	moved, size, err := r.copyTo(next)
 	if err == nil {
-		err = next.Sync()
+		err = r.disk.sync(next)
 	}
 	if err == nil {
-		err = os.Rename(next.Name(), r.path)
+		err = r.disk.rename(next.Name(), r.path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(r.path))
+		err = r.disk.syncDir(filepath.Dir(r.path))
 	}
 	if err != nil {
 		_ = next.Close()
@@ -443,7 +459,7 @@ func (r *Replays) copyTo(next *os.File) (map[*replay]int64, int64, error) {
 func (r *Replays) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Join(r.file.Sync(), r.file.Close())
+	return errors.Join(r.disk.sync(r.file), r.file.Close())
 }
 
 func syncDir(dir string) error {

@@ -116,32 +116,49 @@ func write(path string, id *crypto.Identity, s crypto.Secret) error {
 
 // Replace writes b in place of path with mode 0600: a new file beside it, synced, renamed over it, and
 // the folder synced. After a crash at any moment the file is the old one or the new one.
-func Replace(path string, b []byte) error { return replace(path, b, os.Rename) }
+func Replace(path string, b []byte) error {
+	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
+}
 
-// replace is Replace with the step that a test wants to fail.
-func replace(path string, b []byte, rename func(from, to string) error) (err error) {
+// disk is what puts files on the disk.
+type disk struct {
+	sync    func(f *os.File) error
+	syncDir func(dir string) error
+	rename  func(from, to string) error
+}
+
+func replace(path string, b []byte, on disk) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600
 	if err != nil {
 		return err
 	}
+	renamed := false
 	defer func() {
-		if err != nil {
+		if err != nil && !renamed {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
 	_, err = f.Write(b)
 	if err == nil {
-		err = f.Sync()
+		err = on.sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err = rename(f.Name(), path); err != nil {
+	if err = on.rename(f.Name(), path); err != nil {
 		return err
 	}
-	dir, errDir := os.Open(filepath.Dir(path))
-	if errDir != nil {
-		return nil // renamed; a folder that cannot be opened cannot be synced either
+	renamed = true
+	if err = on.syncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%s is written, and may be the old one after a loss of power: %w", path, err)
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return nil
+}
+
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return nil // a folder that cannot be opened cannot be synced either
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

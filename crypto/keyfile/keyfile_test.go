@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat/crypto"
+	"concordat/internal/powertest"
 )
 
 var (
@@ -61,7 +62,8 @@ func TestS1Crash(t *testing.T) {
 		t.Fatal(err)
 	}
 	crash := errors.New("crash")
-	if err := replace(path, []byte("other"), func(string, string) error { return crash }); !errors.Is(err, crash) {
+	fails := disk{sync: (*os.File).Sync, syncDir: syncDir, rename: func(string, string) error { return crash }}
+	if err := replace(path, []byte("other"), fails); !errors.Is(err, crash) {
 		t.Fatalf("got %v, want the crash", err)
 	}
 	if err := os.WriteFile(path+".new-1234", before[:len(before)/2], 0o600); err != nil { // left by a real one
@@ -102,5 +104,86 @@ func TestUpdatesDoNotOverlap(t *testing.T) {
 	}
 	if _, err := Update(path, secret, func(id *crypto.Identity) (*crypto.Identity, error) { return id, nil }); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestS1PowerLoss takes the power away before and after each step that puts a new keystore on the disk: what is found is the
+// old one or the new one, and the new one from when Replace says that it is written.
+func TestS1PowerLoss(t *testing.T) {
+	path, _ := keystore(t)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := bytes.Repeat([]byte("new"), 1000)
+	d := powertest.New(t, filepath.Dir(path))
+	found := func() []byte {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(d.Lost(), filepath.Base(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	either := func(step string) {
+		t.Helper()
+		if b := found(); !bytes.Equal(b, before) && !bytes.Equal(b, after) {
+			t.Errorf("power lost %s: %d bytes, neither the old keystore nor the new one", step, len(b))
+		}
+	}
+	on := disk{
+		sync: func(f *os.File) error {
+			either("before the sync")
+			defer either("after the sync")
+			return d.Sync(f)
+		},
+		rename: func(from, to string) error {
+			either("before the renaming")
+			// A system may write the folder when it likes.
+			defer func() { _ = d.SyncDir(filepath.Dir(to)); either("after the renaming") }()
+			return d.Rename(from, to)
+		},
+		syncDir: d.SyncDir,
+	}
+	if err := replace(path, after, on); err != nil {
+		t.Fatal(err)
+	}
+	either("at the end")
+	lazy := powertest.New(t, filepath.Dir(path))
+	if err := replace(path, before, disk{sync: lazy.Sync, syncDir: lazy.SyncDir, rename: lazy.Rename}); err != nil {
+		t.Fatal(err)
+	}
+	d = lazy
+	if b := found(); !bytes.Equal(b, before) {
+		t.Errorf("power lost after Replace: %d bytes, want those that it wrote", len(b))
+	}
+}
+
+// TestS1FailingDisk: each step that fails is told, and leaves the old keystore or the new one, and no other file.
+func TestS1FailingDisk(t *testing.T) {
+	for _, step := range []string{powertest.Sync, powertest.Rename, powertest.SyncDir} {
+		path, _ := keystore(t)
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := powertest.New(t, filepath.Dir(path))
+		broken := errors.New("input/output error")
+		d.Fail(step, broken)
+		err = replace(path, []byte("new"), disk{sync: d.Sync, syncDir: d.SyncDir, rename: d.Rename})
+		if !errors.Is(err, broken) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s fails: error %v, want that of the disk alone", step, err)
+		}
+		want := before
+		if step == powertest.SyncDir {
+			want = []byte("new")
+		}
+		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, want) {
+			t.Errorf("%s fails: %d bytes, error %v, want %d", step, len(b), err, len(want))
+		}
+		files, err := os.ReadDir(filepath.Dir(path))
+		if err != nil || len(files) != 2 { // with the lock
+			t.Errorf("%s fails: %d files are left, error %v", step, len(files), err)
+		}
 	}
 }

@@ -1,0 +1,151 @@
+// Package powertest is a disk for tests that loses its power. It stands between a package and the files of a
+// folder, notes what was synced, and at any moment makes the folder that a machine finds after a loss of power at that
+// moment: of each file what was there at its last sync, under the names that were there at the last sync of the folder.
+// That is the least that POSIX promises. What a package says is on the disk must be there.
+package powertest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Disk is the disk under one folder. It is safe for concurrent use.
+type Disk struct {
+	t   testing.TB
+	dir string
+
+	mu     sync.Mutex
+	synced map[inode][]byte // of each file what is on the disk
+	names  map[string]inode // of the folder what is on the disk
+	fails  map[string]error // what is to fail, by operation
+	steps  []string
+}
+
+type inode uint64
+
+// New returns the disk of a folder. What the folder holds is on the disk.
+func New(t testing.TB, dir string) *Disk {
+	t.Helper()
+	d := &Disk{t: t, dir: dir, synced: map[inode][]byte{}, names: map[string]inode{}, fails: map[string]error{}}
+	for name, n := range d.list() {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.names[name], d.synced[n] = n, b
+	}
+	return d
+}
+
+// Operations that Fail names, and that Steps lists.
+const (
+	Sync    = "sync"
+	SyncDir = "sync folder"
+	Rename  = "rename"
+)
+
+// Fail lets an operation fail with the error from now on, without doing anything; nil: it works again.
+func (d *Disk) Fail(operation string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fails[operation] = err
+}
+
+// Steps returns the operations so far, in order.
+func (d *Disk) Steps() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string(nil), d.steps...)
+}
+
+func (d *Disk) step(operation string) error {
+	d.steps = append(d.steps, operation)
+	return d.fails[operation]
+}
+
+// Sync does what (*os.File).Sync does.
+func (d *Disk) Sync(f *os.File) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.step(Sync); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	b := make([]byte, info.Size())
+	if n, err := f.ReadAt(b, 0); err != nil && n < len(b) {
+		// The file may be open for writing alone.
+		if b, err = os.ReadFile(f.Name()); err != nil {
+			return err
+		}
+	}
+	d.synced[inodeOf(info)] = b
+	return nil
+}
+
+// SyncDir syncs the folder.
+func (d *Disk) SyncDir(dir string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.step(SyncDir); err != nil {
+		return err
+	}
+	if filepath.Clean(dir) != filepath.Clean(d.dir) {
+		return errors.New("another folder than that of the test: " + dir)
+	}
+	d.names = d.list()
+	return nil
+}
+
+// Rename does what os.Rename does.
+func (d *Disk) Rename(from, to string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.step(Rename); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// Lost returns a new folder as it is found after a loss of power now.
+func (d *Disk) Lost() string {
+	d.t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	dir := d.t.TempDir()
+	for name, n := range d.names {
+		if err := os.WriteFile(filepath.Join(dir, name), d.synced[n], 0o600); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// list returns the files of the folder as processes see them.
+func (d *Disk) list() map[string]inode {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	out := map[string]inode{}
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		out[e.Name()] = inodeOf(info)
+	}
+	return out
+}
+
+func inodeOf(info fs.FileInfo) inode { return inode(info.Sys().(*syscall.Stat_t).Ino) }
