@@ -294,7 +294,11 @@ func (s *Site) decide(ctx context.Context, id, from, to, actor, words string) (s
 	}
 	until := time.Time{}
 	if to == concordat.DisclosureGranted {
-		until = s.o.Now().Add(s.approval(ctx, d))
+		lasts, err := s.approval(ctx, d)
+		if err != nil {
+			return d, err
+		}
+		until = s.o.Now().Add(lasts)
 	}
 	// First in the outbox: after a crash a partner that asks too early finds it pending.
 	n := concordat.Notice{Kind: concordat.NoticeDisclosure, Job: d.Job, Words: words, At: s.o.Now()}
@@ -310,13 +314,16 @@ func (s *Site) decide(ctx context.Context, id, from, to, actor, words string) (s
 	return s.o.Store.Disclosure(ctx, id)
 }
 
-// approval returns how long a grant lasts.
-func (s *Site) approval(ctx context.Context, d store.Disclosure) time.Duration {
+// approval returns how long a grant lasts: the default where the library is no longer open to the partner.
+func (s *Site) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
 	x, err := s.o.Store.Share(ctx, d.Library, d.Partner)
-	if err != nil {
-		return store.DefaultApproval
+	if isNotFound(err) {
+		return store.DefaultApproval, nil
 	}
-	return x.Rule.Filled().Approval
+	if err != nil {
+		return 0, err
+	}
+	return x.Rule.Filled().Approval, nil
 }
 
 // Asked returns a partner's request with the passages that it is about, for the person who decides. It

@@ -1,0 +1,268 @@
+package site_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// newBroken returns an owner whose store fails by script, with a document that north is told of.
+func newBroken(t *testing.T) (*owner, *brokenStore) {
+	t.Helper()
+	o := newOwner(t, "theses", "grants")
+	b := &brokenStore{DB: o.store, fail: -1}
+	o.Site = site.New(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now})
+	o.use(t, o.newSet(t, testEpoch))
+	o.add(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Text: long(passage, 30)})
+	return o, b
+}
+
+// sharing is the rule under which north may have everything.
+func sharing(ship bool) store.ShareRule {
+	return store.ShareRule{Level: concordat.ShowPassage, Outline: concordat.OutlineFingerprints, Ship: ship, Approval: 2 * time.Hour,
+		Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}}
+}
+
+// operation is something that a site does with its store. make puts the site into the state before it and returns what
+// is done; whole is what must hold after a failure, if there is more than that it is told.
+type operation struct {
+	name  string
+	make  func(t *testing.T, o *owner) func() error
+	whole func(t *testing.T, o *owner, call string)
+}
+
+// withdrawals counts the notices to north that its mirror of theses has ended.
+func (o *owner) withdrawals(t *testing.T) (n int) {
+	t.Helper()
+	all, err := o.store.Outbox(t.Context(), 0)
+	must(t, err)
+	for _, x := range all {
+		if x.Notice.Kind == concordat.NoticeWithdrawn && x.Partner == "north" {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *owner) forgetNotices(t *testing.T) {
+	t.Helper()
+	all, err := o.store.Outbox(t.Context(), 0)
+	must(t, err)
+	for _, x := range all {
+		must(t, o.store.Delivered(t.Context(), x.Seq))
+	}
+}
+
+// toldOfEnd: where the mirror is over, the partner is told.
+func toldOfEnd(t *testing.T, o *owner, call string) {
+	t.Helper()
+	x, err := o.store.Share(t.Context(), "theses", "north")
+	if over := errors.Is(err, concordat.ErrNotFound) || err == nil && !x.Rule.Ship; over && o.withdrawals(t) == 0 {
+		t.Errorf("%s failed: the mirror is over, and the partner is not told", call)
+	}
+}
+
+func operations() []operation {
+	share := func(o *owner, r store.ShareRule) error {
+		_, err := o.Share(context.Background(), store.Share{Library: "theses", Partner: "north", Rule: r})
+		return err
+	}
+	reveal := func(level concordat.Show, decided bool) func(t *testing.T, o *owner) func() error {
+		return func(t *testing.T, o *owner) func() error {
+			o.clock.move(time.Second)
+			o.share(t, "theses", "north", sharing(false))
+			a, d, _ := o.told(t, "north", passage, "theses")
+			q := o.revealAsk(a, d, level, long(passage, 30), river+winter, river+winter)
+			if decided {
+				o.decided(t, q, true)
+			}
+			return func() error { _, err := o.AnswerReveal(context.Background(), "north", q); return err }
+		}
+	}
+	pending := func(t *testing.T, o *owner) (store.Disclosure, *concordat.RevealAsk) {
+		o.clock.move(time.Second) // so that it is the latest
+		o.share(t, "theses", "north", sharing(false))
+		a, d, _ := o.told(t, "north", passage, "theses")
+		q := o.revealAsk(a, d, concordat.ShowPassage, long(passage, 30), river+winter, river+winter)
+		_, err := o.AnswerReveal(context.Background(), "north", q)
+		must(t, err)
+		return o.last(t), q
+	}
+	return []operation{
+		{"Share, which ends a mirror", func(t *testing.T, o *owner) func() error {
+			must(t, share(o, sharing(true)))
+			o.forgetNotices(t)
+			return func() error { return share(o, sharing(false)) }
+		}, toldOfEnd},
+		{"Unshare", func(t *testing.T, o *owner) func() error {
+			must(t, share(o, sharing(true)))
+			o.forgetNotices(t)
+			return func() error { return o.Unshare(context.Background(), "theses", "north") }
+		}, toldOfEnd},
+		{"CatchUp, with a share that has expired", func(t *testing.T, o *owner) func() error {
+			r := sharing(true)
+			r.Expires = o.clock.now().Add(time.Hour)
+			must(t, share(o, r))
+			o.forgetNotices(t)
+			o.clock.move(2 * time.Hour)
+			return func() error { return o.CatchUp(context.Background()) }
+		}, toldOfEnd},
+		{"CatchUp, with a document to add and one to take out", func(t *testing.T, o *owner) func() error {
+			o.share(t, "theses", "north", sharing(false))
+			must(t, o.DeleteDocuments(context.Background(), "theses", "b", "c"))
+			must(t, o.Ingest(context.Background(), "theses", docs(site.Incoming{ID: "b", Text: mill}), func(site.Ingested) error { return nil }))
+			must(t, o.CatchUp(context.Background()))
+			must(t, o.DeleteDocuments(context.Background(), "theses", "b"))
+			must(t, o.Ingest(context.Background(), "theses", docs(site.Incoming{ID: "c", Text: bridge}), func(site.Ingested) error { return nil }))
+			return func() error { return o.CatchUp(context.Background()) }
+		}, nil},
+		{"Answer", func(t *testing.T, o *owner) func() error {
+			o.share(t, "theses", "north", sharing(false))
+			o.clock.move(time.Minute) // so that readiness is looked up
+			a := o.ask(t, passage, concordat.ShowMetadata, "theses")
+			return func() error { _, err := o.Answer(context.Background(), "north", a); return err }
+		}, nil},
+		{"Answer, of a later ask of a job", func(t *testing.T, o *owner) func() error {
+			o.share(t, "theses", "north", sharing(false))
+			a := o.ask(t, passage, concordat.ShowMetadata, "theses")
+			o.answer(t, "north", a)
+			return func() error { _, err := o.Answer(context.Background(), "north", a); return err }
+		}, nil},
+		{"AnswerOutline", func(t *testing.T, o *owner) func() error {
+			o.share(t, "theses", "north", sharing(false))
+			a, d, ordinals := o.told(t, "north", passage, "theses")
+			ask := &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: []concordat.OutlineOf{{Handle: d.Handle, Ordinals: ordinals}}}
+			return func() error { _, err := o.AnswerOutline(context.Background(), "north", ask); return err }
+		}, nil},
+		{"AnswerReveal of common words", reveal(concordat.ShowOverlap, false), nil},
+		{"AnswerReveal, which asks a person", reveal(concordat.ShowPassage, false), nil},
+		{"AnswerReveal of what was granted", reveal(concordat.ShowPassage, true), nil},
+		{"AnswerShip", func(t *testing.T, o *owner) func() error {
+			must(t, share(o, sharing(true)))
+			return func() error {
+				_, err := o.AnswerShip(context.Background(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
+				return err
+			}
+		}, nil},
+		{"OpenTo", func(t *testing.T, o *owner) func() error {
+			must(t, share(o, sharing(true)))
+			o.clock.move(time.Minute)
+			return func() error { _, err := o.OpenTo(context.Background(), "north"); return err }
+		}, nil},
+		{"Decide", func(t *testing.T, o *owner) func() error {
+			d, _ := pending(t, o)
+			return func() error { _, err := o.Decide(context.Background(), d.ID, "librarian", true, "yes"); return err }
+		}, func(t *testing.T, o *owner, call string) {
+			if d := o.last(t); d.State == concordat.DisclosureGranted && !d.Until.Equal(o.clock.now().Add(2*time.Hour)) {
+				t.Errorf("%s failed: granted until %v, and the rule says two hours", call, d.Until)
+			}
+		}},
+		{"Withdraw", func(t *testing.T, o *owner) func() error {
+			d, q := pending(t, o)
+			o.decided(t, q, true)
+			return func() error { _, err := o.Withdraw(context.Background(), d.ID, "librarian", "no"); return err }
+		}, nil},
+		{"Disclosures, of which one has expired", func(t *testing.T, o *owner) func() error {
+			pending(t, o)
+			o.clock.move(3 * time.Hour)
+			return func() error { _, err := o.Disclosures(context.Background(), "", 0); return err }
+		}, nil},
+		{"Asked", func(t *testing.T, o *owner) func() error {
+			d, _ := pending(t, o)
+			return func() error { _, _, err := o.Asked(context.Background(), d.ID); return err }
+		}, nil},
+		{"Requested", func(t *testing.T, o *owner) func() error {
+			a := o.ask(t, passage, concordat.ShowPassage, "theses")
+			q := &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Level: concordat.ShowPassage, Passages: []concordat.RevealPassage{{Span: concordat.Span{End: 9}}}}
+			must(t, o.Requested(context.Background(), "north", q, &concordat.Revealed{State: concordat.DisclosurePending}))
+			return func() error {
+				return o.Requested(context.Background(), "north", q, &concordat.Revealed{State: concordat.DisclosureGranted})
+			}
+		}, nil},
+		{"EpochStates", func(t *testing.T, o *owner) func() error {
+			o.share(t, "theses", "north", sharing(false))
+			return func() error { _, err := o.EpochStates(context.Background()); return err }
+		}, nil},
+	}
+}
+
+// last returns the latest request of north.
+func (o *owner) last(t *testing.T) store.Disclosure {
+	t.Helper()
+	all, err := o.store.DisclosuresAfter(t.Context(), "", 1)
+	must(t, err)
+	if len(all) != 1 {
+		t.Fatal("no request")
+	}
+	return all[0]
+}
+
+// decided lets a person decide about a request of north.
+func (o *owner) decided(t *testing.T, q *concordat.RevealAsk, granted bool) {
+	t.Helper()
+	_, err := o.AnswerReveal(t.Context(), "north", q)
+	must(t, err)
+	_, err = o.Decide(t.Context(), o.last(t).ID, "librarian", granted, "")
+	must(t, err)
+}
+
+// TestStoreFails lets each call of the store fail in each operation, once alone and once with all that follow: the caller is
+// told, so that nothing is answered, shared or taken back that is not kept and not audited.
+func TestStoreFails(t *testing.T) {
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			o, b := newBroken(t)
+			do := op.make(t, o)
+			b.begin(-1, false)
+			must(t, do())
+			calls := b.made()
+			b.begin(-1, false)
+			if len(calls) == 0 {
+				t.Fatal("the operation does not use the store")
+			}
+			for _, stays := range []bool{false, true} {
+				if stays && testing.Short() {
+					continue
+				}
+				for n, call := range calls {
+					do := op.make(t, o)
+					b.begin(n, stays)
+					err := do()
+					b.begin(-1, false)
+					if !errors.Is(err, errStore) {
+						t.Errorf("call %d, %s, failed, the later ones too: %v: error %v, want that of the store", n, call, stays, err)
+					}
+					if op.whole != nil {
+						op.whole(t, o, call)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestShareAudited: opening and closing a library leave a line each, with the partner.
+func TestShareAudited(t *testing.T) {
+	o, _ := newBroken(t)
+	_, err := o.Share(t.Context(), store.Share{Library: "theses", Partner: "north", Rule: sharing(false)})
+	must(t, err)
+	must(t, o.Unshare(t.Context(), "theses", "north"))
+	var actions []string
+	lines, err := o.store.Audit(t.Context(), 0, 100)
+	must(t, err)
+	for _, e := range lines {
+		var d struct{ Library, Partner string }
+		if json.Unmarshal(e.Detail, &d) == nil && d.Partner == "north" && d.Library == "theses" {
+			actions = append(actions, e.Action)
+		}
+	}
+	if len(actions) != 2 || actions[0] != "share" || actions[1] != "unshare" {
+		t.Errorf("audited %v", actions)
+	}
+}
