@@ -1,0 +1,92 @@
+package web_test
+
+import (
+	"database/sql"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// sql runs statements on the store from outside.
+func (d *desk) sql(t *testing.T, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(d.dir, "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	for _, s := range append([]string{"PRAGMA legacy_alter_table = ON"}, statements...) {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// without runs f while the store has no such table, so that all that reads it fails.
+func (d *desk) without(t *testing.T, table string, f func()) {
+	t.Helper()
+	d.sql(t, "ALTER TABLE "+table+" RENAME TO "+table+"_away")
+	defer d.sql(t, "ALTER TABLE "+table+"_away RENAME TO "+table)
+	f()
+}
+
+// TestRequestsNeedTheStore: a request whose document, job or check cannot be read is not shown as one that has none: the
+// officer decides by what he sees.
+func TestRequestsNeedTheStore(t *testing.T) {
+	d := newDesk(t, true)
+	d.incoming(t, "one", time.Now().Add(time.Hour))
+	job := concordat.JobID{9}
+	if err := d.store.PutDisclosure(t.Context(), store.Disclosure{ID: "sent", Direction: store.DisclosureOut, Partner: "SOUTH", Job: job, State: concordat.DisclosurePending}); err != nil {
+		t.Fatal(err)
+	}
+	officer := d.signedIn(t, "olga", store.RoleOfficer)
+	program := officer.program("read", "check", "review")
+	for table, path := range map[string]string{"document": "/requests/one", "answer_job": "/requests/one", "ask": "/requests/sent", "disclosure": "/requests/one"} {
+		d.without(t, table, func() {
+			for _, p := range []string{"/requests", path} {
+				officer.get(p, http.StatusInternalServerError)
+				program.json("GET", "/api/v1"+p, "", http.StatusInternalServerError, nil)
+			}
+		})
+		officer.get(path, http.StatusOK)
+		program.json("GET", "/api/v1"+path, "", http.StatusOK, &struct{}{})
+	}
+}
+
+// TestKeysNeedTheStore: where it cannot be read whether a key was used, or not be kept that it was, nothing is said to be done,
+// and in the first case nothing is.
+func TestKeysNeedTheStore(t *testing.T) {
+	d := newDesk(t, true)
+	program := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check")
+	checks := func() int {
+		t.Helper()
+		var list struct{ Checks []check }
+		program.json("GET", "/api/v1/checks", "", http.StatusOK, &list)
+		return len(list.Checks)
+	}
+	hand := func(want int) {
+		t.Helper()
+		var out any = &struct{ Checks []check }{}
+		if want >= 400 {
+			out = &problem{}
+		}
+		program.call("POST", "/api/v1/checks", want, out, withFiles("key-1", "essay.txt", strings.Repeat(folios+" ", 3)))
+	}
+	d.without(t, "repeatable", func() { hand(http.StatusInternalServerError) })
+	if n := checks(); n != 0 {
+		t.Fatalf("%d checks were made under a key that could not be looked up", n)
+	}
+	hand(http.StatusAccepted)
+	hand(http.StatusAccepted)
+	if n := checks(); n != 1 {
+		t.Errorf("%d checks, want the one", n)
+	}
+	d.sql(t, "CREATE TRIGGER kept BEFORE UPDATE ON repeatable BEGIN SELECT RAISE(ABORT, 'the disk is broken'); END")
+	program.call("POST", "/api/v1/checks", http.StatusInternalServerError, &problem{}, withFiles("key-2", "essay.txt", folios))
+}
