@@ -72,6 +72,7 @@ func (w *Web) api() {
 			w.problem(rw, err)
 			return
 		}
+		meet(rw, r)
 		if err := boundBody(rw, r, ctx.Operation()); err != nil {
 			w.problem(rw, err)
 			return
@@ -156,6 +157,7 @@ func (w *Web) stream(a huma.API, o operation, describe func(*huma.Operation), do
 			err = allowed(v, &op)
 		}
 		if err == nil {
+			meet(rw, r)
 			err = do(rw, r, v)
 		}
 		if err != nil {

@@ -257,6 +257,7 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 	if w.o.AddFile == nil {
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
+	unhurried(rw, r)
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {

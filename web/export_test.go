@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"concordat/store"
 )
@@ -119,4 +121,15 @@ func (l *Line) Waiting() int {
 	l.l.mu.Lock()
 	defer l.l.mu.Unlock()
 	return len(l.l.all)
+}
+
+// SetRequestTime sets how long a request may take to come.
+func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
+
+// Connections returns how many connections a listener of Web.Listener counts.
+func Connections(l net.Listener) (known, strange int) {
+	b := l.(*boundedListener)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.known, b.strange
 }

@@ -90,6 +90,11 @@ func (w *Web) address(r *http.Request) string {
 		}
 		at = next
 	}
+	return networkOf(at)
+}
+
+// networkOf names the network of one caller: the address itself, or the 64 bits of version 6 that one household has.
+func networkOf(at netip.Addr) string {
 	if at = at.Unmap().WithZone(""); at.Is6() {
 		if p, err := at.Prefix(64); err == nil {
 			return p.String()

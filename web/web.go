@@ -107,6 +107,8 @@ type Web struct {
 	endOnce  sync.Once
 	shelf    shelf
 
+	requestTime time.Duration // of a request without files of somebody known
+
 	handing sync.Mutex // held while checks of a limited account enter the queue
 	// providers are those at which people sign in.
 	providers []*provider
@@ -143,7 +145,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
+	w := &Web{requestTime: requestTime, o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
 		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}, hashing: line{running: mostHashing, waiting: mostWaiting}}
 	w.o.Policy.fill()
 	if err := w.parse(); err != nil {

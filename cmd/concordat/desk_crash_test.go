@@ -33,6 +33,8 @@ type servedSite struct {
 	log     *bytes.Buffer
 	address string
 	db      *store.DB
+	// descriptors is how many files and connections the process may have open; 0: as the test.
+	descriptors int
 }
 
 const servedToken = "token-of-a-test"
@@ -40,7 +42,13 @@ const servedToken = "token-of-a-test"
 // serveSite serves the site in data until it is killed or the test ends.
 func serveSite(t *testing.T, data string, env ...string) *servedSite {
 	t.Helper()
-	s := &servedSite{t: t, data: data, env: env}
+	return (&servedSite{t: t, data: data, env: env}).serve()
+}
+
+// serve serves a site as s describes it.
+func (s *servedSite) serve() *servedSite {
+	t, data := s.t, s.data
+	t.Helper()
 	s.start()
 	db, err := store.Open(t.Context(), filepath.Join(data, storeName))
 	if err != nil {
@@ -67,6 +75,10 @@ func (s *servedSite) start() {
 	s.t.Helper()
 	s.log = &bytes.Buffer{}
 	s.process = program(s.t, s.data, "serve", "--listen", "127.0.0.1:0")
+	if s.descriptors > 0 {
+		s.process.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, s.descriptors), "sh", s.process.Path}, s.process.Args[1:]...)
+		s.process.Path = "/bin/sh"
+	}
 	s.process.Env = append(s.process.Env, s.env...)
 	s.process.Stderr = s.log
 	if err := s.process.Start(); err != nil {

@@ -19,6 +19,15 @@ func free(dir string) (free, all int64, err error) {
 	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
 }
 
+// descriptors returns how many files and connections the process may have open. Go has raised the soft limit to the hard one.
+func descriptors() int {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 1024 // the least that systems give
+	}
+	return int(min(l.Cur, 1<<30))
+}
+
 // roomLeft returns an error that wraps concordat.ErrDiskFull below the low water of the site's disk.
 func (o *opened) roomLeft() error {
 	left, _, err := free(o.dir)

@@ -31,8 +31,8 @@ const (
 	headerTime   = 10 * time.Second
 	idleTime     = 2 * time.Minute
 	statusTime   = 5 * time.Second
-	// uploadTime is how long a request with its files may take, over a slow line too.
-	uploadTime = 30 * time.Minute
+	// mostConnections bounds those of people and programs, however many descriptors there are.
+	mostConnections = 8192
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -173,9 +173,10 @@ func (s *server) closePartners() error {
 func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listeners) {
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, l.control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
-	people := &http.Server{Handler: s.public(d.pages), ReadHeaderTimeout: headerTime, ReadTimeout: uploadTime, WriteTimeout: uploadTime, IdleTimeout: idleTime}
+	people := d.pages.Server(s.public(d.pages))
 	people.RegisterOnShutdown(d.pages.EndStreams)
-	serveAt(ctx, g, l.public, people)
+	// The other half of the descriptors is for the store, the index, files and partners.
+	serveAt(ctx, g, d.pages.Listener(l.public, min(descriptors()/2, mostConnections)), people)
 	if l.metrics != nil {
 		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
 	}

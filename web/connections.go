@@ -1,0 +1,167 @@
+package web
+
+import (
+	"container/list"
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Listener returns l with at most so many connections at a time. One beyond that is let in and another one closed: of strangers while
+// they have more than half of all, else of those known, in either case the oldest of the address that has most. An
+// address has at most a quarter of all for strangers, unless it is a trusted proxy. A connection is known once somebody has signed
+// in or shown a token on it. So whoever opens many closes their own, and somebody who comes gets in.
+func (w *Web) Listener(l net.Listener, most int) net.Listener {
+	return &boundedListener{Listener: l, most: max(most, 4), log: w.o.Logger, trusted: w.trusted, addresses: map[string]*sharers{}}
+}
+
+// boundedListener bounds connections. Its Accept is called by one goroutine at a time.
+type boundedListener struct {
+	net.Listener
+	most    int
+	log     *slog.Logger
+	trusted func(netip.Addr) bool
+
+	mu             sync.Mutex // guards what follows
+	known, strange int
+	addresses      map[string]*sharers
+	closed         int       // since told
+	told           time.Time // in the log
+}
+
+// sharers are the connections of one address, the oldest in front.
+type sharers struct{ known, strange list.List } // of *heldConn
+
+// heldConn is a connection that counts.
+type heldConn struct {
+	net.Conn
+	l       *boundedListener
+	address string
+
+	at   *list.Element // nil: it counts no more; guarded by l.mu
+	meet bool          // known; guarded by l.mu
+}
+
+// tellEvery is how often the log tells of connections that were closed for others.
+const tellEvery = time.Minute
+
+func (b *boundedListener) Accept() (net.Conn, error) {
+	c, err := b.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	held := &heldConn{Conn: c, l: b}
+	proxy := false
+	if at, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
+		held.address, proxy = networkOf(at.Addr()), b.trusted(at.Addr())
+	}
+	if gone := b.enter(held, proxy); gone != nil {
+		_ = gone.Close() // its reader finds out
+	}
+	return held, nil
+}
+
+// enter counts a connection, and returns one that is to be closed for it; nil: there is room.
+func (b *boundedListener) enter(c *heldConn, proxy bool) (gone *heldConn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.addresses[c.address]
+	switch {
+	case !proxy && s != nil && s.strange.Len() >= max(b.most/4, 1):
+		gone = s.strange.Front().Value.(*heldConn)
+	case b.known+b.strange >= b.most:
+		gone = b.oldest(b.strange > b.most/2)
+	}
+	if gone != nil {
+		b.remove(gone)
+		b.closed++
+		if now := time.Now(); now.Sub(b.told) >= tellEvery {
+			b.log.Warn("connections closed for others", "closed", b.closed, "open", b.known+b.strange, "most", b.most)
+			b.closed, b.told = 0, now
+		}
+	}
+	if s = b.addresses[c.address]; s == nil { // it may have gone with its last connection
+		s = &sharers{}
+		b.addresses[c.address] = s
+	}
+	if c.meet = proxy; proxy {
+		c.at = s.known.PushBack(c)
+		b.known++
+	} else {
+		c.at = s.strange.PushBack(c)
+		b.strange++
+	}
+	return gone
+}
+
+// oldest returns the oldest connection of the address that has most, of strangers or of those known. b.mu is held, and there is one
+// of the kind or of the other.
+func (b *boundedListener) oldest(strange bool) *heldConn {
+	var largest *list.List
+	for _, s := range b.addresses {
+		one := &s.known
+		if strange {
+			one = &s.strange
+		}
+		if largest == nil || one.Len() > largest.Len() {
+			largest = one
+		}
+	}
+	if largest.Len() == 0 {
+		return b.oldest(!strange)
+	}
+	return largest.Front().Value.(*heldConn)
+}
+
+// remove lets a connection count no more. b.mu is held.
+func (b *boundedListener) remove(c *heldConn) {
+	if c.at == nil {
+		return
+	}
+	s := b.addresses[c.address]
+	if c.meet {
+		s.known.Remove(c.at)
+		b.known--
+	} else {
+		s.strange.Remove(c.at)
+		b.strange--
+	}
+	if c.at = nil; s.known.Len()+s.strange.Len() == 0 {
+		delete(b.addresses, c.address)
+	}
+}
+
+// know notes that somebody known uses the connection.
+func (c *heldConn) know() {
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	if c.at == nil || c.meet {
+		return
+	}
+	s := c.l.addresses[c.address]
+	s.strange.Remove(c.at)
+	c.l.strange--
+	c.at, c.meet = s.known.PushBack(c), true
+	c.l.known++
+}
+
+// Close closes the connection, which counts no more.
+func (c *heldConn) Close() error {
+	c.l.mu.Lock()
+	c.l.remove(c)
+	c.l.mu.Unlock()
+	return c.Conn.Close()
+}
+
+type connKey struct{}
+
+// withConn lets requests find their connection.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if held, ok := c.(*heldConn); ok {
+		return context.WithValue(ctx, connKey{}, held)
+	}
+	return ctx
+}

@@ -1,0 +1,235 @@
+//go:build linux
+
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/store"
+	"concordat/web"
+)
+
+// boundSite is a site with the server and the listener of the pages themselves: so many connections, and so long for a request.
+func boundSite(t *testing.T, most int, request time.Duration) (d *desk, l net.Listener) {
+	t.Helper()
+	d = newDesk(t, true)
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.web.SetRequestTime(request)
+	l = d.web.Listener(inner, most)
+	h := d.web.Server(d.web)
+	done := make(chan error, 1)
+	go func() { done <- h.Serve(l) }()
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	d.URL = "http://" + inner.Addr().String()
+	return d, l
+}
+
+// from returns a client that calls from an address of the loopback network, on one connection at most.
+func from(t *testing.T, address string, jar http.CookieJar) *http.Client {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	tr := &http.Transport{DialContext: dialer.DialContext, MaxConnsPerHost: 1}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Jar: jar, Timeout: 30 * time.Second}
+}
+
+// slow opens a connection whose request does not end.
+func slow(t *testing.T, d *desk, address string) net.Conn {
+	t.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	c, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(d.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // closed from there already, perhaps
+	// It may be closed for another one before all is written.
+	_, _ = io.WriteString(c, "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
+	return c
+}
+
+// TestConnections: connections are bounded in all and by address; whoever comes gets in, and who is known stays.
+func TestConnections(t *testing.T) {
+	const most = 40
+	d, l := boundSite(t, most, time.Hour)
+	known := d.signedIn(t, "olga", store.RoleOfficer)
+	olga := from(t, "127.0.0.1", known.Jar)
+	look := func(c *http.Client, path string, want int) (reused bool) {
+		t.Helper()
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection goes on
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+		}
+		return reused
+	}
+	look(olga, "/checks", http.StatusOK)
+	held := func(what string, bound int) {
+		t.Helper()
+		if k, s := web.Connections(l); k != 1 || s > bound || k+s > most {
+			t.Errorf("%s: %d known and %d strange, want 1 and at most %d", what, k, s, bound)
+		}
+		look(from(t, "127.0.0.9", nil), "/login", http.StatusOK) // somebody new
+		if !look(olga, "/checks", http.StatusOK) {
+			t.Errorf("%s: the connection of somebody known was closed", what)
+		}
+	}
+	for range 200 {
+		slow(t, d, "127.0.0.2")
+	}
+	look(from(t, "127.0.0.2", nil), "/login", http.StatusOK) // from the same address
+	held("one address", most/4)
+	for i := range 200 {
+		slow(t, d, fmt.Sprint("127.0.1.", 1+i%50))
+	}
+	held("fifty addresses", most)
+	// Members who open many leave room too: no more than half of all is theirs while strangers come.
+	for i := range 2 * most {
+		look(from(t, fmt.Sprint("127.0.2.", 1+i%50), known.Jar), "/checks", http.StatusOK)
+	}
+	if k, s := web.Connections(l); k+s > most || s < most/2-1 {
+		t.Errorf("members: %d known and %d strange of %d", k, s, most)
+	}
+	look(from(t, "127.0.0.9", nil), "/login", http.StatusOK)
+}
+
+// TestSlowRequests: a request that does not come is given up, files of somebody known may come slowly, and an answer may take its time.
+func TestSlowRequests(t *testing.T) {
+	d, _ := boundSite(t, 40, 300*time.Millisecond)
+	c := slow(t, d, "127.0.0.1")
+	began := time.Now()
+	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, c); err != nil && errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 15*time.Second {
+		t.Errorf("a slow stranger is still there after %v: %v", time.Since(began), err)
+	}
+	// JSON of a program ends by its own problem.
+	p := d.signedIn(t, "olga", store.RoleOfficer)
+	token := p.program(web.Scopes...).token
+	resp := half(t, d, "POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+"\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{")
+	if resp.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("half a body of JSON: %s", resp.Status)
+	}
+	// A file that takes three times as long as a request may.
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	f, err := m.CreateFormFile("file", "essay.txt")
+	if err == nil {
+		_, err = io.WriteString(f, strings.Repeat(folios, 30))
+	}
+	if err := errors.Join(err, m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := p.request(http.MethodPost, "/checks", &paced{&b, 900 * time.Millisecond})
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	p.do(r, http.StatusOK)
+}
+
+// paced reads in ten steps, which take so long together.
+type paced struct {
+	b    *bytes.Buffer
+	took time.Duration
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	time.Sleep(p.took / 10)
+	return p.b.Read(b[:min(len(b), 500)])
+}
+
+// half sends a request that does not end and returns the answer.
+func half(t *testing.T, d *desk, request string) *http.Response {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
+}
+
+// TestLongAnswers: the limit of time is that of the request: an answer that takes longer is not cut short, with a body and without.
+func TestLongAnswers(t *testing.T) {
+	d := newDesk(t, true)
+	const limit = 100 * time.Millisecond
+	d.web.SetRequestTime(limit)
+	h := d.web.Server(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			http.Error(rw, err.Error(), http.StatusBadRequest)
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			http.Error(rw, "the caller seems to have gone", http.StatusInternalServerError)
+		case <-time.After(5 * limit):
+		}
+	}))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.Serve(l) }()
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+	at := "http://" + l.Addr().String() + "/"
+	for what, ask := range map[string]func() (*http.Response, error){
+		"without a body": func() (*http.Response, error) { return http.Get(at) },
+		"with a body":    func() (*http.Response, error) { return http.PostForm(at, url.Values{"a": {"b"}}) },
+	} {
+		resp, err := ask()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", what, resp.Status)
+		}
+	}
+}
