@@ -52,9 +52,19 @@ func (b *Bench) Close() error {
 	return b.Store.Close()
 }
 
-// Add ingests documents, given as pairs of id and text.
-func (b *Bench) Add(ctx context.Context, docs []Doc) error {
-	return b.Site.Ingest(ctx, "library", func(yield func(site.Incoming, error) bool) {
+// Add ingests documents into the site's library.
+func (b *Bench) Add(ctx context.Context, docs []Doc) error { return b.ingest(ctx, "library", docs) }
+
+// AddTo ingests documents into a library that it makes.
+func (b *Bench) AddTo(ctx context.Context, library concordat.LibraryID, docs []Doc) error {
+	if err := b.Store.CreateLibrary(ctx, store.Library{ID: library}); err != nil {
+		return err
+	}
+	return b.ingest(ctx, library, docs)
+}
+
+func (b *Bench) ingest(ctx context.Context, library concordat.LibraryID, docs []Doc) error {
+	return b.Site.Ingest(ctx, library, func(yield func(site.Incoming, error) bool) {
 		for _, d := range docs {
 			if !yield(site.Incoming{ID: concordat.DocumentID(d.ID), Title: d.ID, Text: d.Text}, nil) {
 				return

@@ -125,8 +125,7 @@ func (f *fedRun) run(ctx context.Context) ([]FederateRow, error) {
 	if err := f.one.Sites[0].Add(ctx, slices.Values(f.o.Documents)); err != nil {
 		return nil, err
 	}
-	rule := store.ShareRule{Level: concordat.ShowMetadata, Outline: f.o.Outline, Matches: 1, Closeness: concordat.Bits,
-		Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}}
+	rule := store.ShareRule{Level: concordat.ShowMetadata, Outline: f.o.Outline, Matches: 1, Closeness: concordat.Bits, Limits: noLimits()}
 	if err := f.all.Share(ctx, rule); err != nil {
 		return nil, err
 	}

@@ -166,10 +166,7 @@ func TestInnocentTruthOfCorpus(t *testing.T) {
 	}
 	for _, s := range scenarios {
 		row := &innocentRow{}
-		all := map[string]bool{}
-		for _, d := range s.docs {
-			all[d.name] = true
-		}
+		all := s.names()
 		listed := map[[2]string]float64{}
 		for _, d := range s.docs {
 			rep := &report.Report{Submission: concordat.Document{Text: d.text}}
@@ -194,8 +191,22 @@ func TestInnocentTruthOfCorpus(t *testing.T) {
 	}
 }
 
+func TestCoverageDiffers(t *testing.T) {
+	a := smallCall(t).of("a.txt")
+	one := coverage{"a.txt": {{Start: 0, End: 9}}} // Describe and the space behind it
+	for _, c := range []struct {
+		other coverage
+		want  int
+	}{{one, 0}, {coverage{"a.txt": {{Start: 4, End: 8}, {Start: 0, End: 4}}}, 0}, {nil, 8}, {coverage{"a.txt": {{Start: 2, End: 13}}}, 6}} {
+		if got := one.differs(a, c.other); got != c.want {
+			t.Errorf("%v: got %d, want %d", c.other, got, c.want)
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
-	table := Table{Title: "t", Columns: []string{"of", "n", "share"}, Rows: [][]any{{"first", 3, 12.345}, {"b", 10, nil}}}
+	table := Table{Title: "t", Columns: []string{"of", "n", "gone", "share"}, Rows: [][]any{{"first", 3, 0.5, 12.345}, {"b", 10, 1, nil}}}
+	table.drop("gone")
 	var b strings.Builder
 	if err := table.Write(&b); err != nil {
 		t.Fatal(err)

@@ -186,6 +186,15 @@ func (s *innocentScenario) of(name string) *innocentDoc {
 	return s.docs[i]
 }
 
+// names are those of all documents.
+func (s *innocentScenario) names() map[string]bool {
+	out := map[string]bool{}
+	for _, d := range s.docs {
+		out[d.name] = true
+	}
+	return out
+}
+
 // free returns the documents that no copy joins, at most n.
 func (s *innocentScenario) free(n int) []*innocentDoc {
 	var out []*innocentDoc
