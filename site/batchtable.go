@@ -40,24 +40,39 @@ type PairLine struct {
 	ShareA  float64 `json:"share_a"` // of a that stands in b
 	ShareB  float64 `json:"share_b"`
 	Counted bool    `json:"counted"`
-	Reason  string  `json:"reason,omitempty"` // why it does not count: author, group, draft or verdict
-	Cluster int     `json:"cluster,omitempty"`
+	Reason  string  `json:"reason,omitempty"`  // why it does not count: author, group, draft or verdict
+	Cluster int     `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or is of two
 }
 
 // ClusterLine is a cluster of a batch as programs see it.
 type ClusterLine struct {
-	Type      string   `json:"type"` // cluster
-	Cluster   int      `json:"cluster"`
-	Documents []string `json:"documents"`
+	Type      string        `json:"type"` // cluster
+	Cluster   int           `json:"cluster"`
+	Documents []string      `json:"documents"` // in order of name
+	Members   []BelongsLine `json:"members"`   // the same, those that belong most strongly first
+	Pairs     int           `json:"pairs"`     // that count, of two of them
+	Bridges   int           `json:"bridges"`   // that count, of one of them and a document of another cluster
+	Strongest []PairLine    `json:"strongest"` // of the pairs, the first few
 }
+
+// BelongsLine is how strongly a document belongs to its cluster, as programs see it.
+type BelongsLine struct {
+	Document string  `json:"document"`
+	Number   int     `json:"number"`  // as of the members
+	Pairs    int     `json:"pairs"`   // of the cluster that it is in
+	Weight   float64 `json:"weight"`  // the sum of their shares
+	Largest  float64 `json:"largest"` // of their shares
+}
+
+// strongestPairs is how many pairs a line of a cluster names.
+const strongestPairs = 5
 
 // MemberLines returns all members in order of name.
 func (v *BatchView) MemberLines() []MemberLine {
-	cluster := v.clusterOf()
 	out := make([]MemberLine, len(v.Members))
 	for i, m := range v.Members {
 		out[i] = MemberLine{Type: "member", Document: m.Name, Number: m.Number + 1, Title: m.Title, Author: m.Author, Group: m.Group, DraftOf: m.DraftOf,
-			Date: m.Dated, Error: m.Reason, Task: m.Task, Characters: m.Characters, Cluster: cluster[i]}
+			Date: m.Dated, Error: m.Reason, Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
 		if m.Task != "" && !v.withheld {
 			out[i].Share = &v.Members[i].Share
 		}
@@ -65,38 +80,37 @@ func (v *BatchView) MemberLines() []MemberLine {
 	return out
 }
 
-func (v *BatchView) clusterOf() map[int]int {
-	out := map[int]int{}
-	for n, c := range v.Clusters {
-		for _, i := range c {
-			out[i] = n + 1
-		}
+// PairLines returns the pairs that reach the threshold, largest share first.
+func (v *BatchView) PairLines() []PairLine {
+	out := make([]PairLine, len(v.Pairs))
+	for i, p := range v.Pairs {
+		out[i] = v.pairLine(p)
 	}
 	return out
 }
 
-// PairLines returns the pairs that reach the threshold, largest share first.
-func (v *BatchView) PairLines() []PairLine {
-	cluster := v.clusterOf()
-	out := make([]PairLine, len(v.Pairs))
-	for i, p := range v.Pairs {
-		a, b := &v.Members[p.A], &v.Members[p.B]
-		out[i] = PairLine{Type: "pair", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Share: p.Share(), ShareA: p.ShareA, ShareB: p.ShareB,
-			Counted: p.Counted(), Reason: p.Reason()}
-		if p.Counted() {
-			out[i].Cluster = cluster[p.A]
-		}
-	}
-	return out
+func (v *BatchView) pairLine(p ViewedPair) PairLine {
+	a, b := &v.Members[p.A], &v.Members[p.B]
+	return PairLine{Type: "pair", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Share: p.Share(), ShareA: p.ShareA, ShareB: p.ShareB,
+		Counted: p.Counted(), Reason: p.Reason(), Cluster: v.PairCluster(p)}
 }
 
 // ClusterLines returns the clusters, largest first.
 func (v *BatchView) ClusterLines() []ClusterLine {
+	details := v.Details()
 	out := make([]ClusterLine, len(v.Clusters))
 	for n, c := range v.Clusters {
-		out[n] = ClusterLine{Type: "cluster", Cluster: n + 1}
+		d := &details[n]
+		out[n] = ClusterLine{Type: "cluster", Cluster: n + 1, Pairs: len(d.Pairs), Bridges: len(d.Bridges)}
 		for _, i := range c {
 			out[n].Documents = append(out[n].Documents, v.Members[i].Name)
+		}
+		for _, x := range d.Documents {
+			m := &v.Members[x.Member]
+			out[n].Members = append(out[n].Members, BelongsLine{m.Name, m.Number + 1, x.Pairs, x.Weight, x.Largest})
+		}
+		for _, p := range d.Pairs[:min(len(d.Pairs), strongestPairs)] {
+			out[n].Strongest = append(out[n].Strongest, v.pairLine(p))
 		}
 	}
 	return out
@@ -126,7 +140,7 @@ func (v *BatchView) WriteMembers(w io.Writer) error {
 }
 
 // WriteMatrix writes which share of the document of a row stands in that of a column, as CSV: of all
-// documents where there are few, else of those in clusters, where a blank is a pair of two clusters.
+// documents where there are few, else of those in clusters, where a blank is a pair of two clusters below the threshold.
 func (v *BatchView) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {
@@ -139,12 +153,11 @@ func (v *BatchView) WriteMatrix(w io.Writer) error {
 		heads = append(heads, v.Members[j].Name)
 	}
 	c := newTable(w, heads...)
-	cluster := v.clusterOf()
 	for _, i := range docs {
 		row := []string{v.Members[i].Name}
 		for _, j := range docs {
 			cell := ""
-			if share, ok := v.Shares[[2]int{i, j}]; ok || i != j && (len(v.Members) <= MostMatrix || cluster[i] == cluster[j]) {
+			if share, ok := v.Shares[[2]int{i, j}]; ok || i != j && (len(v.Members) <= MostMatrix || v.Cluster(i) == v.Cluster(j)) {
 				cell = shareText(share)
 			}
 			row = append(row, cell)

@@ -22,12 +22,13 @@ type BatchView struct {
 	Members []store.BatchMember // in order of name; those that could not be read have a Reason
 	// Pairs are those that reach the threshold, the largest share first.
 	Pairs []ViewedPair
-	// Clusters are the groups that the counted pairs join, the largest first, each in order of name, as
-	// indices into Members.
+	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
+	// in order of name, as indices into Members. Each document of a counted pair is in one.
 	Clusters [][]int
 	Shares   map[[2]int]float64 // of member i that stands in member j, of those in clusters and of the Pairs
 
-	withheld bool // the shares of Members are
+	cluster  map[int]int // number of the cluster of a member, from 1
+	withheld bool        // the shares of Members are
 }
 
 // ViewedPair is a pair with what is thought of it. A and B are indices into Members, A the one whose name
@@ -78,30 +79,19 @@ func ViewBatch(ctx context.Context, db BatchStore, id string) (*BatchView, error
 	for i, m := range v.Members {
 		index[m.Number] = i
 	}
-	joined := screen.NewClusters(len(v.Members))
 	err = eachPair(ctx, db, id, v.Job.PairThreshold(), func(p store.BatchPair) {
 		one := v.pair(index, p)
 		v.Pairs = append(v.Pairs, one)
 		v.note(one)
-		if one.Counted() {
-			joined.Join(one.A, one.B)
-		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	v.Clusters = joined.Groups()
-	group := map[int]int{}
-	for n, c := range v.Clusters {
-		slices.Sort(c) // as the members are
-		for _, i := range c {
-			group[i] = n + 1
-		}
-	}
+	v.group()
 	// What is below the threshold is of use within a cluster, and in a batch of which one matrix shows all.
 	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
-		if g := group[one.A]; len(v.Members) <= MostMatrix || g > 0 && g == group[one.B] {
+		if g := v.cluster[one.A]; len(v.Members) <= MostMatrix || g > 0 && g == v.cluster[one.B] {
 			v.note(one)
 		}
 	})
@@ -112,7 +102,7 @@ func ViewBatch(ctx context.Context, db BatchStore, id string) (*BatchView, error
 // nor with which sources: the documents with their shares. The view is not changed.
 func (v *BatchView) WithoutPairs() *BatchView {
 	out := *v
-	out.Pairs, out.Clusters, out.Shares = nil, nil, nil
+	out.Pairs, out.Clusters, out.Shares, out.cluster = nil, nil, nil, nil
 	out.Members = slices.Clone(v.Members)
 	for i := range out.Members {
 		out.Members[i].Fresh = json.RawMessage("[]")
@@ -158,16 +148,6 @@ func eachPair(ctx context.Context, db BatchStore, id string, least float64, f fu
 		last := ps[len(ps)-1]
 		after = &store.PairCursor{Share: last.Share(), A: last.A, B: last.B}
 	}
-}
-
-// Cluster returns the number of the cluster of member i, from 1; 0: it is in none.
-func (v *BatchView) Cluster(i int) int {
-	for n, c := range v.Clusters {
-		if slices.Contains(c, i) {
-			return n + 1
-		}
-	}
-	return 0
 }
 
 // Unread returns the members that could not be read.

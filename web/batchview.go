@@ -62,9 +62,16 @@ type shownPair struct {
 
 type shownCluster struct {
 	Number  int
-	Members []*store.BatchMember
+	Members []shownBelongs
+	Bridges int // pairs that count, with documents of other clusters
 	Picture template.HTML
 	Matrix  *shownMatrix
+}
+
+// shownBelongs is a document of a cluster.
+type shownBelongs struct {
+	*store.BatchMember
+	In site.ClusterDocument
 }
 
 // shownMatrix is a table of shares; a nil cell was not measured.
@@ -135,16 +142,10 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) 
 
 // fill makes what is shown of the view.
 func (p *batchPage) fill(l language) error {
-	cluster := map[int]int{}
-	for n, c := range p.Clusters {
-		for _, i := range c {
-			cluster[i] = n + 1
-		}
-		if n >= batchShownClusters {
-			p.MoreClusters++
-			continue
-		}
-		one, err := showCluster(p.BatchView, n+1, l)
+	details := p.Details()
+	p.MoreClusters = max(0, len(details)-batchShownClusters)
+	for n := range details[:len(details)-p.MoreClusters] {
+		one, err := showCluster(p.BatchView, n+1, details[n], l)
 		if err != nil {
 			return err
 		}
@@ -154,15 +155,11 @@ func (p *batchPage) fill(l language) error {
 		p.All = matrixOf(p.BatchView, l.say("batch.table", l.say("batch.all")), docs, len(docs))
 	}
 	for _, pair := range p.Pairs[:min(len(p.Pairs), batchShownPairs)] {
-		one := shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B]}
-		if pair.Counted() {
-			one.Cluster = cluster[pair.A]
-		}
-		p.Rows = append(p.Rows, one)
+		p.Rows = append(p.Rows, p.shown(pair))
 	}
 	p.MorePairs = len(p.Pairs) - len(p.Rows)
 	for i, m := range p.Members {
-		one := shownMember{BatchMember: m, Cluster: cluster[i]}
+		one := shownMember{BatchMember: m, Cluster: p.Cluster(i)}
 		if err := json.Unmarshal(m.Fresh, &one.Fresh); err != nil {
 			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
 		}
@@ -171,10 +168,19 @@ func (p *batchPage) fill(l language) error {
 	return nil
 }
 
-func showCluster(v *site.BatchView, n int, l language) (shownCluster, error) {
-	one := shownCluster{Number: n, Matrix: matrixOf(v, l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
-	for _, i := range v.Clusters[n-1] {
-		one.Members = append(one.Members, &v.Members[i])
+// shown is a row of the table of pairs.
+func (p *batchPage) shown(pair site.ViewedPair) shownPair {
+	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair)}
+}
+
+func showCluster(v *site.BatchView, n int, d site.BatchCluster, l language) (shownCluster, error) {
+	one := shownCluster{Number: n, Bridges: len(d.Bridges), Matrix: matrixOf(v, l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
+	of := map[int]site.ClusterDocument{}
+	for _, x := range d.Documents {
+		of[x.Member] = x
+	}
+	for _, i := range v.Clusters[n-1] { // in the order of the picture
+		one.Members = append(one.Members, shownBelongs{&v.Members[i], of[i]})
 	}
 	var b strings.Builder
 	nodes, links := v.Picture(n)

@@ -204,6 +204,7 @@ type batchPageCluster struct {
 	Number    int
 	Picture   template.HTML
 	Documents []batchPageMember
+	Bridges   int // pairs that count, with documents of other clusters
 	Matrix    batchMatrix
 	More      int // documents that the matrix leaves out
 }
@@ -213,6 +214,8 @@ type batchPageMember struct {
 	Name, Title, Author, Group, Share, Error string
 	Report                                   string
 	Cluster                                  int
+	Pairs                                    int    // of its cluster that it is in
+	Largest                                  string // share of these
 }
 
 type batchPagePair struct {
@@ -237,10 +240,11 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 <h1>Batch {{.Title}}</h1>
 <p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.</p>
 <p class="note">A pair says that two texts share wording, not who wrote it first, nor that anybody copied. Tables: <a href="pairs.csv">pairs</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
-{{if .Clusters}}<h2>Clusters</h2>{{.Overview}}{{end}}
+{{if .Clusters}}<h2>Clusters</h2><p class="note">A cluster is a group of documents that the pairs which count hold together. A few weak pairs between two groups do not make one of them.</p>{{.Overview}}{{end}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h3>Cluster {{.Number}}: {{len .Documents}} documents</h3>
 {{if .Picture}}<p class="note">Arcs join pairs, the darker the more they share; dashed arcs do not count.</p>{{.Picture}}{{end}}
-<ol>{{range .Documents}}<li><a href="{{.Report}}">{{.Name}}</a> {{.Share}}</li>{{end}}</ol>
+<ol>{{range .Documents}}<li><a href="{{.Report}}">{{.Name}}</a> <span class="note">pairs in the cluster: {{.Pairs}}, up to {{.Largest}}</span></li>{{end}}</ol>
+{{with .Bridges}}<p class="note">Pairs with documents of other clusters: {{.}}. They are in the table of pairs.</p>{{end}}
 {{template "matrix" .Matrix}}{{with .More}}<p class="note">{{.}} more documents are in the matrix as a file.</p>{{end}}</section>
 {{end}}
 {{with .Matrix.Heads}}<h2>All documents</h2>{{template "matrix" $.Matrix}}{{end}}
@@ -269,9 +273,9 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 		p.Members = append(p.Members, s.member(i))
 	}
 	var sizes []int
-	for n, c := range v.Clusters {
-		sizes = append(sizes, len(c))
-		one, err := s.cluster(n + 1)
+	for n, d := range v.Details() {
+		sizes = append(sizes, len(d.Documents))
+		one, err := s.cluster(n+1, d)
 		if err != nil {
 			return err
 		}
@@ -328,12 +332,18 @@ func (s *batchShow) matrix(docs []int) (m batchMatrix) {
 	return m
 }
 
-func (s *batchShow) cluster(n int) (batchPageCluster, error) {
+func (s *batchShow) cluster(n int, d site.BatchCluster) (batchPageCluster, error) {
 	v := s.w.v
 	c := v.Clusters[n-1]
-	one := batchPageCluster{Number: n, Matrix: s.matrix(v.Matrix(n)), More: len(c) - len(v.Matrix(n))}
-	for _, i := range c {
-		one.Documents = append(one.Documents, s.member(i))
+	one := batchPageCluster{Number: n, Bridges: len(d.Bridges), Matrix: s.matrix(v.Matrix(n)), More: len(c) - len(v.Matrix(n))}
+	of := map[int]site.ClusterDocument{}
+	for _, x := range d.Documents {
+		of[x.Member] = x
+	}
+	for _, i := range c { // in the order of the picture
+		m := s.member(i)
+		m.Pairs, m.Largest = of[i].Pairs, inPercent(of[i].Largest)
+		one.Documents = append(one.Documents, m)
 	}
 	if n > batchPictures {
 		return one, nil
