@@ -19,7 +19,9 @@ func (w *walker) open(f Format, at, name string, data []byte, depth int) bool {
 	switch f {
 	case ZIP, TAR, GZIP:
 		if depth >= w.o.MaxNesting {
-			w.fail(at, limitError("archive nesting", "MaxNesting", fmt.Sprintf("deeper than %d", w.o.MaxNesting)))
+			if w.deep++; w.deep == 1 {
+				w.deepAt = at
+			}
 			return true
 		}
 	}

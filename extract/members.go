@@ -21,7 +21,8 @@ type Member struct {
 }
 
 // Members gives every file inside an archive or message, in the archive's order, each with its text
-// or its error; archives inside are opened too, to MaxNesting. All members together have at most eight times MaxText; one that goes beyond it is an
+// or its error; archives inside are opened too, to MaxNesting: those that lie deeper are one error at the end, under the path of the
+// first. All members together have at most eight times MaxText; one that goes beyond it is an
 // error. A file that holds no others is its
 // own only member, under name. Limits on entries and unpacked bytes hold for all together. data
 // must not change while the sequence is read.
@@ -34,6 +35,9 @@ func Members(name string, data []byte, o Options) iter.Seq[Member] {
 		o = o.WithDefaults()
 		w := &walker{o: o, lim: newBudget(o), yield: yield}
 		w.walk(name, name, data, 0)
+		if w.deep > 0 {
+			w.fail(w.deepAt, limitError("archive nesting", "MaxNesting", fmt.Sprintf("%d archives lie deeper than %d; this is the first", w.deep, o.MaxNesting)))
+		}
 	}
 }
 
@@ -46,6 +50,9 @@ type walker struct {
 	lim   *budget
 	yield func(Member) bool
 	done  bool // the caller has had enough
+
+	deep   int    // archives that lie too deep to be opened
+	deepAt string // the first of them
 }
 
 // give hands a member on under its path.

@@ -104,6 +104,32 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// TestDeepArchives: archives that lie too deep are one error with their number, and the rest is read.
+func TestDeepArchives(t *testing.T) {
+	inner := zipped(t, "deep.txt", "deep")
+	for range 3 {
+		var pairs []string
+		for i := range 5 {
+			pairs = append(pairs, fmt.Sprint(i, ".zip"), string(inner))
+		}
+		inner = zipped(t, append(pairs, "near.txt", "near")...)
+	}
+	var texts, faults int
+	for m := range extract.Members("a.zip", inner, extract.Options{}) {
+		if m.Err == nil {
+			texts++
+			continue
+		}
+		faults++
+		if m.Err.Code != extract.Limit || m.Path != "a.zip!/0.zip!/0.zip!/0.zip" || !strings.Contains(m.Err.Detail, "125 archives lie deeper than 3") {
+			t.Errorf("%s: %v", m.Path, m.Err)
+		}
+	}
+	if faults != 1 || texts != 1+5+25 {
+		t.Errorf("%d faults and %d texts, want 1 and 31", faults, texts)
+	}
+}
+
 func TestMembersShareALimitOnText(t *testing.T) {
 	var pairs []string
 	for i := range 12 {

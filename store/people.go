@@ -157,11 +157,24 @@ func tokenHash(secret string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// PutToken keeps the token whose secret this is. A secret is at least 128 random bits.
+// MaxTokens bounds the tokens of programs that an account has at a time.
+const MaxTokens = 50
+
+// PutToken keeps the token whose secret this is. A secret is at least 128 random bits. Beyond MaxTokens of an account for programs it
+// fails with concordat.ErrInvalid.
 func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
 	err := db.write(ctx, func(c conn) error {
 		if _, err := c.exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
 			return err
+		}
+		if t.Purpose == PurposeAPI {
+			var n int
+			if err := c.row(ctx, `SELECT count(*) FROM token WHERE account = ? AND purpose = ?`, t.Account, t.Purpose).Scan(&n); err != nil {
+				return err
+			}
+			if n >= MaxTokens {
+				return fmt.Errorf("%w: at most %d tokens of an account; revoke one first", concordat.ErrInvalid, MaxTokens)
+			}
 		}
 		_, err := c.exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
 			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires), prose(t.Name), strings.Join(t.Scopes, " "))

@@ -340,7 +340,7 @@ func (f *AddedFile) field(p *multipart.Part, room *int) error {
 }
 
 func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader, out *apiAddedBody) error {
-	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(content), w.o.MaxUpload))
+	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.whileRoom(content)), w.o.MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

@@ -42,6 +42,8 @@ var peopleMessages = map[string][2]string{
 	"password.title":  {"Change the password", "修改密码"},
 	"password.old":    {"Present password", "当前密码"},
 	"password.new":    {"New password", "新密码"},
+	"password.ends":   {"A new password signs all other browsers out. Tokens of programs go on, unless you revoke them.", "新密码会使其他所有浏览器退出登录。程序令牌继续有效，除非您将其撤销。"},
+	"password.tokens": {"Revoke all tokens of programs too", "同时撤销所有程序令牌"},
 	"password.wrong":  {"The present password is not right.", "当前密码不正确。"},
 	"password.submit": {"Change", "修改"},
 	"password.done":   {"The password is changed. All other browsers are signed out; tokens of programs stay.", "密码已修改。其他浏览器均已退出；程序的令牌不受影响。"},

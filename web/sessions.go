@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -77,6 +78,9 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 	if err == nil {
 		err = w.o.Store.SetPassword(r.Context(), v.Name, hash)
 	}
+	if err == nil && f.Get("tokens") == "revoke" {
+		err = w.revokeTokens(r.Context(), v.Name)
+	}
 	if err == nil {
 		err = w.signIn(rw, r, v.Name) // a new session: the old ones are gone with the old password
 	}
@@ -86,6 +90,20 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 	}
 	w.audit(r.Context(), v.Name, "password_changed", nil)
 	http.Redirect(rw, r, "/account?changed", http.StatusSeeOther)
+}
+
+// revokeTokens ends all tokens of an account's programs.
+func (w *Web) revokeTokens(ctx context.Context, account string) error {
+	ids, _, err := w.o.Store.Tokens(ctx, account, store.PurposeAPI)
+	for _, id := range ids {
+		if err == nil {
+			err = w.o.Store.RevokeToken(ctx, account, id)
+		}
+	}
+	if err == nil {
+		w.audit(ctx, account, "tokens_revoked", map[string]any{"tokens": len(ids)})
+	}
+	return err
 }
 
 // faultOfPassword returns the key of what is wrong with a chosen password; empty: nothing. names are those of its account.

@@ -391,10 +391,8 @@ func (w *Web) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
 }
 
 func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error) {
-	if w.o.Room != nil {
-		if err := w.o.Room(); err != nil {
-			return nil, err
-		}
+	if err := w.anyRoom(); err != nil {
+		return nil, err
 	}
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
@@ -428,6 +426,39 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 	}
 }
 
+// anyRoom reports, by an error, that the disk takes no more files.
+func (w *Web) anyRoom() error {
+	if w.o.Room == nil {
+		return nil
+	}
+	return w.o.Room()
+}
+
+// roomStep is after how many bytes the disk is looked at again.
+const roomStep = 1 << 20
+
+// whileRoom returns a reader of r that fails once the disk takes no more.
+func (w *Web) whileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
+
+type roomReader struct {
+	r    io.Reader
+	room func() error
+	left int // bytes until the disk is looked at
+}
+
+// Read implements io.Reader.
+func (r *roomReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		if err := r.room(); err != nil {
+			return 0, err
+		}
+		r.left = roomStep
+	}
+	n, err := r.r.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
 // readFile keeps one file. One that cannot be taken for what it is keeps the others not back.
 func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 	name := cleanName(p.FileName())
@@ -437,7 +468,7 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 	if len(u.jobs) == mostFiles {
 		return wrong("wrong.many", mostFiles)
 	}
-	hash, size, err := w.o.Files.Put(r.Context(), p, w.o.MaxUpload)
+	hash, size, err := w.o.Files.Put(r.Context(), w.whileRoom(p), w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}
 	var cut *http.MaxBytesError
 	switch {

@@ -61,7 +61,8 @@ type Options struct {
 	// HookNetworks are networks that are not public and yet may be told by webhooks.
 	HookNetworks []netip.Prefix
 
-	// Room, if not nil, is asked before files are taken: an error, such as concordat.ErrDiskFull, refuses them.
+	// Room, if not nil, is asked before files are taken and again with every MiB of them, so that many at once do not go beyond it
+	// by more than that each: an error, such as concordat.ErrDiskFull, refuses them.
 	Room func() error
 	// Admin tells the pages of administration about the process and its folder; nil: they say less.
 	Admin *Administration
@@ -160,7 +161,7 @@ func New(o Options) (*Web, error) {
 			protection.AddInsecureBypassPattern(pattern)
 		}
 	}
-	w.handler = w.headers(w.guard(protection.Handler(w.mux)))
+	w.handler = w.Headers(w.guard(protection.Handler(w.mux)))
 	return w, nil
 }
 
@@ -300,8 +301,8 @@ type access struct {
 // policy is what a page may load: what the site itself serves, and nothing inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// headers sets what holds for every answer.
-func (w *Web) headers(next http.Handler) http.Handler {
+// Headers sets what holds for every answer, and for those that others give at the same address.
+func (w *Web) Headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
 		h.Set("Content-Security-Policy", policy)

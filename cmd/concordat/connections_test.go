@@ -91,6 +91,23 @@ func TestSlowConnections(t *testing.T) {
 	}
 }
 
+// TestHealthHeaders: the pages for monitoring have the headers of all others.
+func TestHealthHeaders(t *testing.T) {
+	s := serveSite(t, newSite(t))
+	for _, path := range []string{"/login", "/healthz", "/readyz"} {
+		resp, err := http.Get("http://" + s.address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cache-Control"} {
+			if resp.StatusCode != http.StatusOK || resp.Header.Get(name) == "" {
+				t.Errorf("%s: %s without %s", path, resp.Status, name)
+			}
+		}
+	}
+}
+
 // form sends a form from an address and returns the status of the page that it leads to.
 func (s *servedSite) form(t *testing.T, address, path string, f url.Values) int {
 	t.Helper()

@@ -171,6 +171,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		served = nil
 	}
 	d.ports(ctx, c, served)
+	d.proxies(c)
 	err = d.a.with(ctx, storeOnly, func(o *opened) error {
 		d.store(ctx, o)
 		d.originals(ctx, o)

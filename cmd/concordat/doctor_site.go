@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -261,6 +262,19 @@ func (d *doctor) clock(ctx context.Context, o *opened) {
 		return
 	}
 	d.ok("clock", "%s, after the last entry of the audit", d.now.Local().Format(time.DateTime))
+}
+
+// proxies looks whether a site that people reach by https through a proxy on this machine knows the proxy: otherwise all visitors
+// have one address, and share its bounds.
+func (d *doctor) proxies(c *config.Config) {
+	host, _, err := net.SplitHostPort(c.Serve.Listen)
+	if err != nil || !overTLS(c) || len(c.People.Proxies) > 0 {
+		return
+	}
+	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+		d.warning("proxies", "set serve.trusted_proxies to the address of the proxy, such as 127.0.0.1",
+			"people reach the site by https and it listens on this machine only, so a proxy is in between; serve.trusted_proxies is empty, so all visitors share the bounds of one address")
+	}
 }
 
 // panics looks whether requests ended in a panic: each is a fault of the program, and the next may be worse.

@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // TestGrantedMemory: the smallest limit of the group and of those above it counts, in both versions of control groups.
@@ -44,32 +41,5 @@ func TestGrantedMemory(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)
 		}
-	}
-}
-
-// TestDoctorNamesPanics: what the serving process counted is a warning, with how many and where to look.
-func TestDoctorNamesPanics(t *testing.T) {
-	m := newMeters(prometheus.NewRegistry())
-	var d doctor
-	tell := func() status {
-		var st status
-		st.Panics, st.Panicked = m.panicsSoFar()
-		return st
-	}
-	st := tell()
-	d.panics(&st)
-	if len(d.findings) != 0 {
-		t.Errorf("without a panic: %v", d.findings)
-	}
-	m.panic()
-	m.panic()
-	st = tell()
-	d.panics(&st)
-	if len(d.findings) != 1 || d.findings[0].State != findingWarning || !strings.HasPrefix(d.findings[0].Detail, "2 requests ended in a panic") {
-		t.Errorf("after two: %v", d.findings)
-	}
-	var metric dto.Metric
-	if err := m.panicked.Write(&metric); err != nil || metric.GetCounter().GetValue() != 2 {
-		t.Errorf("the metric says %v, %v", &metric, err)
 	}
 }

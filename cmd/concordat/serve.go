@@ -20,6 +20,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/site"
+	"concordat/web"
 )
 
 // socketName is where other processes of the site reach the one that serves it.
@@ -255,12 +256,23 @@ func (s *server) control() http.Handler {
 	return m
 }
 
+// headed are pages that say which headers hold for every answer at their address.
+type headed interface {
+	Headers(next http.Handler) http.Handler
+}
+
+var _ headed = (*web.Web)(nil)
+
 // public answers people, and whoever watches over the process.
 func (s *server) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/", s.o.meters.counted(pages, s.log))
-	m.HandleFunc("GET /healthz", s.healthz)
-	m.HandleFunc("GET /readyz", s.readyz)
+	headers := func(h http.Handler) http.Handler { return h }
+	if p, ok := pages.(headed); ok {
+		headers = p.Headers
+	}
+	m.Handle("GET /healthz", headers(http.HandlerFunc(s.healthz)))
+	m.Handle("GET /readyz", headers(http.HandlerFunc(s.readyz)))
 	return m
 }
 

@@ -24,7 +24,7 @@ func misbehave(name string) {
 		os.Stdout.Write(append(head, s...))
 	}
 	switch name {
-	case "hang", "crash", "flood", "lie", "half", "silent":
+	case "hang", "crash", "threadless", "flood", "lie", "half", "silent":
 		frame(`{"isolation":[]}`)
 		var b [1]byte
 		os.Stdin.Read(b[:])
@@ -36,6 +36,9 @@ func misbehave(name string) {
 		time.Sleep(time.Hour)
 	case "crash":
 		panic("broken reader")
+	case "threadless": // the words of the Go runtime for a thread that could not be made
+		fmt.Fprint(os.Stderr, "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\n")
+		os.Exit(2)
 	case "flood":
 		os.Stdout.Write([]byte{0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 		time.Sleep(time.Hour)
@@ -67,6 +70,7 @@ func TestFaultyChildIsOneError(t *testing.T) {
 	for _, c := range []struct{ name, code, says string }{
 		{"hang", extract.Timeout, "700ms"},
 		{"crash", extract.Crashed, "broken reader"},
+		{"threadless", extract.Limit, "memory"},
 		{"flood", extract.Crashed, "message of"},
 		{"lie", extract.Crashed, "without a result"},
 		{"silent", extract.Crashed, "without an answer"},

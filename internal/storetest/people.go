@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -109,6 +110,18 @@ func testAPITokens(t *testing.T, p Place) {
 	must(t, db.RevokeToken(ctx, "ada", ids[0]))
 	_, err = db.UseToken(ctx, "one", store.PurposeAPI)
 	wantErr(t, err, concordat.ErrNotFound)
+	for i := range store.MaxTokens {
+		must(t, db.PutToken(ctx, fmt.Sprint("one of many ", i), store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: c.now(), Expires: c.now().Add(time.Hour)}))
+	}
+	more := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: c.now(), Expires: c.now().Add(time.Hour)}
+	wantErr(t, db.PutToken(ctx, "one too many", more), concordat.ErrInvalid)
+	more.Purpose = store.PurposeSession // browsers do not count
+	must(t, db.PutToken(ctx, "a browser", more))
+	more.Purpose, more.Account = store.PurposeAPI, "bo"
+	must(t, db.PutToken(ctx, "another account", more))
+	c.move(2 * time.Hour) // they have expired
+	more.Account, more.Made, more.Expires = "ada", c.now(), c.now().Add(time.Hour)
+	must(t, db.PutToken(ctx, "a new one", more))
 }
 
 func testOnce(t *testing.T, p Place) {

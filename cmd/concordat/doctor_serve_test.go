@@ -1,0 +1,65 @@
+package main
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"concordat/config"
+)
+
+// TestDoctorNamesPanics: what the serving process counted is a warning, with how many and where to look.
+func TestDoctorNamesPanics(t *testing.T) {
+	m := newMeters(prometheus.NewRegistry())
+	var d doctor
+	tell := func() status {
+		var st status
+		st.Panics, st.Panicked = m.panicsSoFar()
+		return st
+	}
+	st := tell()
+	d.panics(&st)
+	if len(d.findings) != 0 {
+		t.Errorf("without a panic: %v", d.findings)
+	}
+	m.panic()
+	m.panic()
+	st = tell()
+	d.panics(&st)
+	if len(d.findings) != 1 || d.findings[0].State != findingWarning || !strings.HasPrefix(d.findings[0].Detail, "2 requests ended in a panic") {
+		t.Errorf("after two: %v", d.findings)
+	}
+	var metric dto.Metric
+	if err := m.panicked.Write(&metric); err != nil || metric.GetCounter().GetValue() != 2 {
+		t.Errorf("the metric says %v, %v", &metric, err)
+	}
+}
+
+// TestDoctorMissesProxies: a site behind a proxy on its own machine that does not name the proxy is a warning.
+func TestDoctorMissesProxies(t *testing.T) {
+	for name, c := range map[string]struct {
+		listen, url, proxies string
+		warned               bool
+	}{
+		"a proxy that is not named":  {"127.0.0.1:8420", "https://check.example.edu", "", true},
+		"another name of the same":   {"localhost:8420", "https://check.example.edu", "", true},
+		"a proxy that is named":      {"127.0.0.1:8420", "https://check.example.edu", "127.0.0.1", false},
+		"this machine alone":         {"127.0.0.1:8420", "http://127.0.0.1:8420", "", false},
+		"a proxy somewhere else":     {"0.0.0.0:8420", "https://check.example.edu", "", false},
+		"a proxy at another address": {"[::1]:8420", "https://check.example.edu", "", true},
+	} {
+		var conf config.Config
+		conf.Serve.Listen, conf.Serve.URL = c.listen, c.url
+		if c.proxies != "" {
+			conf.People.Proxies = []netip.Prefix{netip.MustParsePrefix(c.proxies + "/32")}
+		}
+		var d doctor
+		d.proxies(&conf)
+		if warned := len(d.findings) == 1 && d.findings[0].Check == "proxies" && d.findings[0].State == findingWarning; warned != c.warned {
+			t.Errorf("%s: %v", name, d.findings)
+		}
+	}
+}

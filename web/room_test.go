@@ -1,0 +1,98 @@
+package web_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+// bytesBelow returns how many bytes the files of a folder have.
+func bytesBelow(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what went away meanwhile has none
+		if err == nil && !e.IsDir() {
+			if info, err := e.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+// TestRoomWhileFilesCome: the disk is looked at with every file and every MiB, so that uploads at the same time do not fill it.
+func TestRoomWhileFilesCome(t *testing.T) {
+	const most, senders = 4 << 20, 6
+	var d *desk
+	d = newDeskOf(t, true, func(o *web.Options) {
+		o.MaxUpload = 8 << 20
+		o.Room = func() error {
+			if bytesBelow(filepath.Join(d.dir, "originals")) >= most {
+				return concordat.ErrDiskFull
+			}
+			return nil
+		}
+	})
+	p := d.signedIn(t, "olga", store.RoleOfficer).program(web.Scopes...)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	codes := map[int]int{} // guarded by mu
+	for i := range senders {
+		all.Go(func() {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.base+"/api/v1/checks", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			withFiles("", "a.txt", strings.Repeat(fmt.Sprint(i, "a "), 1<<20), "b.txt", strings.Repeat(fmt.Sprint(i, "b "), 1<<20))(r)
+			r.Header.Set("Authorization", "Bearer "+p.token)
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			codes[resp.StatusCode]++
+		})
+	}
+	all.Wait()
+	if n := bytesBelow(filepath.Join(d.dir, "originals")); n > most+senders<<20 {
+		t.Errorf("%d bytes on a disk that takes %d (%v)", n, most, codes)
+	}
+	if codes[http.StatusInsufficientStorage] < senders-2 || codes[http.StatusInsufficientStorage]+codes[http.StatusAccepted] != senders {
+		t.Errorf("answers %v", codes)
+	}
+}
+
+// TestTokensOfAPassword: a new password leaves tokens of programs as they are, unless they are revoked with it; an account has 50.
+func TestTokensOfAPassword(t *testing.T) {
+	_, bo := guarded(t)
+	token := bo.program("read")
+	change := func(old, password, tokens string) {
+		t.Helper()
+		bo.post("/account/password", http.StatusOK, url.Values{"old": {old}, "password": {password}, "again": {password}, "tokens": {tokens}})
+	}
+	change(secretOfBo, "a heron stands on one leg", "")
+	token.call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil)
+	if page := bo.get("/account", http.StatusOK); !strings.Contains(page, "Tokens of programs go on") {
+		t.Error("the page does not say what a new password ends")
+	}
+	change("a heron stands on one leg", secretOfBo, "revoke")
+	token.call(http.MethodGet, "/api/v1/libraries", http.StatusUnauthorized, nil)
+	for range store.MaxTokens {
+		bo.post("/account/tokens", http.StatusOK, url.Values{"name": {"one"}, "scope": {"read", "tokens"}})
+	}
+	if page := bo.post("/account/tokens", http.StatusBadRequest, url.Values{"name": {"one"}, "scope": {"read"}}); !strings.Contains(page, "at most 50 tokens") {
+		t.Errorf("one too many: %.300s", page)
+	}
+}
