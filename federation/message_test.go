@@ -362,6 +362,26 @@ func TestR2_Restart(t *testing.T) {
 			_, _ = f.Write([]byte{1, 2, 3})
 			_ = f.Close()
 		}, true},
+		{"cut off in the reply", func(t *testing.T, path string) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// One more record of the reply, behind that of the request (97 bytes), that stops in the middle.
+			if err := os.WriteFile(path, append(b, b[5+97:len(b)-100]...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"with an empty file", func(t *testing.T, path string) {
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"with a file of something else", func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte("CRPL\x02 of a later version"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
 		{"without its file", func(t *testing.T, path string) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)

@@ -124,3 +124,119 @@ func TestReplaysFailingDisk(t *testing.T) {
 		t.Errorf("closed with error %v", err)
 	}
 }
+
+// TestReplaysFull: a partner that has filled its share, and everybody where all is full, is told to come later; a
+// request that would be forgotten does not run.
+func TestReplaysFull(t *testing.T) {
+	now := time.Now()
+	r := replaysOf(t, now)
+	r.most = 1 << 16
+	fill := func(from byte) {
+		t.Helper()
+		for range 1000 {
+			e, found := r.begin(verified(from, now), now)
+			if found == beginFull {
+				return
+			}
+			if found != beginFresh {
+				t.Fatalf("found %d", found)
+			}
+			if err := r.commit(e); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.finish(e, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Fatalf("partner %d is never told that its share is full", from)
+	}
+	fill(1)
+	if got, most := r.bytes[crypto.SiteID{1}], r.most/replayShare; got < most || got > most+replayHead+4 {
+		t.Errorf("a partner filled %d bytes, its share is %d", got, most)
+	}
+	for from := range byte(replayShare) {
+		fill(from + 1)
+	}
+	if _, found := r.begin(verified(100, now), now); found != beginFull {
+		t.Errorf("all is full, and a new partner's request is found %d, want full", found)
+	}
+	now = now.Add(2 * time.Minute)
+	if _, found := r.begin(verified(1, now), now); found != beginFresh {
+		t.Errorf("all that is over: found %d, want fresh", found)
+	}
+}
+
+// TestReplaysReopened: a file that is opened again counts what it holds once, and forgets it when it is over.
+func TestReplaysReopened(t *testing.T) {
+	now := time.Now()
+	r := replaysOf(t, now)
+	var run []*crypto.Verified
+	for i := range 5 {
+		v := verified(byte(i%2), now)
+		e, _ := r.begin(v, now)
+		if err := errors.Join(r.commit(e), r.finish(e, make([]byte, 500))); err != nil {
+			t.Fatal(err)
+		}
+		run = append(run, v)
+	}
+	live := r.live
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := OpenReplays(r.path, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.live != live || next.live != sizeOf(next) || len(next.bytes) != 2 || next.bytes[crypto.SiteID{0}]+next.bytes[crypto.SiteID{1}] != live {
+		t.Errorf("%d bytes are counted, of partners %v, want %d", next.live, next.bytes, live)
+	}
+	other := *run[0]
+	other.Digest[0] ^= 1
+	if _, found := next.begin(&other, now); found != beginOther {
+		t.Errorf("other bytes under the name of a request: found %d, want other", found)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	late, err := OpenReplays(r.path, now.Add(2*time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = late.Close() }()
+	if len(late.entries) != 0 || late.live != 0 || len(late.bytes) != 0 || len(late.replies) != 0 || late.size != int64(len(replayMagic)) {
+		t.Errorf("when all is over: %d entries, %d bytes, a file of %d", len(late.entries), late.live, late.size)
+	}
+}
+
+// TestReplaysNotWritten: a request that cannot be written, or for which the file cannot be rewritten, does not run.
+func TestReplaysNotWritten(t *testing.T) {
+	now := time.Now()
+	broken := errors.New("input/output error")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "replays")
+	d := powertest.New(t, dir)
+	if err := createReplays(path, diskOf(d)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := openReplays(path, now, diskOf(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.most = 1
+	d.Fail(powertest.Rename, broken)
+	e := &replay{done: make(chan struct{})}
+	if err := r.commit(e); !errors.Is(err, broken) {
+		t.Errorf("the file cannot be rewritten: error %v", err)
+	}
+	r.most = 1 << 20
+	if err := r.commit(e); err != nil {
+		t.Errorf("the old file is there: error %v", err)
+	}
+	_ = r.file.Close()
+	if err := r.commit(e); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("nothing can be written: error %v", err)
+	}
+	if err := r.finish(e, []byte("reply")); !errors.Is(err, os.ErrClosed) || e.state != replayLost {
+		t.Errorf("a reply that cannot be written: error %v, state %d", err, e.state)
+	}
+}
