@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test race lint check-deploy bench eval long faults package clean FORCE
+.PHONY: build demo test race lint mutants check-deploy bench eval long faults package clean FORCE
 
 build: $(BIN)
 
@@ -50,6 +50,14 @@ eval: build
 # package: a Debian package in dist/, installed and run in an empty root; see deploy/package.sh.
 package:
 	sh deploy/package.sh
+
+# mutants: changes of the code that no quick test notices, N of each package, drawn by SEED; see internal/mutants. Hours for
+# all: PACKAGES="crypto segment" N=20 takes minutes. FLAGS=-json prints JSON lines.
+PACKAGES ?= crypto federation segment report site web
+N ?= 40
+SEED ?= 1
+mutants:
+	$(GO) run ./internal/mutants -n $(N) -seed $(SEED) $(FLAGS) $(PACKAGES)
 
 lint:
 	sh deploy/lint.sh

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// readKnown reads the list of changes that no test has to notice: the fields of Key and the reason, separated by
+// tabs, one change a line. A missing file is an empty list.
+func readKnown(path string) (map[string]string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	known := map[string]string{}
+	in := bufio.NewScanner(f)
+	for n := 1; in.Scan(); n++ {
+		line := in.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		key, reason, ok := cutLast(line)
+		if !ok || strings.Count(key, "\t") != 4 || strings.TrimSpace(reason) == "" {
+			return nil, fmt.Errorf("%s:%d: six fields with tabs between: file, function, number, from, to, reason", path, n)
+		}
+		if _, twice := known[key]; twice {
+			return nil, fmt.Errorf("%s:%d: the change is listed twice", path, n)
+		}
+		known[key] = reason
+	}
+	return known, in.Err()
+}
+
+func cutLast(line string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(line, '\t')
+	if i < 0 {
+		return "", "", false
+	}
+	return line[:i], line[i+1:], true
+}
+
+// without returns the changes that are not known, and how many are.
+func without(cs []Change, known map[string]string) ([]Change, int) {
+	var out []Change
+	for _, c := range cs {
+		if _, ok := known[c.Key()]; !ok {
+			out = append(out, c)
+		}
+	}
+	return out, len(cs) - len(out)
+}

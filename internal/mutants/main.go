@@ -1,0 +1,252 @@
+// Mutants changes the code of packages one place at a time and runs their quick tests with each change: a change that no
+// test notices (a survivor) is a promise that no test holds, or makes no difference. The second kind is listed with
+// its reason in equivalent.tsv and left out, so that a run shows what is new.
+//
+//	go run ./internal/mutants -n 40 -seed 1 federation crypto
+//
+// Which changes are drawn depends on the seed and on the sources alone. The tree is not touched: a mutant is given to
+// go test as an overlay. Exit status 1: something survived.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+)
+
+type options struct {
+	packages []string
+	n        int
+	seed     uint64
+	limit    time.Duration
+	within   time.Duration
+	known    string
+	files    string
+	funcs    string
+	only     string
+	json     bool
+	list     bool
+}
+
+// Result is a change and what became of it.
+type Result struct {
+	Package string        `json:"package"`
+	File    string        `json:"file"`
+	Line    int           `json:"line"`
+	Func    string        `json:"func"`
+	Nth     int           `json:"nth"`
+	Kind    string        `json:"kind"`
+	From    string        `json:"from"`
+	To      string        `json:"to"`
+	State   State         `json:"state"`
+	Took    time.Duration `json:"took_ns"`
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.n, "n", 40, "mutants of each package that are run; 0: all")
+	flag.Uint64Var(&o.seed, "seed", 1, "which ones are drawn")
+	flag.DurationVar(&o.limit, "limit", 0, "time limit of the tests with one mutant; 0: three times what they take without one, and 20 s")
+	flag.DurationVar(&o.within, "within", 0, "no new mutant is begun after this time; 0: no limit")
+	flag.StringVar(&o.known, "known", "internal/mutants/equivalent.tsv", "list of the changes that are left out, with reasons")
+	flag.StringVar(&o.files, "files", "", "only files whose path matches this regular expression")
+	flag.StringVar(&o.funcs, "funcs", "", "only functions whose name (Type.method) matches this regular expression")
+	flag.StringVar(&o.only, "run", "", "only tests that match, as go test -run")
+	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
+	flag.BoolVar(&o.list, "list", false, "list what would be run")
+	flag.Parse()
+	o.packages = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	survived, err := run(ctx, o, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		stop()
+		os.Exit(2)
+	}
+	if survived > 0 {
+		stop()
+		os.Exit(1)
+	}
+}
+
+// run returns how many mutants survived.
+func run(ctx context.Context, o options, out io.Writer) (int, error) {
+	if len(o.packages) == 0 {
+		return 0, errors.New("which packages? for example: mutants federation crypto")
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return 0, err
+	}
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		return 0, fmt.Errorf("start it at the root of the module: %w", err)
+	}
+	known, err := readKnown(o.known)
+	if err != nil {
+		return 0, err
+	}
+	if o.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.within)
+		defer cancel()
+	}
+	survived := 0
+	for _, pkg := range o.packages {
+		s, err := mutate(ctx, o, root, filepath.Clean(pkg), known, out)
+		if err != nil {
+			return survived, err
+		}
+		survived += s.Survived + s.Uncovered
+	}
+	return survived, nil
+}
+
+// Summary is the figures of a package.
+type Summary struct {
+	Package   string `json:"summary_of"`
+	Changes   int    `json:"changes"` // all that there are
+	Known     int    `json:"known"`   // of these, left out by the list
+	Drawn     int    `json:"drawn"`
+	Killed    int    `json:"killed"`
+	TimedOut  int    `json:"timed_out"`
+	Survived  int    `json:"survived"`
+	Uncovered int    `json:"uncovered"`
+	Broken    int    `json:"broken"`
+	NotRun    int    `json:"not_run"` // the time was over
+}
+
+func mutate(ctx context.Context, o options, root, pkg string, known map[string]string, out io.Writer) (Summary, error) {
+	s := Summary{Package: pkg}
+	all, err := changes(root, pkg)
+	if err != nil {
+		return s, err
+	}
+	files, err := regexp.Compile(o.files)
+	if err != nil {
+		return s, err
+	}
+	funcs, err := regexp.Compile(o.funcs)
+	if err != nil {
+		return s, err
+	}
+	all = slices.DeleteFunc(all, func(c Change) bool { return !files.MatchString(c.File) || !funcs.MatchString(c.Func) })
+	s.Changes = len(all)
+	all, s.Known = without(all, known)
+	picked := draw(all, o.n, o.seed)
+	s.Drawn = len(picked)
+	if o.list {
+		for _, c := range picked {
+			fmt.Fprintf(out, "%s:%d\t%s\n", c.File, c.Line, c.Key())
+		}
+		return Summary{}, nil
+	}
+	dir, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	t := &tester{root: root, pkg: pkg, only: o.only, dir: dir, limit: o.limit}
+	if err := t.prepare(ctx); err != nil {
+		return s, err
+	}
+	for i, c := range picked {
+		if ctx.Err() != nil {
+			s.NotRun = len(picked) - i
+			break
+		}
+		began := time.Now()
+		state, err := t.try(ctx, c)
+		if errors.Is(err, context.DeadlineExceeded) {
+			s.NotRun = len(picked) - i
+			break
+		}
+		if err != nil {
+			return s, err
+		}
+		s.count(state)
+		if err := show(out, o.json, Result{Package: pkg, File: c.File, Line: c.Line, Func: c.Func, Nth: c.Nth, Kind: c.Kind,
+			From: oneLine(c.From), To: oneLine(c.To), State: state, Took: time.Since(began)}); err != nil {
+			return s, err
+		}
+	}
+	return s, s.show(out, o.json)
+}
+
+func (s *Summary) count(state State) {
+	switch state {
+	case Killed:
+		s.Killed++
+	case TimedOut:
+		s.TimedOut++
+	case Survived:
+		s.Survived++
+	case Uncovered:
+		s.Uncovered++
+	case Broken:
+		s.Broken++
+	}
+}
+
+func (s *Summary) show(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(s)
+	}
+	_, err := fmt.Fprintf(out, "%s: %d changes, %d listed as equivalent; %d drawn: %d killed, %d by time, %d survived, %d in no test, %d do not compile, %d not run\n",
+		s.Package, s.Changes, s.Known, s.Drawn, s.Killed, s.TimedOut, s.Survived, s.Uncovered, s.Broken, s.NotRun)
+	return err
+}
+
+func show(out io.Writer, asJSON bool, r Result) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(r)
+	}
+	_, err := fmt.Fprintf(out, "%-9s %s:%d %s (%d): %s -> %s\n", r.State, r.File, r.Line, r.Func, r.Nth, r.From, r.To)
+	return err
+}
+
+// draw picks n changes: those whose keys hash lowest with the seed, so that an edit of one function leaves what is
+// drawn elsewhere as it is. They come in the order of the sources.
+func draw(cs []Change, n int, seed uint64) []Change {
+	if n <= 0 || n >= len(cs) {
+		return cs
+	}
+	type place struct {
+		hash uint64
+		at   int
+	}
+	places := make([]place, len(cs))
+	for i, c := range cs {
+		h := fnv.New64a()
+		_, _ = fmt.Fprintf(h, "%d\x00%s", seed, c.Key())
+		places[i] = place{scramble(h.Sum64()), i}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.hash, b.hash), a.at-b.at) })
+	places = places[:n]
+	slices.SortFunc(places, func(a, b place) int { return a.at - b.at })
+	out := make([]Change, n)
+	for i, p := range places {
+		out[i] = cs[p.at]
+	}
+	return out
+}
+
+// scramble spreads the last bytes of a key over all bits (the finalizer of MurmurHash3, Appleby 2011).
+func scramble(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const sample = `package p
+
+import "errors"
+
+var errNegative = errors.New("negative")
+
+type T struct{ n int }
+
+// Half returns half of n, which must not be negative.
+func (t *T) Half(n int) (int, error) {
+	if n < 0 || n == 7 {
+		return 0, errNegative
+	}
+	t.n = n
+	return n / 2, nil
+}
+
+func unused(n int) bool { return n > 3 }
+`
+
+const sampleTest = `package p
+
+import "testing"
+
+func TestHalf(t *testing.T) {
+	var x T
+	if h, err := x.Half(8); h != 4 || err != nil {
+		t.Error(h, err)
+	}
+	if _, err := x.Half(-1); err == nil {
+		t.Error("negative")
+	}
+}
+`
+
+func changed(t *testing.T) []Change {
+	t.Helper()
+	cs, err := changesOf("p/p.go", []byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cs
+}
+
+// TestChanges: the changes of a file are those of its conditions, operators, numbers and statements; each applies to the
+// bytes that it names, and is told apart from every other by its key.
+func TestChanges(t *testing.T) {
+	cs := changed(t)
+	var got []string
+	keys := map[string]bool{}
+	for _, c := range cs {
+		got = append(got, c.Func+": "+c.From+" -> "+c.To)
+		if keys[c.Key()] {
+			t.Errorf("two changes have the key %q", c.Key())
+		}
+		keys[c.Key()] = true
+		b, err := c.apply([]byte(sample))
+		if err != nil || !strings.Contains(string(b), c.To) || len(b) != len(sample)-len(c.From)+len(c.To) {
+			t.Errorf("%s: not applied: %v", c.Key(), err)
+		}
+		if _, err := c.apply([]byte("package p\n")); err == nil {
+			t.Errorf("%s: applied to another file", c.Key())
+		}
+	}
+	for _, want := range []string{
+		"T.Half: n < 0 || n == 7 -> false && (n < 0 || n == 7)", "T.Half: n < 0 || n == 7 -> n < 0 && n == 7",
+		"T.Half: n < 0 -> n <= 0", "T.Half: n < 0 -> n >= 0", "T.Half: n == 7 -> n != 7", "T.Half: 7 -> 8",
+		"T.Half: t.n = n -> {}", "T.Half: n / 2 -> n * 2", "unused: n > 3 -> n >= 3",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no change %q among\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// TestDraw: the same seed draws the same changes, also if lines were added above them, another seed others.
+func TestDraw(t *testing.T) {
+	cs := changed(t)
+	moved, err := changesOf("p/p.go", []byte(strings.Replace(sample, "type T", "// A line.\n\ntype T", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := func(cs []Change) (out []string) {
+		for _, c := range cs {
+			out = append(out, c.Key())
+		}
+		return out
+	}
+	one := keys(draw(cs, 5, 1))
+	if len(one) != 5 || !slices.Equal(one, keys(draw(moved, 5, 1))) {
+		t.Errorf("the same seed drew\n%v\nand, lines further down,\n%v", one, keys(draw(moved, 5, 1)))
+	}
+	if slices.Equal(one, keys(draw(cs, 5, 2))) {
+		t.Error("two seeds drew the same")
+	}
+	if n := len(draw(cs, 0, 1)); n != len(cs) {
+		t.Errorf("%d of %d drawn without a bound", n, len(cs))
+	}
+}
+
+// TestKnown: a change that is listed with a reason is left out, and nothing else; a line without a reason is refused.
+func TestKnown(t *testing.T) {
+	cs := changed(t)
+	path := filepath.Join(t.TempDir(), "list")
+	for content, good := range map[string]bool{
+		"# a comment\n\n" + cs[3].Key() + "\tno matter\n": true,
+		cs[3].Key() + "\t\n": false, "a\tb\n": false, cs[3].Key() + "\tx\n" + cs[3].Key() + "\ty\n": false,
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		known, err := readKnown(path)
+		if (err == nil) != good {
+			t.Errorf("%q: error %v", content, err)
+		}
+		if !good {
+			continue
+		}
+		left, n := without(cs, known)
+		if n != 1 || len(left) != len(cs)-1 || slices.ContainsFunc(left, func(c Change) bool { return c.Key() == cs[3].Key() }) {
+			t.Errorf("%d left out, %d left of %d", n, len(left), len(cs))
+		}
+	}
+	if known, err := readKnown(filepath.Join(t.TempDir(), "none")); err != nil || len(known) != 0 {
+		t.Errorf("no list: %v, %v", known, err)
+	}
+}
+
+// TestListHolds: every line of the list of this project names a change that there is.
+func TestListHolds(t *testing.T) {
+	known, err := readKnown("equivalent.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	packages := map[string]bool{}
+	for key := range known {
+		file, _, _ := strings.Cut(key, "\t")
+		if pkg := filepath.Dir(file); !packages[pkg] {
+			packages[pkg] = true
+			cs, err := changes(filepath.Join("..", ".."), pkg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range cs {
+				seen[c.Key()] = true
+			}
+		}
+		if !seen[key] {
+			t.Errorf("no such change: take the line out of the list, or mend it\n%s", strings.ReplaceAll(key, "\t", " | "))
+		}
+	}
+}
+
+func TestReadCover(t *testing.T) {
+	got, err := readCover("mode: set\nconcordat/p/a.go:3.10,5.2 1 1\nconcordat/p/a.go:7.1,9.2 1 0\n")
+	if err != nil || len(got["p/a.go"]) != 1 || got["p/a.go"][0] != (span{3, 5}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"x", "a.go:1.2,3.4 1", "m/a.go:x,3.4 1 1"} {
+		if _, err := readCover(bad); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+// TestRun runs the mutants of a small module: which ones die, survive, do not compile or stand in no test, and that the
+// sources are left as they were.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a package for each mutant")
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "p/p.go": sample, "p/p_test.go": sampleTest} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	var out bytes.Buffer
+	survived, err := run(context.Background(), options{packages: []string{"p"}, json: true, known: "none"}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]State{}
+	var sum Summary
+	for line := range strings.Lines(out.String()) {
+		var r Result
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.State == "" {
+			if err := json.Unmarshal([]byte(line), &sum); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		states[r.From+" -> "+r.To] = r.State
+	}
+	for change, want := range map[string]State{
+		"n < 0 -> n >= 0": Killed, "n / 2 -> n * 2": Killed, "n == 7 -> n != 7": Killed, "n < 0 -> n <= 0": Survived, "t.n = n -> {}": Survived, "n > 3 -> n >= 3": Uncovered,
+	} {
+		if states[change] != want {
+			t.Errorf("%s: %q, want %q", change, states[change], want)
+		}
+	}
+	if survived != sum.Survived+sum.Uncovered || sum.Drawn != len(states) || sum.Killed < 3 {
+		t.Errorf("%d survived; %+v", survived, sum)
+	}
+	if b, err := os.ReadFile("p/p.go"); err != nil || string(b) != sample {
+		t.Errorf("the source has changed (%v)", err)
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// State is what became of a change.
+type State string
+
+// The states.
+const (
+	Killed    State = "killed"
+	TimedOut  State = "timeout"   // counts as killed
+	Survived  State = "survived"  // the tests ran its line and passed
+	Uncovered State = "uncovered" // no test runs its line: it survives without being run
+	Broken    State = "broken"    // it does not compile, and does not count
+)
+
+// tester runs the quick tests of one package.
+type tester struct {
+	root, pkg string
+	only      string // -run
+	dir       string // for overlays and binaries
+	limit     time.Duration
+	covered   map[string][]span
+}
+
+// span is lines that a test runs, both ends included.
+type span struct{ from, to int }
+
+// prepare runs the tests without a change: they must pass, their time gives the limit of a mutant, and what they
+// cover says which mutants need no run.
+func (t *tester) prepare(ctx context.Context) error {
+	profile := filepath.Join(t.dir, "cover")
+	began := time.Now()
+	out, err := t.gotest(ctx, 10*time.Minute, "-coverprofile="+profile)
+	if err != nil {
+		return fmt.Errorf("%s fails without a change: %w\n%s", t.pkg, err, out)
+	}
+	if t.limit <= 0 {
+		t.limit = 3*time.Since(began) + 20*time.Second
+	}
+	t.limit = t.limit.Round(time.Second)
+	b, err := os.ReadFile(profile)
+	if err != nil {
+		return err
+	}
+	t.covered, err = readCover(string(b))
+	return err
+}
+
+// readCover reads a profile of go test: "module/file.go:line.column,line.column statements count".
+func readCover(profile string) (map[string][]span, error) {
+	out := map[string][]span{}
+	for line := range strings.Lines(profile) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "mode:") {
+			continue
+		}
+		name, rest, ok := strings.Cut(line, ".go:")
+		fields := strings.Fields(rest)
+		if !ok || len(fields) != 3 {
+			return nil, fmt.Errorf("coverage: %q", line)
+		}
+		if fields[2] == "0" {
+			continue
+		}
+		from, to, _ := strings.Cut(fields[0], ",")
+		a, errA := strconv.Atoi(before(from, "."))
+		b, errB := strconv.Atoi(before(to, "."))
+		if err := errors.Join(errA, errB); err != nil {
+			return nil, fmt.Errorf("coverage: %q: %w", line, err)
+		}
+		_, file, _ := strings.Cut(name, "/")
+		out[file+".go"] = append(out[file+".go"], span{a, b})
+	}
+	return out, nil
+}
+
+func before(s, sep string) string {
+	a, _, _ := strings.Cut(s, sep)
+	return a
+}
+
+func (t *tester) covers(c Change) bool {
+	for _, s := range t.covered[c.File] {
+		if s.from <= c.Line && c.Line <= s.to {
+			return true
+		}
+	}
+	return false
+}
+
+// try runs the tests with the change, through an overlay: the tree is not touched.
+func (t *tester) try(ctx context.Context, c Change) (State, error) {
+	if !t.covers(c) {
+		return Uncovered, nil
+	}
+	path := filepath.Join(t.root, c.File)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	changed, err := c.apply(src)
+	if err != nil {
+		return "", err
+	}
+	with := filepath.Join(t.dir, "mutant.go")
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: with}})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(t.dir, "overlay.json")
+	if err := errors.Join(os.WriteFile(with, changed, 0o600), os.WriteFile(list, overlay, 0o600)); err != nil {
+		return "", err
+	}
+	out, err := t.gotest(ctx, t.limit, "-overlay="+list)
+	if late(out, err) && ctx.Err() == nil { // the machine may have been busy
+		out, err = t.gotest(ctx, 3*t.limit, "-overlay="+list)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil:
+		return Survived, nil
+	case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
+		return Broken, nil
+	case late(out, err):
+		return TimedOut, nil
+	}
+	return Killed, nil
+}
+
+// late reports whether tests were ended by the limit.
+func late(out string, err error) bool {
+	return strings.Contains(out, "panic: test timed out") || errors.Is(err, context.DeadlineExceeded)
+}
+
+// gotest runs go test and returns what it printed. The command and all that it started end with the limit.
+func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute) // to build
+	defer cancel()
+	args := append([]string{"test", "-short", "-failfast", "-count=1", "-vet=off", "-timeout=" + limit.String()}, more...)
+	if t.only != "" {
+		args = append(args, "-run="+t.only)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./"+t.pkg)...)
+	cmd.Dir = t.root
+	// What tests leave when they are cut short goes with the folder.
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.dir)
+	endTogether(cmd)
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return string(out), err
+}
