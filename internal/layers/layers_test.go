@@ -65,7 +65,7 @@ var outside = map[string][]string{
 	"github.com/yanyiwu/gojieba":        {"segment"},
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
-	"net/http":                          {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "webhook", "bench", "client"},
+	"net/http":                          {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "webhook", "bench", "client", "internal/attack"},
 	"github.com/coreos/go-oidc":         {"web"},
 	"golang.org/x/oauth2":               {"web"},
 	"github.com/go-jose/go-jose":        {"lti", "internal/ltitest"},

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a hostile body may cost.
+const (
+	bodyTime   = 500 * time.Millisecond
+	bodyMemory = 64 << 20
+	bodyAnswer = 10_000
+)
+
+// hostileBody is a JSON body that nobody needs.
+type hostileBody struct {
+	what string
+	make func(o operation, d *document) []byte
+}
+
+func hostileBodies() []hostileBody {
+	same := func(b []byte) func(operation, *document) []byte {
+		return func(operation, *document) []byte { return b }
+	}
+	return []hostileBody{
+		{"80,000 unknown keys", same(keysBody(80_000))},
+		{"5,000 unknown keys", same(keysBody(5_000))},
+		{"a key 80,000 times", same([]byte("{" + strings.Repeat(`"a":1,`, 79_999) + `"a":1}`))},
+		{"nested 100,000 deep", same([]byte(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)))},
+		{"lists nested 100,000 deep", same([]byte(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)))},
+		{"cut short", same([]byte(`{"name":"a`))},
+		{"not UTF-8", same([]byte("{\"name\":\"\xff\xfe\"}"))},
+		{"nothing", same(nil)},
+		{"null", same([]byte("null"))},
+		{"a list", same([]byte("[]"))},
+		{"two objects", same([]byte("{}{}"))},
+		{"a key of 900 kB", same([]byte(`{"` + strings.Repeat("k", 900_000) + `":1}`))},
+		{"4 MB", same(bytes.Repeat([]byte(" "), 4<<20))},
+		{"80,000 elements of the wrong kind", ofEach(strings.TrimSuffix(strings.Repeat("{},", 80_000), ","), true)},
+		{"lists within lists", ofEach("[[1],[1]],[[1],[1]]", true)},
+		{"20,000 unknown words", ofEach(strings.TrimSuffix(strings.Repeat(`"zz",`, 20_000), ","), true)},
+		{"a number of 60,000 digits", ofEach(strings.Repeat("9", 60_000), false)},
+		{"1e999999999", ofEach("1e999999999", false)},
+		{"-1e400", ofEach("-1e400", false)},
+		{"a text of 60,000 characters", ofEach(`"`+strings.Repeat("x", 60_000)+`"`, false)},
+		{"an object", ofEach(`{"a":{"a":{}}}`, false)},
+	}
+}
+
+func keysBody(n int) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i := range n {
+		fmt.Fprintf(&b, `"k%d":1,`, i)
+	}
+	b.WriteString(`"k":1}`)
+	return b.Bytes()
+}
+
+// ofEach gives each property of an operation's body a value, in a list where the property is one.
+func ofEach(value string, listed bool) func(operation, *document) []byte {
+	return func(o operation, d *document) []byte {
+		var parts []string
+		for _, name := range sortedKeys(o.body.Properties) {
+			v := value
+			if d.resolve(o.body.Properties[name]).Items != nil || listed {
+				v = "[" + value + "]"
+			}
+			parts = append(parts, strconv.Quote(name)+":"+v)
+		}
+		return []byte("{" + strings.Join(parts, ",") + "}")
+	}
+}
+
+// attackBodies sends hostile bodies to every operation that takes JSON, as an administrator, until its time is over, at least
+// once each.
+func attackBodies(ctx context.Context, t *target, r *result) error {
+	bodies := hostileBodies()
+	for round := 0; round == 0 || time.Now().Before(t.end); round++ {
+		for _, o := range t.doc.operations {
+			if !o.json {
+				continue
+			}
+			for _, b := range bodies {
+				if round > 0 && time.Now().After(t.end) {
+					return nil
+				}
+				if err := t.sendBody(ctx, r, o, b); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostileBody) error {
+	body := b.make(o, t.doc)
+	if body != nil && len(o.body.Properties) == 0 && bytes.Equal(body, []byte("{}")) {
+		return nil // it has no property to be wrong in
+	}
+	var a answer
+	var grew int64
+	for try := range 2 { // the machine may have been busy
+		before := t.resident(true)
+		var err error
+		a, err = t.raw(ctx, t.admin, o.method, o.address(), "application/json", body)
+		r.tries++
+		if err != nil {
+			r.fault("%s %s with %s: no answer: %v", o.method, o.path, b.what, err)
+			return ctx.Err()
+		}
+		grew = t.resident(false) - before
+		if a.took <= bodyTime && grew <= bodyMemory {
+			break
+		}
+		if try == 1 {
+			r.count("slow or large", 1)
+		}
+	}
+	r.count(fmt.Sprintf("answered %d", a.status), 1)
+	// Where the thing that it is about does not exist, or a body has no fault, the call may end as it likes below 500.
+	switch {
+	case a.status >= 500:
+		r.fault("%s %s with %s: %d %.100s", o.method, o.path, b.what, a.status, a.body)
+	case len(a.body) > bodyAnswer:
+		r.fault("%s %s with %s: answered with %d bytes", o.method, o.path, b.what, len(a.body))
+	case a.took > bodyTime:
+		r.fault("%s %s with %s: took %s, twice", o.method, o.path, b.what, a.took.Round(time.Millisecond))
+	case grew > bodyMemory:
+		r.fault("%s %s with %s: cost %d MiB, twice", o.method, o.path, b.what, grew>>20)
+	case a.status < 400:
+		r.fault("%s %s with %s: taken: %d", o.method, o.path, b.what, a.status)
+	}
+	return nil
+}
+
+var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+
+// resident returns the memory of the site in bytes: what it has now, and lets its peak begin anew, or that peak. It is 0 for
+// a site that was not made here, and where the system does not tell.
+func (t *target) resident(begin bool) int64 {
+	if t.process == nil {
+		return 0
+	}
+	proc := fmt.Sprintf("/proc/%d/", t.process.Process.Pid)
+	which := peak
+	if begin {
+		which = now
+		if os.WriteFile(proc+"clear_refs", []byte("5"), 0) != nil {
+			return 0
+		}
+	}
+	b, err := os.ReadFile(proc + "status")
+	m := which.FindSubmatch(b)
+	if err != nil || m == nil {
+		return 0
+	}
+	kb, err := strconv.ParseInt(string(m[1]), 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return kb << 10
+}

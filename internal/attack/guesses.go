@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Bounds of wrong passwords within ten minutes (doc/security.md).
+const (
+	mostOfAccountAndAddress = 5
+	mostOfAddress           = 50
+	mostOfAccount           = 100
+
+	// What it may take somebody else to sign in meanwhile: a second, or, on a machine that is busy with other things, some times
+	// what it takes alone.
+	signInTime  = time.Second
+	signInTimes = 4
+)
+
+// from returns a client whose connections come from an address of loopback.
+func from(a, b byte) *http.Client {
+	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 66, a, b)}, Timeout: 30 * time.Second}
+	return &http.Client{Timeout: 2 * time.Minute, CheckRedirect: noRedirect, Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
+}
+
+// guess is one password for one account.
+type guess struct {
+	client         *http.Client
+	name, password string
+}
+
+// guessAll tries all at once and returns how many were tried, and how many got in.
+func (t *target) guessAll(ctx context.Context, r *result, all []guess) (tried, in int) {
+	var mu sync.Mutex
+	var trying sync.WaitGroup
+	for _, g := range all {
+		trying.Go(func() {
+			a, err := t.post(ctx, g.client, "/login", url.Values{"name": {g.name}, "password": {g.password}})
+			mu.Lock()
+			defer mu.Unlock()
+			r.tries++
+			switch {
+			case err != nil:
+				r.count("without an answer", 1)
+			case a.status == http.StatusSeeOther:
+				in++
+			case a.status == http.StatusForbidden:
+				tried++
+			case a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable:
+				r.fault("a guess is answered %d", a.status)
+			}
+			if err == nil {
+				r.count(fmt.Sprintf("answered %d", a.status), 1)
+			}
+		})
+	}
+	trying.Wait()
+	return tried, in
+}
+
+// attackGuesses guesses passwords 300 at once: of one account from one address, of many accounts from one address, and of one
+// account from 300 addresses, the right one last. Meanwhile somebody else signs in.
+func attackGuesses(ctx context.Context, t *target, r *result) error {
+	const at = 300
+	alone, err := t.signInAsAuditor(ctx)
+	if err != nil {
+		return err
+	}
+	bound := max(signInTime, signInTimes*alone)
+	r.count("ms to sign in alone", int(alone.Milliseconds()))
+	officer, submitter := t.people["officer"], t.people["submitter"]
+	one := from(1, 1)
+	var same, many, spread []guess
+	for i := range at {
+		wrong := fmt.Sprintf("wrong guess %d", i)
+		same = append(same, guess{one, officer.name, wrong})
+		many = append(many, guess{from(1, 2), fmt.Sprintf("nobody-%d", i), wrong})
+		spread = append(spread, guess{from(2+byte(i/200), 1+byte(i%200)), submitter.name, wrong})
+	}
+	same[at-1].password, spread[at-1].password = officer.password, submitter.password
+	for _, x := range []struct {
+		what string
+		all  []guess
+		most int
+	}{
+		{"of one account from one address", same, mostOfAccountAndAddress},
+		{"of 300 accounts from one address", many, mostOfAddress},
+		{"of one account from 300 addresses", spread, mostOfAccount},
+	} {
+		done := make(chan struct{})
+		var took time.Duration
+		var failed error
+		go func() {
+			defer close(done)
+			took, failed = t.signInAsAuditor(ctx)
+		}()
+		tried, in := t.guessAll(ctx, r, x.all)
+		<-done
+		if tried > x.most {
+			r.fault("%s: %d of %d guesses at once were tried, at most %d", x.what, tried, len(x.all), x.most)
+		}
+		if in > 0 && tried >= x.most {
+			r.fault("%s: the right password got in behind %d wrong ones", x.what, tried)
+		}
+		r.count("tried "+x.what, tried)
+		switch {
+		case failed != nil:
+			r.fault("%s: meanwhile somebody else cannot sign in: %v", x.what, failed)
+		case took > bound:
+			r.fault("%s: meanwhile it takes somebody else %s to sign in, at most %s", x.what, took.Round(time.Millisecond), bound.Round(time.Millisecond))
+		}
+	}
+	return nil
+}
+
+// signInAsAuditor signs in from an address of its own, while others guess.
+func (t *target) signInAsAuditor(ctx context.Context) (time.Duration, error) {
+	c := from(9, 9)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return 0, err
+	}
+	c.Jar = jar
+	p := t.people["auditor"]
+	a, err := t.post(ctx, c, "/login", url.Values{"name": {p.name}, "password": {p.password}})
+	if err == nil && a.status != http.StatusSeeOther {
+		err = fmt.Errorf("answered %d", a.status)
+	}
+	return a.took, err
+}

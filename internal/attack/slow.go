@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	mostSlow  = 3000
+	slowEnds  = 45 * time.Second // connections that say nothing are ended by then
+	pageTime  = 5 * time.Second
+	slowLines = "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn"
+)
+
+// attackSlow opens connections that send a form without end, heads without end, or nothing, and looks whether the site works
+// beside them, and whether they are ended.
+func attackSlow(ctx context.Context, t *target, r *result) error {
+	n := mostSlow
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
+		n = min(n, int(limit.Cur)-200)
+	}
+	starts := []string{slowLines, "GET / HTTP/1.1\r\nHost: x\r\nX-A: ", "", "POST /api/v1/checks HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\nContent-Type: application/json\r\n\r\n{"}
+	var open []net.Conn
+	defer func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}()
+	for i := range n {
+		d := net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 67, byte(i/200), 1+byte(i%200))}}
+		if i%2 == 0 {
+			d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 67, 99, 1)} // half of them from one address
+		}
+		c, err := d.DialContext(ctx, "tcp", strings.TrimPrefix(t.base, "http://"))
+		if err != nil {
+			r.count("not let in", 1)
+			continue
+		}
+		open = append(open, c)
+		_, _ = io.WriteString(c, starts[i%len(starts)])
+		r.tries++
+	}
+	began := time.Now()
+	r.count("opened", len(open))
+	if err := t.worksBeside(ctx, r); err != nil {
+		return err
+	}
+	ended := 0
+	for _, c := range open {
+		left := time.Until(began.Add(slowEnds))
+		_ = c.SetReadDeadline(time.Now().Add(max(left, time.Millisecond)))
+		_, err := io.Copy(io.Discard, c)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			ended++
+		}
+	}
+	r.count("ended by the site", ended)
+	if still := len(open) - ended; still > 0 {
+		r.fault("%d of %d connections that send nothing are open after %s", still, len(open), slowEnds)
+	}
+	return nil
+}
+
+// worksBeside looks whether a visitor with an address of its own gets pages, signs in, and adds a document.
+func (t *target) worksBeside(ctx context.Context, r *result) error {
+	c := from(8, 8)
+	c.Timeout = 20 * time.Second
+	for _, path := range []string{"/login", "/healthz"} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.base+path, nil)
+		if err != nil {
+			return err
+		}
+		a, err := t.do(c, req)
+		switch {
+		case err != nil:
+			r.fault("beside them, %s is not answered: %v", path, err)
+		case a.status != http.StatusOK || a.took > pageTime:
+			r.fault("beside them, %s is answered %d after %s", path, a.status, a.took)
+		}
+	}
+	if took, err := t.signInAsAuditor(ctx); err != nil || took > pageTime {
+		r.fault("beside them, signing in takes %s: %v", took, err)
+	}
+	got, err := t.addDocuments(ctx, map[string][]byte{"beside.txt": []byte("A document that is added beside slow connections.")})
+	if err != nil || got["beside.txt"] == "" {
+		r.fault("beside them, a document cannot be added: %v", errors.Join(err, errOf(got["beside.txt"] == "")))
+	}
+	return nil
+}
+
+func errOf(bad bool) error {
+	if bad {
+		return fmt.Errorf("not taken in: %w", errAnswer)
+	}
+	return nil
+}
