@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test race lint mutants check-deploy bench eval long faults package clean FORCE
+.PHONY: build demo test race lint mutants attack check-deploy bench eval long faults package clean FORCE
 
 build: $(BIN)
 
@@ -58,6 +58,12 @@ N ?= 40
 SEED ?= 1
 mutants:
 	$(GO) run ./internal/mutants -n $(N) -seed $(SEED) $(FLAGS) $(PACKAGES)
+
+# attack: what strangers, members with few rights, hostile files and crashes may do to a site, against one that is made for
+# it, for DURATION; FLAGS="-site https://... -token-file FILE" attacks another, with what does it no harm. See internal/attack.
+DURATION ?= 10m
+attack: build
+	$(GO) run ./internal/attack -bin $(BIN) -for $(DURATION) $(FLAGS)
 
 lint:
 	sh deploy/lint.sh

@@ -376,67 +376,6 @@ func TestOverlapBounds(t *testing.T) {
 	}
 }
 
-// short is a source of n random bytes that then fails.
-type short struct {
-	n      int
-	failed bool
-}
-
-var errSource = errors.New("no entropy")
-
-func (s *short) Read(p []byte) (int, error) {
-	if s.n <= 0 {
-		s.failed = true
-		return 0, errSource
-	}
-	n := min(len(p), s.n)
-	for i := range n {
-		p[i] = byte(i*7 + s.n)
-	}
-	s.n -= n
-	return n, nil
-}
-
-// TestFailingSource: an operation whose source of random bytes fails, at once or after its first bytes, fails; nothing is
-// made with keys of zeros.
-func TestFailingSource(t *testing.T) {
-	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
-	inv, err := b.Invite("https://owner.example", time.Hour, start, source(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret := crypto.RawKey([32]byte{1})
-	later := start.Add(crypto.SigningLife)
-	for name, op := range map[string]func(r *short) error{
-		"New":      func(r *short) error { _, err := crypto.New(start, r); return err },
-		"MakeCard": func(r *short) error { _, _, err := a.MakeCard(fields("asker"), nil, later, r); return err },
-		"Ready":    func(r *short) error { _, err := a.Ready(later, later, r); return err },
-		"Rotate":   func(r *short) error { _, err := a.Rotate(start, r); return err },
-		"Replace":  func(r *short) error { _, err := a.Replace(start, r); return err },
-		"NewEpoch": func(r *short) error { _, err := a.NewEpoch("health", start, 0, r); return err },
-		"Invite":   func(r *short) error { _, err := b.Invite("https://owner.example", time.Hour, start, r); return err },
-		"Enrol":    func(r *short) error { _, _, err := inv.Enrol(a.card, b.card, start, r); return err },
-		"Lock":     func(r *short) error { _, err := a.Lock(secret, r); return err },
-		"LockRoot": func(r *short) error { _, err := a.LockRoot(secret, r); return err },
-		"Wrap":     func(r *short) error { _, err := a.Wrap("x", []byte("y"), r); return err },
-		"SealRequest": func(r *short) error {
-			_, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute}, b.card, start, r)
-			return err
-		},
-	} {
-		for n := 0; n < 1<<16; n += 15 {
-			r := &short{n: n}
-			err := op(r)
-			if r.failed != errors.Is(err, errSource) || !r.failed && err != nil || n == 0 && err == nil {
-				t.Errorf("%s with a source of %d bytes: error %v, and the source failed: %v", name, n, err, r.failed)
-			}
-			if !r.failed {
-				break
-			}
-		}
-	}
-}
-
 // TestSecretEqual: two secrets are equal if kind and bytes are.
 func TestSecretEqual(t *testing.T) {
 	raw := [32]byte{1}
@@ -474,5 +413,68 @@ func TestSiteIDOneForm(t *testing.T) {
 	}
 	if err := into.UnmarshalText([]byte("x" + good)); !errors.Is(err, crypto.ErrFormat) || into != s {
 		t.Errorf("after a bad text: %v, error %v", into, err)
+	}
+}
+
+// TestCurrentEpoch: the current epoch is the newest that has begun and not ended; where none is, there is none.
+func TestCurrentEpoch(t *testing.T) {
+	f := crypto.Federation{Name: "health", Epochs: []crypto.FederationEpoch{
+		{Number: 1, From: start, To: start.Add(2 * time.Hour)}, {Number: 2, From: start.Add(time.Hour), To: start.Add(3 * time.Hour)}}}
+	for after, want := range map[time.Duration]uint32{
+		-1: 0, 0: 1, time.Hour - 1: 1, time.Hour: 2, 2 * time.Hour: 2, 3*time.Hour - 1: 2, 3 * time.Hour: 0,
+	} {
+		e, err := f.Current(start.Add(after))
+		if e.Number != want || (err == nil) != (want > 0) || err != nil && !errors.Is(err, crypto.ErrNoKey) {
+			t.Errorf("after %v: epoch %d, error %v, want %d", after, e.Number, err, want)
+		}
+	}
+}
+
+// TestLongKeystore: what is longer than a keystore may be is refused before it is opened.
+func TestLongKeystore(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	s := crypto.RawKey([32]byte{1})
+	b, err := a.Lock(s, source(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]error{crypto.MaxKeystore + 1: crypto.ErrFormat, crypto.MaxKeystore: crypto.ErrPassphrase} {
+		if _, err := crypto.Unlock(append(b[:len(b):len(b)], make([]byte, n-len(b))...), s); !errors.Is(err, want) {
+			t.Errorf("%d bytes: error %v, want %v", n, err, want)
+		}
+	}
+}
+
+// TestManyRotations: a site that has changed its keys more often than a card has room for hears that, and gets no card.
+func TestManyRotations(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	id, now, r := a.Identity, start, source(2)
+	for range 100 {
+		next, err := id.Rotate(now, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, card, err := next.MakeCard(fields("asker"), nil, now, r)
+		if err != nil {
+			if !errors.Is(err, crypto.ErrFormat) || card != nil || next != nil {
+				t.Errorf("card %v, identity %v, error %v", card, next, err)
+			}
+			return
+		}
+		id, now = next, now.Add(crypto.Notice+time.Hour)
+	}
+	t.Error("100 rotations have room in a card of 48 keys")
+}
+
+// TestStatementKinds: the kind of a statement is 1 to 32 of a-z and hyphens.
+func TestStatementKinds(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	for kind, good := range map[string]bool{
+		"a": true, "z": true, "tell-me": true, strings.Repeat("k", 32): true,
+		"": false, strings.Repeat("k", 33): false, "`": false, "{": false, "A": false, "0": false, "a b": false, "a\x00": false,
+	} {
+		if _, _, err := a.SignStatement(kind, start, [32]byte{1}, nil); good && err != nil || !good && !errors.Is(err, crypto.ErrFormat) {
+			t.Errorf("kind %q: error %v, good is %v", kind, err, good)
+		}
 	}
 }

@@ -117,7 +117,7 @@ func TestKnown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	for content, good := range map[string]bool{
 		"# a comment\n\n" + cs[3].Key() + "\tno matter\n": true,
-		cs[3].Key() + "\t\n": false, "a\tb\n": false, cs[3].Key() + "\tx\n" + cs[3].Key() + "\ty\n": false,
+		cs[3].Key() + "\t\n":                              false, "a\tb\n": false, cs[3].Key() + "\tx\n" + cs[3].Key() + "\ty\n": false,
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
