@@ -275,6 +275,10 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 		progress(Progress{Stage: "search", Done: n, Total: n})
 	}
 	out.candidates, out.left = merge(prints, texts, cmp.Or(o.Candidates, defaultCandidates))
+	var err error
+	if out.candidates, err = s.catalogued(ctx, out.candidates); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
 	return out, nil
 }
 

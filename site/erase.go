@@ -450,7 +450,7 @@ func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.
 	defer e.s.keeping.Unlock()
 	anonymous := map[concordat.Ref]concordat.Ref{}
 	for _, id := range docs {
-		anonymous[e.s.ref(lib, id)] = e.s.ref(lib, concordat.DocumentID("deleted-"+DocumentName(lib, id)[:16]))
+		anonymous[e.s.ref(lib, id)] = e.s.ref(lib, concordat.DocumentID(deletedPrefix+DocumentName(lib, id)[:deletedDigits]))
 	}
 	var rows []store.Result
 	err := e.s.changeFindings(ctx, task, func(f *report.Findings) {

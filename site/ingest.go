@@ -2,8 +2,6 @@ package site
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -182,8 +180,7 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 }
 
 func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d Incoming, p **concordat.Profile, row *store.DocumentRow, in *Ingested) error {
-	sum := sha256.Sum256([]byte(d.Text))
-	hash := hex.EncodeToString(sum[:])
+	hash := textHash(d.Text)
 	*in = Ingested{ID: d.ID, Title: d.Title, Source: d.Source, Outcome: Added}
 	old, err := s.o.Store.DocumentRow(ctx, lib, d.ID)
 	switch {
@@ -216,8 +213,8 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	return nil
 }
 
-// commit writes a batch to the index, then to the catalogue. It is not cut short by cancellation:
-// the two would disagree until the documents are ingested again.
+// commit writes a batch to the index, then to the catalogue. It is not cut short by cancellation; where it fails halfway,
+// the two are brought to agreement at once, or by the next start.
 func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -226,6 +223,25 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
+	id, err := s.o.Store.BeginIntake(ctx, s.o.Worker, b.rows, s.o.Now())
+	if err != nil {
+		return err
+	}
+	if err := s.take(ctx, id, b); err != nil {
+		one := store.Intake{ID: id, Worker: s.o.Worker, Rows: b.rows}
+		if failed := s.settle(ctx, one, &Settled{}); failed != nil && !errors.Is(failed, store.ErrLease) {
+			err = errors.Join(err, fmt.Errorf("take back what came half: %w; the next start does", failed))
+		}
+		return err
+	}
+	s.pokeEpochs()
+	return nil
+}
+
+// take brings a batch into the index and the catalogue.
+func (s *Site) take(ctx context.Context, intake string, b *batch) error {
+	s.taking.RLock()
+	defer s.taking.RUnlock()
 	if err := s.o.Index.Put(ctx, b.profiles...); err != nil {
 		return fmt.Errorf("put %d documents: %w", len(b.profiles), err)
 	}
@@ -233,9 +249,8 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err := s.watch(ctx, b.profiles); err != nil {
 		return fmt.Errorf("standing checks: %w", err)
 	}
-	if err := s.o.Store.PutDocuments(ctx, b.rows); err != nil {
+	if err := s.o.Store.FinishIntake(ctx, intake, b.rows); err != nil {
 		return fmt.Errorf("catalogue %d documents: %w", len(b.rows), err)
 	}
-	s.pokeEpochs()
 	return nil
 }

@@ -29,7 +29,15 @@ type Store interface {
 	Libraries(ctx context.Context) ([]store.Library, error)
 	CreateLibrary(ctx context.Context, l store.Library) error
 	DeleteLibrary(ctx context.Context, id concordat.LibraryID) error
-	PutDocuments(ctx context.Context, rows []store.DocumentRow) error
+	BeginIntake(ctx context.Context, worker string, rows []store.DocumentRow, made time.Time) (string, error)
+	FinishIntake(ctx context.Context, id string, rows []store.DocumentRow) error
+	ClaimIntake(ctx context.Context, id string) (string, error)
+	Intakes(ctx context.Context, worker string) ([]store.Intake, error)
+	IntakesBefore(ctx context.Context, before time.Time) ([]store.Intake, error)
+	Catalogued(ctx context.Context, lib concordat.LibraryID, ids []concordat.DocumentID) (map[concordat.DocumentID]string, error)
+	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64, err error)
+	WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error)
+	WasDeletedAs(ctx context.Context, name string) (bool, error)
 	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
 	Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]store.DocumentRow, error)
 	DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error
@@ -62,6 +70,8 @@ type Options struct {
 	Logger   *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now
 	Workers  int              // of fingerprinting and comparing; 0: one for each core
+	// Worker names the process among those of the site that take documents in, for [Site.Settle]; empty: it is the only one.
+	Worker string
 	// Shared: other processes are this site too, with the same store, and change it meanwhile.
 	Shared bool
 }
@@ -69,6 +79,7 @@ type Options struct {
 // Site is one member of the federation.
 type Site struct {
 	o       Options
+	taking  sync.RWMutex // held for reading while a batch comes in, for writing while one is settled
 	epochs  epochSets
 	stands  watchCache
 	keeping sync.Mutex // one request for passages at a time, so that none is made twice

@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"concordat"
@@ -33,7 +34,13 @@ func (s *Site) veil(ctx context.Context, f *report.Findings) (*report.Findings, 
 		t, err := s.o.Store.Term(ctx, r.Library, r.Document)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
-			gone++
+			deleted, err := s.wasDeleted(ctx, r)
+			if err != nil {
+				return err
+			}
+			if deleted {
+				gone++
+			}
 		case err != nil:
 			return err
 		case now.Before(t.Hidden):
@@ -87,3 +94,21 @@ func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID)
 	}
 	return names[d], nil
 }
+
+// wasDeleted reports whether a source that the catalogue does not have was deleted, also one whose name a deletion has
+// taken out of the findings. Documents of which no deletion tells were never taken in.
+func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
+	if name, ok := strings.CutPrefix(string(r.Document), deletedPrefix); ok && len(name) == deletedDigits {
+		if was, err := s.o.Store.WasDeletedAs(ctx, name); was || err != nil {
+			return was, err
+		}
+	}
+	return s.o.Store.WasDeleted(ctx, r.Library, r.Document)
+}
+
+const (
+	// deletedPrefix begins the name that a deleted source has in findings from which its own was taken, and deletedDigits
+	// of its name in receipts follow.
+	deletedPrefix = "deleted-"
+	deletedDigits = 16
+)

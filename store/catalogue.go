@@ -51,40 +51,46 @@ func scanDocument(s scanner) (DocumentRow, error) {
 // Revision; the same text put again keeps it. It fails with concordat.ErrNotFound where a library
 // does not exist.
 func (db *DB) PutDocuments(ctx context.Context, rows []DocumentRow) error {
+	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
+		return err
+	}
+	err := db.write(ctx, func(c conn) error { return c.putDocuments(ctx, rows) })
+	return db.fail(err, "put %d documents", len(rows))
+}
+
+func (db *DB) checkDocuments(rows []DocumentRow) error {
 	for _, d := range rows {
 		if err := checkDocument(d); err != nil {
 			return db.fail(err, "put document %s/%s", d.Library, d.ID)
 		}
 	}
-	if len(rows) == 0 {
-		return nil
+	return nil
+}
+
+func (c conn) putDocuments(ctx context.Context, rows []DocumentRow) error {
+	put, err := c.prepare(ctx, `INSERT INTO document (`+documentColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
+		ON CONFLICT (library, id) DO UPDATE SET
+			changed  = CASE WHEN document.hash = excluded.hash THEN document.changed ELSE excluded.changed END,
+			revision = CASE WHEN document.hash = excluded.hash THEN document.revision ELSE document.revision + 1 END,
+			title = excluded.title, hash = excluded.hash, source = excluded.source, bytes = excluded.bytes,
+			sentences = excluded.sentences, characters = excluded.characters, scheme = excluded.scheme,
+			dated = excluded.dated, dated_by = excluded.dated_by, short = excluded.short, author = excluded.author`)
+	if err != nil {
+		return err
 	}
-	err := db.write(ctx, func(c conn) error {
-		put, err := c.prepare(ctx, `INSERT INTO document (`+documentColumns+`)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
-			ON CONFLICT (library, id) DO UPDATE SET
-				changed  = CASE WHEN document.hash = excluded.hash THEN document.changed ELSE excluded.changed END,
-				revision = CASE WHEN document.hash = excluded.hash THEN document.revision ELSE document.revision + 1 END,
-				title = excluded.title, hash = excluded.hash, source = excluded.source, bytes = excluded.bytes,
-				sentences = excluded.sentences, characters = excluded.characters, scheme = excluded.scheme,
-				dated = excluded.dated, dated_by = excluded.dated_by, short = excluded.short, author = excluded.author`)
+	defer put.Close()
+	for _, d := range rows {
+		_, err := put.ExecContext(ctx, d.Library, d.ID, prose(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
+			d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), d.Dated, d.DatedBy, d.Short != nil, prose(d.Author))
+		if err == nil {
+			err = c.putShort(ctx, d.Library, d.ID, d.Short)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
 		}
-		defer put.Close()
-		for _, d := range rows {
-			_, err := put.ExecContext(ctx, d.Library, d.ID, prose(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
-				d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), d.Dated, d.DatedBy, d.Short != nil, prose(d.Author))
-			if err == nil {
-				err = c.putShort(ctx, d.Library, d.ID, d.Short)
-			}
-			if err != nil {
-				return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
-			}
-		}
-		return nil
-	})
-	return db.fail(err, "put %d documents", len(rows))
+	}
+	return nil
 }
 
 func checkDocument(d DocumentRow) error {
@@ -132,7 +138,7 @@ func (db *DB) Documents(ctx context.Context, lib concordat.LibraryID, after conc
 }
 
 // DeleteDocuments forgets the documents, and the SourceState of the files they came from, so that
-// adding those files again reads them again. A document that is not there is no error; without ids
+// adding those files again reads them again. WasDeleted then tells of them. A document that is not there is no error; without ids
 // nothing happens.
 func (db *DB) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	if len(ids) == 0 {
@@ -155,6 +161,9 @@ func (db *DB) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids 
 				return err
 			}
 			if err := c.dropShort(ctx, lib, id); err != nil {
+				return err
+			}
+			if err := c.noteGone(ctx, lib, id); err != nil {
 				return err
 			}
 			if _, err := document.ExecContext(ctx, lib, id); err != nil {

@@ -363,3 +363,24 @@ func TestEngine(t *testing.T) {
 		}
 	})
 }
+
+// TestOldReceipts: what receipts of versions before tell was deleted is known as such.
+func TestOldReceipts(t *testing.T) {
+	for name, db := range map[string]*store.DB{"SQLite": store.OpenLite(t), "Postgres": postgresStore(t, store.Options{})} {
+		t.Run(name, func(t *testing.T) {
+			for i, receipt := range []string{"", `{"documents": null}`, `{"documents": [{"name": "aa11"}, {"name": "bb22"}]}`, `{"documents": [{"name": "aa11"}, {}]}`} {
+				id := fmt.Sprint(i)
+				must(t, db.AskErasure(t.Context(), store.Erasure{ID: id, Made: time.Now(), Actor: "ada", Reason: "asked", Target: []byte("{}")}))
+				if receipt != "" {
+					must(t, db.StepErasure(t.Context(), id, store.ErasureDeleted, []byte(receipt)))
+				}
+			}
+			store.BeforeIntake(t, db)
+			for name, want := range map[string]bool{"aa11": true, "bb22": true, "cc33": false} {
+				if got, err := db.WasDeletedAs(t.Context(), name); err != nil || got != want {
+					t.Errorf("%s: %v, %v, want %v", name, got, err, want)
+				}
+			}
+		})
+	}
+}

@@ -90,3 +90,22 @@ func Hold(ctx context.Context, db *DB, told <-chan struct{}) {
 		return nil
 	})
 }
+
+// BeforeIntake takes the tables of migration 100 away and has them made again.
+func BeforeIntake(t testing.TB, db *DB) {
+	t.Helper()
+	err := db.write(context.Background(), func(c conn) error {
+		for _, q := range []string{`DROP TABLE intake`, `DROP TABLE gone_document`, `DELETE FROM ` + versionTable + ` WHERE version_id = 100`} {
+			if _, err := c.exec(context.Background(), q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = db.migrate(context.Background())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

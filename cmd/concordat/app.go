@@ -107,6 +107,7 @@ type opened struct {
 	index      concordat.Index               // that of the three which is there
 	meters     *meters                       // nil where nobody counts
 	lock       *os.File                      // nil with storeOnly
+	settled    site.Settled                  // what opening brought to agreement
 	flags      map[string]string             // keys of the configuration that a flag has set, to the flag
 	live       atomic.Pointer[config.Config] // config with what has changed since; nil: nothing has
 	next       atomic.Pointer[config.Config] // what the next start would have; nil: the same
@@ -161,7 +162,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	if err := o.syncKeystore(ctx); err != nil {
 		return err
 	}
-	options := site.Options{ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
+	options := site.Options{Worker: o.worker(), ID: o.config.Site.ID, Store: o.store, Profiler: o.profiler}
 	if w >= locked {
 		o.lock, err = lockIndex(o.dir)
 		if w >= withIndex && errors.Is(err, concordat.ErrLocked) {
@@ -199,7 +200,10 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 	}
 	options.Index, options.Shared = o.index, o.clustered()
 	o.Site = site.New(options)
-	return nil
+	if w < withIndex || o.remote != nil {
+		return nil
+	}
+	return o.settle(ctx)
 }
 
 func (o *opened) shardOptions() index.Options {

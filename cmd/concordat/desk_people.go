@@ -98,6 +98,7 @@ func (s *server) sweep(ctx context.Context, e *site.Eraser) error {
 				s.log.Error("retention", "error", err)
 			}
 			s.log.Info("retention", "did", did)
+			s.settleOld(ctx)
 		} else if now.Sub(failed) >= erasureRetry {
 			if _, err := e.Resume(ctx); err != nil && ctx.Err() == nil {
 				failed = now

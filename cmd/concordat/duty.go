@@ -127,6 +127,8 @@ func (s *server) watchNodes(ctx context.Context) error {
 			delete(live, id)
 			s.log.Info("node gone", "node", id)
 			err := errors.Join(s.o.store.LeaveDuties(ctx, nodeWorker(id)), s.o.store.ReclaimTasks(ctx, nodeWorker(id)))
+			sum, failed := s.o.Settle(ctx, nodeWorker(id))
+			s.tellSettled(sum, failed)          // else an hour later
 			if err != nil && ctx.Err() == nil { // their time passes
 				s.log.Error("work of a node that is gone", "node", id, "error", err)
 			}

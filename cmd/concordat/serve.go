@@ -148,6 +148,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	if err != nil {
 		return errors.Join(err, s.closePartners())
 	}
+	s.tellSettled(o.settled, nil)
 	d, err := s.openDesk(a)
 	var first string
 	if err == nil {

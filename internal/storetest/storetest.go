@@ -33,6 +33,8 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"DocumentsPaging", testDocumentsPaging},
 		{"DocumentsOrder", testDocumentsOrder},
 		{"DocumentsDelete", testDocumentsDelete},
+		{"Intakes", testIntakes},
+		{"DeletedNames", testDeletedNames},
 		{"Names", testNames},
 		{"Sources", testSources},
 		{"TaskLife", testTaskLife},

@@ -1,0 +1,143 @@
+package site
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// A document comes into the index and then into the catalogue, and leaves them in the same order. What is cut short
+// between the two is settled before this site answers: the intake that the store keeps says which documents to look at.
+// Until then, and for what other processes of the site have on its way, candidates that the catalogue lacks are left out.
+
+// Settled counts what was brought to agreement.
+type Settled struct {
+	Removed   int // were never acknowledged, and have left the index
+	Completed int // replace documents whose former text the index has no more
+}
+
+// Settle brings index and catalogue to agreement in what a process of the given name had begun to take in and is not at
+// any more. A process that is at it after all finds its intake gone, and tells its caller that it failed.
+func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
+	open, err := s.o.Store.Intakes(ctx, worker)
+	if err != nil {
+		return Settled{}, err
+	}
+	return s.settleAll(ctx, open)
+}
+
+// SettleBefore is Settle for what any process began before the given time, of those too that there are no more.
+func (s *Site) SettleBefore(ctx context.Context, before time.Time) (Settled, error) {
+	open, err := s.o.Store.IntakesBefore(ctx, before)
+	if err != nil {
+		return Settled{}, err
+	}
+	return s.settleAll(ctx, open)
+}
+
+func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled, err error) {
+	for _, one := range open {
+		if err != nil {
+			break
+		}
+		err = s.settle(ctx, one, &sum)
+		if errors.Is(err, store.ErrLease) {
+			err = nil // somebody else settles it
+		}
+	}
+	if err != nil {
+		return sum, fmt.Errorf("settle what was cut short: %w", err)
+	}
+	return sum, nil
+}
+
+// settle settles one intake. It fails with store.ErrLease where that has ended or is another's.
+func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	claimed, err := s.o.Store.ClaimIntake(ctx, one.ID) // from here on nobody else ends it
+	if err != nil {
+		return err
+	}
+	var complete []store.DocumentRow
+	remove := map[concordat.LibraryID][]concordat.Ref{}
+	for _, row := range one.Rows {
+		d, err := s.o.Index.Document(ctx, s.ref(row.Library, row.ID))
+		if isNotFound(err) {
+			continue // it did not come that far
+		}
+		if err != nil {
+			return err
+		}
+		held, err := s.o.Store.DocumentRow(ctx, row.Library, row.ID)
+		switch {
+		case isNotFound(err):
+			remove[row.Library] = append(remove[row.Library], s.ref(row.Library, row.ID))
+		case err != nil:
+			return err
+		case textHash(d.Text) == row.Hash && (d.Title == row.Title || held.Hash != row.Hash):
+			complete = append(complete, row)
+		}
+	}
+	for lib, refs := range remove {
+		// The index first: a call that is cut short finds them again.
+		if err := s.o.Index.Delete(ctx, refs...); err != nil {
+			return err
+		}
+		if err := s.forget(ctx, lib, refs); err != nil {
+			return err
+		}
+		sum.Removed += len(refs)
+	}
+	sum.Completed += len(complete)
+	return s.o.Store.FinishIntake(ctx, claimed, complete)
+}
+
+// forget takes documents that were never acknowledged out of the alerts of standing checks.
+func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []concordat.Ref) error {
+	ids := make([]concordat.DocumentID, len(refs))
+	for i, r := range refs {
+		ids[i] = r.Document
+	}
+	_, _, err := s.o.Store.EraseTraces(ctx, s.o.ID, lib, ids)
+	return err
+}
+
+func textHash(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:])
+}
+
+// catalogued leaves out candidates that the catalogue does not have: they are on their way in, or never came.
+func (s *Site) catalogued(ctx context.Context, cs []*candidate) ([]*candidate, error) {
+	by := map[concordat.LibraryID][]concordat.DocumentID{}
+	for _, c := range cs {
+		if s.inCatalogue(c.ref) {
+			by[c.ref.Library] = append(by[c.ref.Library], c.ref.Document)
+		}
+	}
+	known := map[concordat.Ref]bool{}
+	for lib, ids := range by {
+		held, err := s.o.Store.Catalogued(ctx, lib, ids)
+		if err != nil {
+			return nil, err
+		}
+		for id := range held {
+			known[s.ref(lib, id)] = true
+		}
+	}
+	return slices.DeleteFunc(cs, func(c *candidate) bool { return s.inCatalogue(c.ref) && !known[c.ref] }), nil
+}
+
+// inCatalogue reports whether the catalogue is what knows of a source: it is not of another site, nor of a batch.
+func (s *Site) inCatalogue(r concordat.Ref) bool {
+	_, batch := r.Library.Batch()
+	return r.Site == s.o.ID && !batch
+}

@@ -1,0 +1,213 @@
+package site_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// cut is a store whose process ends before it notes what is in the index: nothing after that reaches it.
+type cut struct {
+	*store.DB
+	now bool // it has ended
+	one bool // only the noting fails, and the process goes on
+}
+
+func (c *cut) FinishIntake(ctx context.Context, id string, rows []store.DocumentRow) error {
+	if c.now || c.one && len(rows) > 0 {
+		return errStore
+	}
+	return c.DB.FinishIntake(ctx, id, rows)
+}
+
+func (c *cut) ClaimIntake(ctx context.Context, id string) (string, error) {
+	if c.now {
+		return "", errStore
+	}
+	return c.DB.ClaimIntake(ctx, id)
+}
+
+// over returns another process of the site of p, with its index and the given store.
+func over(t *testing.T, p *parts, db site.Store, worker string) *site.Site {
+	t.Helper()
+	pr, err := profile.New(profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site.New(site.Options{ID: "here", Index: p.index, Store: db, Profiler: pr, Worker: worker})
+}
+
+func (p *parts) cited(t *testing.T, text string) (out []concordat.DocumentID) {
+	t.Helper()
+	for _, one := range p.check(t, text, site.CheckOptions{}).Passages {
+		out = append(out, one.Source.Document)
+	}
+	return out
+}
+
+func take(s *site.Site, d site.Incoming) error {
+	return s.Ingest(context.Background(), "l", docs(d), func(site.Ingested) error { return nil })
+}
+
+// TestNeverAcknowledgedIsNotEvidence: a document of which the index heard and the catalogue did not is not cited, and is
+// out of the index once the next process has settled; a replacement that came so far is completed.
+func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
+	p := newSite(t, "l")
+	text, other := prose(1, 12), prose(2, 12)
+	p.ingest(t, "l", site.Incoming{ID: "old", Title: "Old", Text: other})
+	dies := &cut{DB: p.store, now: true}
+	for _, d := range []site.Incoming{{ID: "never", Title: "Never", Text: text}, {ID: "old", Title: "Newer", Text: prose(3, 12)}} {
+		if err := take(over(t, p, dies, "one"), d); !errors.Is(err, errStore) {
+			t.Fatalf("took %s: %v", d.ID, err)
+		}
+	}
+	never := concordat.Ref{Site: "here", Library: "l", Document: "never"}
+	if _, err := p.index.Document(t.Context(), never); err != nil {
+		t.Fatalf("the index does not have it, so it shows nothing: %v", err)
+	}
+	if got := p.cited(t, text); len(got) != 0 {
+		t.Errorf("before it is settled %v is cited", got)
+	}
+
+	next := over(t, p, p.store, "two")
+	if sum, err := next.Settle(t.Context(), "two"); sum != (site.Settled{}) || err != nil {
+		t.Errorf("what another process is at was settled: %+v, %v", sum, err)
+	}
+	if sum, err := next.Settle(t.Context(), "one"); sum != (site.Settled{Removed: 1, Completed: 1}) || err != nil {
+		t.Errorf("settled %+v, %v", sum, err)
+	}
+	if _, err := p.index.Document(t.Context(), never); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("after it was settled the index has it: %v", err)
+	}
+	row, err := p.store.DocumentRow(t.Context(), "l", "old")
+	if err != nil || row.Title != "Newer" || row.Revision != 2 {
+		t.Errorf("the replaced document: %+v, %v", row, err)
+	}
+	if got := p.cited(t, prose(3, 12)); !slices.Contains(got, "old") {
+		t.Errorf("its new text is found in %v", got)
+	}
+	if left, err := p.store.IntakesBefore(t.Context(), time.Now().Add(time.Hour)); len(left) != 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if got := p.ingest(t, "l", site.Incoming{ID: "never", Title: "Never", Text: text}); !slices.Equal(got, []string{"never:added"}) {
+		t.Errorf("taken in again: %v", got)
+	}
+}
+
+// TestHalfTakenIsTakenBack: a process that cannot note what is in the index takes it out again.
+func TestHalfTakenIsTakenBack(t *testing.T) {
+	p := newSite(t, "l")
+	fails := &cut{DB: p.store, one: true}
+	if err := take(over(t, p, fails, "one"), site.Incoming{ID: "half", Text: prose(1, 12)}); !errors.Is(err, errStore) {
+		t.Fatal(err)
+	}
+	half := concordat.Ref{Site: "here", Library: "l", Document: "half"}
+	if _, err := p.index.Document(t.Context(), half); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the index has it: %v", err)
+	}
+	if left, err := p.store.Intakes(t.Context(), "one"); len(left) != 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// slow is a store whose process is taken for dead while it takes a document in.
+type slow struct {
+	*store.DB
+	settle func()
+}
+
+func (s *slow) FinishIntake(ctx context.Context, id string, rows []store.DocumentRow) error {
+	if s.settle != nil {
+		f := s.settle
+		s.settle = nil
+		f()
+	}
+	return s.DB.FinishIntake(ctx, id, rows)
+}
+
+// TestSettledUnderItsHands: who was taken for dead does not note what was taken out of the index.
+func TestSettledUnderItsHands(t *testing.T) {
+	p := newSite(t, "l")
+	db := &slow{DB: p.store}
+	db.settle = func() {
+		if sum, err := over(t, p, p.store, "two").Settle(context.Background(), "one"); sum.Removed != 1 || err != nil {
+			t.Errorf("settled %+v, %v", sum, err)
+		}
+	}
+	if err := take(over(t, p, db, "one"), site.Incoming{ID: "slow", Text: prose(1, 12)}); !errors.Is(err, store.ErrLease) {
+		t.Errorf("it was told to be in: %v", err)
+	}
+	_, noted := p.store.DocumentRow(t.Context(), "l", "slow")
+	_, held := p.index.Document(t.Context(), concordat.Ref{Site: "here", Library: "l", Document: "slow"})
+	if !errors.Is(noted, concordat.ErrNotFound) || !errors.Is(held, concordat.ErrNotFound) {
+		t.Errorf("catalogue: %v, index: %v", noted, held)
+	}
+}
+
+// TestDeletedIsSaidOfDeleted: of a source that a report names and the catalogue never had, nobody says that it was deleted.
+func TestDeletedIsSaidOfDeleted(t *testing.T) {
+	p := newSite(t, "l")
+	p.ingest(t, "l", site.Incoming{ID: "source", Text: prose(1, 12)})
+	f := p.check(t, prose(1, 12), site.CheckOptions{})
+	deleted := func() int {
+		t.Helper()
+		got, err := p.Findings(t.Context(), f.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, flag := range got.Flags {
+			if flag.Code == report.FlagDeleted {
+				return flag.Count
+			}
+		}
+		return 0
+	}
+	named := func(id concordat.DocumentID) {
+		t.Helper()
+		for i := range f.Passages {
+			f.Passages[i].Source.Document = id
+		}
+		b, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, revision, err := p.store.FindingsAt(t.Context(), f.Task)
+		if err == nil {
+			err = p.store.ReplaceFindings(t.Context(), f.Task, revision, b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(f.Passages) == 0 || deleted() != 0 {
+		t.Fatalf("%d passages, %d deleted", len(f.Passages), deleted())
+	}
+	named("never")
+	if n := deleted(); n != 0 {
+		t.Errorf("a document that was never taken in is called deleted (%d)", n)
+	}
+	named("source")
+	if err := p.DeleteDocuments(t.Context(), "l", "source"); err != nil {
+		t.Fatal(err)
+	}
+	if n := deleted(); n != 1 {
+		t.Errorf("%d sources are called deleted, want 1", n)
+	}
+	named(concordat.DocumentID("deleted-" + site.DocumentName("l", "source")[:16]))
+	if n := deleted(); n != 1 {
+		t.Errorf("without its name %d sources are called deleted, want 1", n)
+	}
+	named("deleted-0123456789abcdef")
+	if n := deleted(); n != 0 {
+		t.Errorf("%d sources are called deleted, of which no deletion tells", n)
+	}
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// An Intake is documents on their way into a site: first into the index, then into the catalogue. It is kept before the
+// index hears of them, so that after a crash it says which documents the two may differ in.
+type Intake struct {
+	ID     string
+	Worker string // who began it
+	Made   time.Time
+	Rows   []DocumentRow
+}
+
+const intakeColumns = `id, worker, made, documents`
+
+// BeginIntake keeps that the documents are about to come into the index, and returns the id of the intake.
+func (db *DB) BeginIntake(ctx context.Context, worker string, rows []DocumentRow, made time.Time) (string, error) {
+	if err := db.checkDocuments(rows); err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(rows)
+	if err != nil {
+		return "", err
+	}
+	id := strings.ToLower(rand.Text())
+	err = db.write(ctx, func(c conn) error {
+		_, err := c.exec(ctx, `INSERT INTO intake (id, worker, made, documents) VALUES (?, ?, ?, ?)`, id, worker, stamp(made), jsonText(b))
+		return err
+	})
+	return id, db.fail(err, "begin to take in %d documents", len(rows))
+}
+
+// FinishIntake notes the documents as PutDocuments does, and ends the intake with it. It fails with ErrLease, and notes
+// nothing, where somebody has settled the intake meanwhile.
+func (db *DB) FinishIntake(ctx context.Context, id string, rows []DocumentRow) error {
+	if err := db.checkDocuments(rows); err != nil {
+		return err
+	}
+	err := db.write(ctx, func(c conn) error {
+		if err := c.endIntake(ctx, id); err != nil {
+			return err
+		}
+		return c.putDocuments(ctx, rows)
+	})
+	return db.fail(err, "take in %d documents", len(rows))
+}
+
+// ClaimIntake gives an intake another id, which it returns: who began it can no longer finish it. It fails with ErrLease
+// where the intake has ended or was claimed.
+func (db *DB) ClaimIntake(ctx context.Context, id string) (string, error) {
+	claimed := strings.ToLower(rand.Text())
+	err := db.write(ctx, func(c conn) error {
+		n, err := c.exec(ctx, `UPDATE intake SET id = ? WHERE id = ?`, claimed, id)
+		if err == nil && n != 1 {
+			err = fmt.Errorf("intake %s has ended: %w", id, ErrLease)
+		}
+		return err
+	})
+	return claimed, db.fail(err, "claim an intake")
+}
+
+func (c conn) endIntake(ctx context.Context, id string) error {
+	n, err := c.exec(ctx, `DELETE FROM intake WHERE id = ?`, id)
+	if err != nil || n == 1 {
+		return err
+	}
+	return fmt.Errorf("intake %s has ended: %w", id, ErrLease)
+}
+
+// Intakes returns what a worker has begun to take in and not ended, the oldest first.
+func (db *DB) Intakes(ctx context.Context, worker string) ([]Intake, error) {
+	out, err := collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE worker = ? ORDER BY made, id`, worker)
+	return out, db.fail(err, "intakes of %q", worker)
+}
+
+// IntakesBefore returns what anybody began to take in before the given time and has not ended, the oldest first.
+func (db *DB) IntakesBefore(ctx context.Context, before time.Time) ([]Intake, error) {
+	out, err := collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE made < ? ORDER BY made, id`, stamp(before))
+	return out, db.fail(err, "intakes before %s", before.Format(time.DateTime))
+}
+
+func scanIntake(s scanner) (x Intake, err error) {
+	var made int64
+	var rows []byte
+	if err = s.Scan(&x.ID, &x.Worker, &made, &rows); err == nil {
+		x.Made = instant(made)
+		err = json.Unmarshal(rows, &x.Rows)
+	}
+	return x, err
+}
+
+// Catalogued returns the hashes of the texts of those documents that the catalogue has.
+func (db *DB) Catalogued(ctx context.Context, lib concordat.LibraryID, ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
+	out := make(map[concordat.DocumentID]string, len(ids))
+	for len(ids) > 0 {
+		part := ids[:min(len(ids), MaxPage)]
+		ids = ids[len(part):]
+		args := []any{lib}
+		for _, id := range part {
+			args = append(args, id)
+		}
+		_, err := collect(ctx, db.read(), func(s scanner) (struct{}, error) {
+			var id concordat.DocumentID
+			var hash string
+			err := s.Scan(&id, &hash)
+			out[id] = hash
+			return struct{}{}, err
+		}, `SELECT id, hash FROM document WHERE library = ? AND id IN (?`+strings.Repeat(", ?", len(part)-1)+`)`, args...)
+		if err != nil {
+			return nil, db.fail(err, "documents of %s", lib)
+		}
+	}
+	return out, nil
+}
+
+// goneName is the name that receipts give a document.
+func goneName(lib concordat.LibraryID, id concordat.DocumentID) string {
+	h := sha256.Sum256([]byte(string(lib) + "/" + string(id)))
+	return hex.EncodeToString(h[:])
+}
+
+// noteGone keeps that a document is about to be deleted, if it is there.
+func (c conn) noteGone(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) error {
+	_, err := c.exec(ctx, `INSERT INTO gone_document (name) SELECT ? WHERE EXISTS (SELECT 1 FROM document WHERE library = ? AND id = ?)
+		ON CONFLICT (name) DO NOTHING`, goneName(lib, id), lib, id)
+	return err
+}
+
+// WasDeleted reports whether a document of the library was deleted at some time. It may be there again.
+func (db *DB) WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error) {
+	return db.deletedBetween(ctx, goneName(lib, id), "")
+}
+
+// WasDeletedAs is WasDeleted for the beginning of the name that receipts give a document, in hexadecimal digits.
+func (db *DB) WasDeletedAs(ctx context.Context, name string) (bool, error) {
+	return db.deletedBetween(ctx, name, "g") // after every digit
+}
+
+func (db *DB) deletedBetween(ctx context.Context, first, end string) (bool, error) {
+	var n int
+	err := db.read().row(ctx, `SELECT count(*) FROM gone_document WHERE name >= ? AND name <= ?`, first, first+end).Scan(&n)
+	return n > 0, db.fail(err, "look for a deletion")
+}
