@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/concordat
 
-.PHONY: build demo test race lint mutants attack check-deploy bench eval long faults package clean FORCE
+.PHONY: build demo test race lint mutants attack check-deploy bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
@@ -38,6 +38,11 @@ FAULTS ?= $(CURDIR)/build/faults
 faults:
 	sh deploy/setup.sh test
 	CONCORDAT_FAULTS=$(ROUNDS) CONCORDAT_FAULTS_DIR=$(FAULTS) $(GO) test ./internal/faults -run 'TestFaults$$|TestMisuse' -timeout 0 -v
+
+# kills: a site is killed in the midst of its work KILLS times; then no byte of what is deleted may be left in its folder.
+KILLS ?= 100
+kills:
+	CONCORDAT_KILLS=$(KILLS) $(GO) test ./cmd/concordat -run 'TestNothingStays|TestUnpack' -count 1 -timeout 0 -v
 
 # bench: every figure of speed, with ratios; STEPS="query join" takes these steps only; see deploy/bench.sh.
 bench: build

@@ -87,6 +87,7 @@ type EraserStore interface {
 	Batch(ctx context.Context, id string) (store.Batch, error)
 	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
 	BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error)
+	BatchInputs(ctx context.Context, id string, waiting bool) ([]store.BatchInput, error)
 	EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error
 	DeleteBatch(ctx context.Context, id string) error
 }
@@ -99,6 +100,9 @@ type EraserOptions struct {
 	Areas []Area
 	// Batches is where batches keep the texts of their documents; nil: there are none.
 	Batches BatchPlace
+	// Remains removes what work that was cut short left outside of the areas. It is called before a deletion is done;
+	// nil: there can be nothing.
+	Remains func() error
 	// Sign signs what Receipt.Sum returns, in a form of its own; nil: receipts are not signed.
 	Sign   func(sum [32]byte) (json.RawMessage, error)
 	Cited  func() CitedPolicy // nil: CitedKeep
@@ -445,6 +449,9 @@ func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.Libra
 func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.TaskID, lib concordat.LibraryID, docs []concordat.DocumentID) error {
 	if policy != CitedWithhold {
 		return nil
+	}
+	if err := e.unwrite(ctx, task, false); err != nil {
+		return err
 	}
 	e.s.keeping.Lock()
 	defer e.s.keeping.Unlock()

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"concordat"
 	"concordat/store"
@@ -19,6 +21,9 @@ type BatchPlace interface {
 	// RemoveBatch removes all files of a batch and returns how many there were. It fails with
 	// concordat.ErrLocked while somebody works on the batch.
 	RemoveBatch(id string) (int, error)
+	// RemoveWritten removes the pages, tables and reports that a command wrote into the folder of a batch, and returns
+	// how many files there were.
+	RemoveWritten(id string) (int, error)
 }
 
 // batchPlace names the batches' own indexes in receipts.
@@ -63,7 +68,46 @@ func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
 			}
 		}
 	}
-	return e.o.Store.DeleteBatch(ctx, id)
+	inputs, err := e.o.Store.BatchInputs(ctx, id, false)
+	if err != nil {
+		return err
+	}
+	if err := e.o.Store.DeleteBatch(ctx, id); err != nil {
+		return err
+	}
+	return e.eraseInputs(ctx, r, inputs)
+}
+
+// eraseInputs removes the files that a batch was handed in as, but those that something else needs. Only a batch that is
+// gone, or has read them, does without. After a crash before it the next start removes them, as belonging to nothing.
+func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.BatchInput) error {
+	var files []string
+	for _, in := range inputs {
+		if in.Place != "" && !filepath.IsAbs(in.Place) { // else a file of somebody's own
+			files = append(files, in.Place)
+		}
+	}
+	files, err := e.unneeded(ctx, files)
+	if err != nil {
+		return err
+	}
+	return e.eraseFrom(ctx, r, "", files)
+}
+
+// unwrite removes what commands wrote of the batch that a check is of, if it is of one: its text stands there too.
+func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) error {
+	if e.o.Batches == nil || dry {
+		return nil
+	}
+	id, _, err := e.o.Store.BatchOfTask(ctx, task)
+	if isNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.o.Batches.RemoveWritten(id)
+	return err
 }
 
 // deleteRounds deletes the checks of a member in the rounds before that of its latest one.
@@ -151,7 +195,30 @@ func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m stor
 	if err != nil {
 		return fmt.Errorf("batch %s: %w", id, err)
 	}
+	if err := e.eraseFiles(ctx, r, id, m); err != nil {
+		return fmt.Errorf("batch %s: %w", id, err)
+	}
 	return e.o.Store.EraseBatchMember(ctx, id, m.Number, request)
+}
+
+// eraseFiles removes what a document of a batch was handed in as, an archive with all that is in it, and what commands
+// wrote of the batch, which can be written again without it.
+func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
+	inputs, err := e.o.Store.BatchInputs(ctx, id, false)
+	if err != nil {
+		return err
+	}
+	inputs = slices.DeleteFunc(inputs, func(in store.BatchInput) bool {
+		return in.Name != m.Name && !strings.HasPrefix(m.Name, in.Name+"!/")
+	})
+	if err := e.eraseInputs(ctx, r, inputs); err != nil || e.o.Batches == nil {
+		return err
+	}
+	n, err := e.o.Batches.RemoveWritten(id)
+	if n > 0 {
+		r.place(batchPlace, n, "removed")
+	}
+	return err
 }
 
 // leaveBatchIndex deletes a text from the index of a batch and takes its bytes off the disk.

@@ -15,6 +15,7 @@ type onePlace struct {
 	index   concordat.Index
 	busy    bool
 	removed int
+	written int
 }
 
 func (p *onePlace) OpenBatch(string) (concordat.Index, func() error, error) {
@@ -30,6 +31,11 @@ func (p *onePlace) RemoveBatch(string) (int, error) {
 	}
 	p.removed++
 	return 3, nil
+}
+
+func (p *onePlace) RemoveWritten(string) (int, error) {
+	p.written++
+	return 1, nil
 }
 
 // wording returns all that a report's findings say of others' words.

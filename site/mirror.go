@@ -39,7 +39,11 @@ func (m *MirroredLibrary) within() concordat.LibraryID {
 	return concordat.LibraryID(m.Site) + "/" + m.Library
 }
 
-// ref names a document in the index, whose own site is this one.
+// Mirrored names a document of a mirror in the index, whose own site is this one.
+func (s *Site) Mirrored(m MirroredLibrary, id concordat.DocumentID) concordat.Ref {
+	return s.mirrored(&m, id)
+}
+
 func (s *Site) mirrored(m *MirroredLibrary, id concordat.DocumentID) concordat.Ref {
 	return concordat.Ref{Site: s.o.ID, Library: m.within(), Document: id}
 }

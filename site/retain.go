@@ -19,6 +19,11 @@ func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	if len(rs) == 0 {
 		return nil
 	}
+	if e.o.Remains != nil {
+		if err := e.o.Remains(); err != nil {
+			return fmt.Errorf("remains of what was cut short: %w", err)
+		}
+	}
 	indexed := slices.ContainsFunc(rs, func(r *Receipt) bool { return len(r.Documents) > 0 })
 	if err := e.purgeIndexes(ctx, rs, indexed); err != nil {
 		return err
@@ -390,6 +395,9 @@ func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 func (e *Eraser) discard(ctx context.Context, t store.Task, j Job, text, dry bool) (bool, error) {
 	changed := j.File != "" || text && j.Text != ""
 	if text {
+		if err := e.unwrite(ctx, t.ID, dry); err != nil {
+			return false, err
+		}
 		withheld, err := e.withhold(ctx, t.ID, dry)
 		if err != nil {
 			return false, err

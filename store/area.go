@@ -50,6 +50,11 @@ func (f *Files) Erase(ctx context.Context, _ concordat.TaskID, originals []strin
 // left, and returns how many. Of files in the database it also removes the copies in the folder that were
 // not used since then, and those of files that are gone.
 func (f *Files) Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
+	return f.Forget(ctx, time.Time{}, before, needed)
+}
+
+// Forget is Tidy of the files in the folder that were put at since or later.
+func (f *Files) Forget(ctx context.Context, since, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	if f.db != nil {
 		if n, err = f.db.tidyFiles(ctx, before, needed); err != nil {
 			return n, err
@@ -70,6 +75,9 @@ func (f *Files) Tidy(ctx context.Context, before time.Time, needed func(hash str
 		}
 		if err != nil {
 			return err
+		}
+		if info.ModTime().Before(since) {
+			return nil
 		}
 		keep, err := f.keeps(ctx, d.Name(), !info.ModTime().Before(before), needed)
 		if keep || err != nil {

@@ -28,6 +28,9 @@ func OpenFiles(dir string) *Files { return &Files{dir: dir} }
 
 var fileName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
+// IsFileName reports whether name is one that Put gives.
+func IsFileName(name string) bool { return fileName.MatchString(name) }
+
 // path returns where the file with the hash is kept, as aa/bb/HASH.
 func (f *Files) path(hash string) (string, error) {
 	if !fileName.MatchString(hash) {
@@ -107,15 +110,23 @@ func (t incomingFile) keep(path string) error {
 	return nil
 }
 
-// Sweep removes what interrupted Puts have left, for a process that starts and knows that no other puts.
-func (f *Files) Sweep() error {
+// Sweep removes what interrupted Puts before the given time have left, for a process that knows that no other puts
+// since then.
+func (f *Files) Sweep(before time.Time) error {
 	entries, err := os.ReadDir(f.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "incoming-") {
-			err = errors.Join(err, os.Remove(filepath.Join(f.dir, e.Name())))
+		if !strings.HasPrefix(e.Name(), "incoming-") {
+			continue
+		}
+		info, failed := e.Info()
+		if failed == nil && info.ModTime().Before(before) {
+			failed = os.Remove(filepath.Join(f.dir, e.Name()))
+		}
+		if !errors.Is(failed, os.ErrNotExist) {
+			err = errors.Join(err, failed)
 		}
 	}
 	return err

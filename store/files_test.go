@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"concordat"
 	"concordat/internal/storetest"
@@ -64,12 +65,12 @@ func TestOriginalsTampered(t *testing.T) {
 func TestSweepOriginals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "originals [1]")
 	f := store.OpenFiles(dir)
-	must(t, f.Sweep())
+	must(t, f.Sweep(time.Now().Add(time.Minute)))
 	hash, _, err := f.Put(t.Context(), strings.NewReader("abc"), 3)
 	must(t, err)
 	left := filepath.Join(dir, "incoming-1")
 	must(t, os.WriteFile(left, []byte("a"), 0o600))
-	must(t, f.Sweep())
+	must(t, f.Sweep(time.Now().Add(time.Minute)))
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was left: %v", err)
 	}

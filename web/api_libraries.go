@@ -352,6 +352,7 @@ func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib c
 		}
 		out.Documents = append(out.Documents, one)
 	}
-	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "file": f.Name, "documents": len(docs)})
+	// The audit keeps for ever what it is told: a name may be a person's, so it gets that of receipts, a hash.
+	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "name": site.DocumentName(lib, f.ID), "documents": len(docs)})
 	return nil
 }

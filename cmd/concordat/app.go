@@ -107,6 +107,7 @@ type opened struct {
 	index      concordat.Index               // that of the three which is there
 	meters     *meters                       // nil where nobody counts
 	lock       *os.File                      // nil with storeOnly
+	since      time.Time                     // when this process got the lock
 	settled    site.Settled                  // what opening brought to agreement
 	flags      map[string]string             // keys of the configuration that a flag has set, to the flag
 	live       atomic.Pointer[config.Config] // config with what has changed since; nil: nothing has
@@ -173,6 +174,12 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 			}
 		}
 		if err != nil {
+			return err
+		}
+	}
+	if o.lock != nil {
+		o.since = time.Now()
+		if err := o.clearRemains(); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,9 @@ import (
 // batchesName is the folder of the batches' own indexes, and of what batch writes without --out.
 const batchesName = "batches"
 
+// batchOut is the folder, in that of a batch, of the pages, tables and reports of the command.
+const batchOut = "out"
+
 // cliRunner is the runner of batches that a command works on.
 const cliRunner = "command"
 
@@ -154,7 +157,7 @@ func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchChec
 		}
 		return err
 	}
-	w := batchWriter{a: a, o: o, rules: rules, dir: cmp.Or(f.out.out, filepath.Join(o.dir, batchesName, b.ID, "out"))}
+	w := batchWriter{a: a, o: o, rules: rules, dir: cmp.Or(f.out.out, filepath.Join(o.dir, batchesName, b.ID, batchOut))}
 	if w.language, err = o.language(f.out.language); err != nil {
 		return err
 	}

@@ -63,6 +63,14 @@ func (f batchFolders) OpenBatch(id string) (concordat.Index, func() error, error
 	return shard, shard.Close, nil
 }
 
+// RemoveWritten removes what concordat batch wrote into the folder of a batch.
+func (f batchFolders) RemoveWritten(id string) (int, error) {
+	if !isBatchID(id) {
+		return 0, nil
+	}
+	return removeAll(filepath.Join(f.o.dir, batchesName, id, batchOut))
+}
+
 // RemoveBatch removes the folder of a batch.
 func (f batchFolders) RemoveBatch(id string) (int, error) {
 	_, done, err := f.OpenBatch(id) // nobody works on it
@@ -75,7 +83,11 @@ func (f batchFolders) RemoveBatch(id string) (int, error) {
 	if !isBatchID(id) {
 		return 0, nil
 	}
-	dir, n := filepath.Join(f.o.dir, batchesName, id), 0
+	return removeAll(filepath.Join(f.o.dir, batchesName, id))
+}
+
+// removeAll removes a folder, if it is there, and returns how many files were in it.
+func removeAll(dir string) (n int, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			n++

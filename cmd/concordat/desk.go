@@ -36,7 +36,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
 	d := &desk{reader: a.reader(extraction(o.config), 0)}
 	files := o.files()
-	if err := o.sweepFiles(files); err != nil {
+	if err := o.forgetUploads(context.Background(), files); err != nil {
 		return nil, err
 	}
 	s.eraser = a.eraser(o, s.log)

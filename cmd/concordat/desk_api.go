@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"concordat"
@@ -24,18 +24,11 @@ func (s *server) hooks() *webhook.Sender {
 // adder takes a file that a program hands in into a library, as add does with one of a folder.
 func (d *desk) adder(o *opened) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
-		// A folder of its own keeps the file's ending, by which some formats are told.
-		dir, err := os.MkdirTemp(o.dir, ".adding-*")
+		file, err := nameless(o.dir)
 		if err != nil {
 			return nil, fmt.Errorf("add: %w", err)
 		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		at := filepath.Join(dir, "document"+path.Ext(f.Name))
-		file, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("add: %w", err)
-		}
-		defer func() { _ = file.Close() }() // it is read from then on
+		defer func() { _ = file.Close() }() // nothing of it is kept
 		size, err := io.Copy(file, content)
 		if err != nil {
 			return nil, fmt.Errorf("add: %w", err)
@@ -45,6 +38,18 @@ func (d *desk) adder(o *opened) func(context.Context, concordat.LibraryID, web.A
 		}
 		return d.ingest(ctx, o, lib, f, file, size)
 	}
+}
+
+// nameless returns a file on the disk of dir that no folder names: however the process ends, nothing of it stays.
+func nameless(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, addingPrefix+"*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) { // a deletion may have tidied it away
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func (d *desk) ingest(ctx context.Context, o *opened, lib concordat.LibraryID, f web.AddedFile, file *os.File, size int64) ([]web.AddedDocument, error) {

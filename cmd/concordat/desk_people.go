@@ -56,6 +56,7 @@ func (a *app) eraser(o *opened, log *slog.Logger) *site.Eraser {
 		Store:     o.store,
 		Areas:     []site.Area{o.files(), batchFolders{o}},
 		Batches:   batchFolders{o},
+		Remains:   o.clearRemains,
 		Cited:     func() site.CitedPolicy { return site.CitedPolicy(o.config.Retention.Cited) },
 		Logger:    log,
 		Elsewhere: o.keptElsewhere,

@@ -175,6 +175,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	err = d.a.with(ctx, storeOnly, func(o *opened) error {
 		d.store(ctx, o)
 		d.originals(ctx, o)
+		d.contents(ctx, o)
 		d.clock(ctx, o)
 		d.keys(ctx, o)
 		d.backups(ctx, o)

@@ -13,7 +13,6 @@ import (
 	"concordat/cluster/coord"
 	"concordat/crypto/keyfile"
 	"concordat/site"
-	"concordat/store"
 )
 
 // Checks, deliveries and what platforms hand in are claimed one by one by any node. What is done for the
@@ -168,14 +167,6 @@ func (s *server) tidy(ctx context.Context, e *site.Eraser) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// sweepFiles removes what interrupted uploads left, unless another process may be at one.
-func (o *opened) sweepFiles(files *store.Files) error {
-	if o.clustered() && o.config.Store.URL == "" { // nodes on one machine share the folder too
-		return nil
-	}
-	return files.Sweep()
 }
 
 // followed is up to where this node has the fingerprint set of an epoch, in a file beside the set.

@@ -64,9 +64,12 @@ func (a *app) withMirrorName(ctx context.Context, text string, f func(o *opened,
 	return a.with(ctx, storeOnly, func(o *opened) error { return f(o, who, lib) })
 }
 
+// mirrorsName is the folder of the mirrors of all epochs.
+const mirrorsName = "mirrors"
+
 // mirrorFolder is where the mirrors of an epoch lie, those of all partners in one index.
 func mirrorFolder(dir string, e concordat.Epoch) string {
-	return filepath.Join(dir, "mirrors", fmt.Sprintf("%s-%d", e.Federation, e.Number))
+	return filepath.Join(dir, mirrorsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }
 
 // openMirrors opens the index of the mirrors of an epoch. Not to be changed, it can be read by several
@@ -98,6 +101,9 @@ func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, s
 		return nil, err
 	}
 	rows, err := o.Mirrors(ctx)
+	if err == nil {
+		err = o.settleMirrors(ctx, s, e, rows)
+	}
 	if err != nil || !lost(s, rows, e) {
 		return s, closedBy(s, err)
 	}
@@ -111,6 +117,45 @@ func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, s
 		}
 	}
 	return s, nil
+}
+
+// settleMirrors takes out of the index what no mirror has: a sync that was cut short puts into the index first.
+func (o *opened) settleMirrors(ctx context.Context, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
+	known := map[concordat.Ref]bool{}
+	for _, x := range rows {
+		if x.Epoch != e {
+			continue
+		}
+		for after := concordat.DocumentID(""); ; {
+			docs, err := o.store.MirrorDocuments(ctx, x.MirrorKey, after, store.MaxPage)
+			if err != nil {
+				return err
+			}
+			for _, d := range docs {
+				after = d.ID
+				known[o.Mirrored(site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e}, d.ID)] = true
+			}
+			if len(docs) < store.MaxPage {
+				break
+			}
+		}
+	}
+	extra := slices.DeleteFunc(s.Refs(), func(r concordat.Ref) bool { return known[r] })
+	for part := range slices.Chunk(extra, 500) {
+		if err := s.Delete(ctx, part...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgeMirrors takes what left a mirror off the disk.
+func (o *opened) purgeMirrors(ctx context.Context, s *index.Shard) error {
+	err := s.Purge(ctx)
+	if err == nil {
+		_, err = o.store.Purge(ctx, true)
+	}
+	return err
 }
 
 // closedBy closes s and returns err with what went wrong then, or does nothing where err is nil.
@@ -250,6 +295,9 @@ func (a *app) fetchMirror(ctx context.Context, o *opened, partner concordat.Part
 		}
 	}
 	b.done()
+	if err == nil && (done.Removed > 0 || done.Withdrawn) {
+		err = o.purgeMirrors(ctx, shard)
+	}
 	return done, known, errors.Join(err, shard.Close(), o.tidyMirrors(ctx, m.Epoch))
 }
 
@@ -285,6 +333,9 @@ func (a *app) dropMirror(ctx context.Context, o *opened, x store.Mirror) error {
 		return err
 	}
 	err = o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: o.profiler, Index: shard})
+	if err == nil {
+		err = o.purgeMirrors(ctx, shard)
+	}
 	if err = errors.Join(err, shard.Close()); err != nil {
 		return err
 	}

@@ -423,7 +423,10 @@ func (c *circle) reread(ctx context.Context) error {
 	return nil
 }
 
+// epochsName is the folder of the fingerprints of all epochs.
+const epochsName = "epochs"
+
 // epochFolder is where the fingerprints of an epoch lie.
 func epochFolder(dir string, e concordat.Epoch) string {
-	return filepath.Join(dir, "epochs", fmt.Sprintf("%s-%d", e.Federation, e.Number))
+	return filepath.Join(dir, epochsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
 }

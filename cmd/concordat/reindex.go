@@ -44,11 +44,18 @@ for both. An interrupted reindex leaves the old index as it was.`,
 	return c
 }
 
-// finishReindex completes the exchange of an index whose successor is complete.
+// finishReindex completes the exchange of an index whose successor is complete, and removes what else a reindex that was
+// cut short left: both hold the texts of all documents. The caller has the lock of the site.
 func finishReindex(dir string) error {
 	next, now, old := filepath.Join(dir, newIndexName), filepath.Join(dir, indexName), filepath.Join(dir, oldIndexName)
 	if _, err := os.Stat(filepath.Join(next, completeName)); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		if err := os.RemoveAll(next); err != nil {
+			return err
+		}
+		if _, err := os.Stat(now); err != nil {
+			return nil // there never was an index, or nobody can tell
+		}
+		return os.RemoveAll(old)
 	} else if err != nil {
 		return err
 	}

@@ -265,6 +265,9 @@ type foundPair struct {
 // mostPairs bounds the pairs of a result, which are held in memory.
 const mostPairs = 5_000_000
 
+// screenName is the folder of screenings that are under way.
+const screenName = "screen"
+
 func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) {
 	s, err := a.newScreening(ctx, o, f)
 	if err != nil {
@@ -277,7 +280,7 @@ func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) 
 	}
 	parent := f.work
 	if parent == "" {
-		parent = filepath.Join(o.dir, "screen")
+		parent = filepath.Join(o.dir, screenName)
 	}
 	if s.work, err = openWork(parent, s.screenFlags); err != nil {
 		return err

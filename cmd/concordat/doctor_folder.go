@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// What doctor says of the files in the folder of a site: each is explained by what the site does, or is named.
+
+// The names that a site gives, by folder. Folders that are not here are looked at otherwise.
+var explained = map[string][]string{
+	".": {configName, configName + ".new", storeName, storeName + "-wal", storeName + "-shm", indexName, newIndexName, oldIndexName,
+		indexKeyName, indexKeyName + ".new", "lock", socketName, originalsName, batchesName, screenName, clusterName, epochsName, mirrorsName, keystoreName,
+		keystoreName + ".lock", keyFileName, ltiKeyName, replaysName, "lost+found"},
+	indexName:                         {"00", nodeDirName},
+	filepath.Join(indexName, "00"):    {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json"},
+	filepath.Join(batchesName, "any"): {indexName, batchOut},
+}
+
+// Beginnings of names that a file has for a moment, until it gets its own.
+var momentary = []string{addingPrefix, ".new-store-", ".concordat-", ".replays-", keystoreName + ".new-", ltiKeyName + "."}
+
+// momentTime is from when on such a file is left of what was cut short.
+const momentTime = time.Hour
+
+// screeningTime is the same for a screening, which may take days between two notes.
+const screeningTime = 7 * 24 * time.Hour
+
+// mostUnexplained bounds the files that are named.
+const mostUnexplained = 20
+
+// contents names what lies in the folder for no reason that the program knows.
+func (d *doctor) contents(ctx context.Context, o *opened) {
+	before := len(d.findings)
+	var odd []string
+	err := d.oddNames(ctx, o, func(path string) { odd = append(odd, path) })
+	switch {
+	case err != nil:
+		d.fault("contents", "", err)
+	case len(odd) > 0:
+		d.warning("contents", "look what they are: no deletion and no retention reaches them; remove them, or keep them elsewhere",
+			"%d files or folders belong to nothing: %s", len(odd), strings.Join(odd[:min(len(odd), mostUnexplained)], ", "))
+	case len(d.findings) == before:
+		d.ok("contents", "every file belongs to something")
+	}
+}
+
+// screenings names what screenings that were cut short keep of the documents: hashed wording, names and titles.
+func (d *doctor) screenings() error {
+	return d.each(screenName, func(e fs.DirEntry) error {
+		info, err := e.Info()
+		if err != nil || d.now.Sub(info.ModTime()) < screeningTime {
+			return nil // it went, or goes on
+		}
+		path := d.path(filepath.Join(screenName, e.Name()))
+		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left of a screening that was cut short",
+			Advice: "run the same concordat screen again, which ends it, or remove the folder: no deletion reaches it",
+			Fix:    "remove " + path, fix: func() error { return os.RemoveAll(path) }})
+		return nil
+	})
+}
+
+func (d *doctor) oddNames(ctx context.Context, o *opened, odd func(path string)) error {
+	named := namedInFolder(o)
+	for dir, names := range explained {
+		if strings.HasSuffix(dir, "any") {
+			continue
+		}
+		err := d.each(dir, func(e fs.DirEntry) error {
+			path := filepath.Join(dir, e.Name())
+			switch {
+			case slices.Contains(names, e.Name()), dir == "." && named[e.Name()]:
+			case dir == "." && slices.ContainsFunc(momentary, func(p string) bool { return strings.HasPrefix(e.Name(), p) }):
+				d.momentary(e)
+			default:
+				odd(path)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(d.screenings(), d.oddBatches(ctx, o, odd), d.oddEpochs(ctx, o, odd), d.oddOriginals(ctx, o, odd))
+}
+
+// each calls f for what is in a folder of the site, if that is there.
+func (d *doctor) each(dir string, f func(fs.DirEntry) error) error {
+	entries, err := os.ReadDir(d.path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if err == nil {
+			err = f(e)
+		}
+	}
+	return err
+}
+
+// momentary offers to remove what was cut short.
+func (d *doctor) momentary(e fs.DirEntry) {
+	info, err := e.Info()
+	if err != nil || d.now.Sub(info.ModTime()) < momentTime {
+		return // it went, or is in use
+	}
+	path := d.path(e.Name())
+	d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left of something that was cut short", Advice: "remove it",
+		Fix: "remove " + path, fix: func() error { return os.RemoveAll(path) }})
+}
+
+// namedInFolder are the files in the folder that the configuration names, and copies of such that a node or a restored
+// site has.
+func namedInFolder(o *opened) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range namedFiles {
+		out[name] = true
+	}
+	for _, f := range o.config.Files() {
+		out[f.Name] = true
+		path := f.Path
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(o.dir, path)
+		}
+		if rel, err := filepath.Rel(o.dir, path); err == nil && filepath.IsLocal(rel) {
+			first, _, _ := strings.Cut(rel, string(filepath.Separator))
+			out[first] = true
+		}
+	}
+	for _, k := range coordinatorFiles {
+		out[coordinatorFile+k] = true
+	}
+	return out
+}
+
+func (d *doctor) oddBatches(ctx context.Context, o *opened, odd func(string)) error {
+	return d.each(batchesName, func(e fs.DirEntry) error {
+		dir := filepath.Join(batchesName, e.Name())
+		_, err := o.store.Batch(ctx, e.Name())
+		if errors.Is(err, concordat.ErrNotFound) {
+			odd(dir)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return d.each(dir, func(e fs.DirEntry) error {
+			if !slices.Contains(explained[filepath.Join(batchesName, "any")], e.Name()) {
+				odd(filepath.Join(dir, e.Name()))
+			}
+			return nil
+		})
+	})
+}
+
+// oddEpochs looks for fingerprints of epochs that the store does not know.
+func (d *doctor) oddEpochs(ctx context.Context, o *opened, odd func(string)) error {
+	sets, err := o.store.Epochs(ctx)
+	if err != nil {
+		return err
+	}
+	mirrors, err := o.store.Mirrors(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, s := range sets {
+		dir := epochFolder(".", s.Epoch)
+		known[dir], known[dir+followedEnd] = true, true
+	}
+	for _, m := range mirrors {
+		known[mirrorFolder(".", m.Epoch)] = true
+	}
+	for _, dir := range []string{epochsName, mirrorsName} {
+		err := d.each(dir, func(e fs.DirEntry) error {
+			if path := filepath.Join(dir, e.Name()); !known[path] {
+				odd(path)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oddOriginals looks for files that no check has, and that the hourly sweep should have removed.
+func (d *doctor) oddOriginals(ctx context.Context, o *opened, odd func(string)) error {
+	root := d.path(originalsName)
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
+			return ctx.Err() // it went meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil || d.now.Sub(info.ModTime()) < recentUploads {
+			return nil // it may be on its way, or is about to be swept
+		}
+		rel, _ := filepath.Rel(d.dir, path) // it is below it
+		if !store.IsFileName(e.Name()) {
+			odd(rel)
+			return nil
+		}
+		if d.o.quick || o.config.Store.URL != "" {
+			return nil
+		}
+		needed, err := o.store.OriginalNeeded(ctx, e.Name())
+		if err == nil && !needed {
+			odd(rel)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("originals: %w", err)
+	}
+	return nil
+}

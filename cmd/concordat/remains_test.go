@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// left puts a file into the folder of the site, as old as told.
+func (p place) left(name string, age time.Duration) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	at := time.Now().Add(-age)
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("some text"), 0o600), os.Chtimes(path, at, at))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p place) has(name string) bool {
+	_, err := os.Lstat(filepath.Join(p.dir, name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// TestRemainsGo: what was cut short is removed by the next process that has the folder for itself, and what can be under
+// way stays.
+func TestRemainsGo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "uni")
+	p.command(exitDone, "library", "create", "l")
+	doc := filepath.Join(t.TempDir(), "a.tsv")
+	if err := os.WriteFile(doc, []byte("a\tA\t"+iceText+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.command(exitDone, "add", "-l", "l", doc)
+	goes := []string{addingPrefix + "17/document.txt", "originals/incoming-17", newIndexName + "/00/store/part.zap",
+		oldIndexName + "/00/store/whole.zap"}
+	for _, name := range goes {
+		p.left(name, time.Second)
+	}
+	p.command(exitDone, "library", "list") // does not have it for itself
+	for _, name := range goes {
+		if !p.has(name) {
+			t.Errorf("%s has gone while another process may be at it", name)
+		}
+	}
+	p.command(exitDone, "check", doc)
+	for _, name := range goes {
+		if p.has(name) {
+			t.Errorf("%s is there still", name)
+		}
+	}
+	p.left("originals/incoming-18", -time.Minute) // began after
+	p.command(exitDone, "check", doc)
+	if !p.has("originals/incoming-18") {
+		t.Error("an upload that is under way has gone")
+	}
+}
+
+// TestForgottenUploads: a file that was handed in whole and of which nothing came goes at the next start.
+func TestForgottenUploads(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "uni")
+	a := &app{data: p.dir}
+	o, err := a.open(t.Context(), withIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := o.files()
+	put := func(text string) string {
+		hash, _, err := files.Put(t.Context(), strings.NewReader(text), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	needed, forgotten := put("needed"), put("forgotten")
+	if err := o.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: needed}); err != nil {
+		t.Fatal(err)
+	}
+	o.since = time.Now().Add(time.Second) // the next start
+	if err := o.forgetUploads(t.Context(), files); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Path(needed); err != nil {
+		t.Error(err)
+	}
+	if _, err := files.Path(forgotten); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the file that nothing needs: %v", err)
+	}
+	if err := o.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBatchFilesGo: with a batch, or one of its documents, go the files that were handed in and what a command wrote of it.
+func TestBatchFilesGo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "uni")
+	a := &app{data: p.dir}
+	o, err := a.open(t.Context(), withIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := o.files()
+	b, err := site.NewBatch("Call", "ada", site.BatchRunner, site.BatchJob{NoLibraries: true}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []store.BatchInput
+	for i, name := range []string{"x.txt", "y.zip", "z.txt"} {
+		hash, _, err := files.Put(t.Context(), strings.NewReader("text of "+name), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, store.BatchInput{Number: i, Name: name, Place: hash})
+	}
+	written := filepath.Join(batchesName, b.ID, batchOut, "index.html")
+	p.left(written, 0)
+	if err := o.store.CreateBatch(t.Context(), b, inputs); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.store.NextBatch(t.Context(), site.BatchRunner); err != nil {
+		t.Fatal(err)
+	}
+	for i, members := range [][]string{{"x.txt"}, {"y.zip!/1.txt", "y.zip!/2.txt"}} { // z is not read yet
+		var ms []store.BatchMember
+		for _, name := range members {
+			ms = append(ms, store.BatchMember{Name: name})
+		}
+		if err := o.store.PutBatchMembers(t.Context(), b.ID, i, ms); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(i int) bool {
+		_, err := files.Path(inputs[i].Place)
+		return err == nil
+	}
+	e := a.eraser(o, nil)
+	one := site.Target{Library: concordat.BatchLibrary(b.ID), Documents: []concordat.DocumentID{"y.zip!/2.txt"}}
+	if _, err := e.Erase(context.Background(), "ada", "asked", one); err != nil {
+		t.Fatal(err)
+	}
+	if !there(0) || there(1) || !there(2) || p.has(written) {
+		t.Errorf("after a document of an archive: files %v %v %v, pages %v", there(0), there(1), there(2), p.has(written))
+	}
+	if _, err := e.Erase(context.Background(), "ada", "asked", site.Target{Batches: []string{b.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	if there(0) || there(2) {
+		t.Errorf("after the batch: files %v %v", there(0), there(2))
+	}
+	if err := o.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDoctorNamesTheUnexplained: what the site does not know is named, and what it knows is not.
+func TestDoctorNamesTheUnexplained(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "uni")
+	p.command(exitDone, "library", "create", "l")
+	doc := filepath.Join(t.TempDir(), "a.tsv")
+	if err := os.WriteFile(doc, []byte("a\tA\t"+iceText+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.command(exitDone, "add", "-l", "l", doc)
+	if got := p.command(exitDone, "doctor", "--quick", "--offline"); !strings.Contains(got, "ok       contents") {
+		t.Errorf("a new site: %s", got)
+	}
+	sum := sha256.Sum256([]byte("some text")) // as left puts it
+	hash := hex.EncodeToString(sum[:])
+	odd := []string{"thesis.txt", "originals/note.txt", "batches/nobody/index/x", "epochs/health-1/x", "mirrors/health-1/x", "index/01/x",
+		"index/00/odd"}
+	for _, name := range append(odd, keystoreName+".new-17", "screen/17/texts", "originals/"+hash) {
+		p.left(name, 3*24*time.Hour)
+	}
+	old := time.Now().Add(-30 * 24 * time.Hour)
+	if err := os.Chtimes(filepath.Join(p.dir, "screen/17"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	got := p.command(exitDone, "doctor", "--offline")
+	for _, want := range []string{"thesis.txt", "originals/note.txt", "batches/nobody", "epochs/health-1", "mirrors/health-1", "index/01",
+		"index/00/odd", hash, ".new-17", "screen/17"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("doctor does not name %s:\n%s", want, got)
+		}
+	}
+	p.command(exitDone, "doctor", "--quick", "--offline", "--fix", "--yes")
+	if p.has(keystoreName+".new-17") || !p.has("thesis.txt") {
+		t.Error("it mends what it may not, or not what it may")
+	}
+}
