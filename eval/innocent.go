@@ -159,7 +159,7 @@ func (row *innocentRow) recall() float64 { return ratio(row.found, row.copied) }
 func (row *innocentRow) add(other *innocentRow) {
 	row.documents, row.pairs = row.documents+other.documents, row.pairs+other.pairs
 	row.false30, row.false10 = row.false30+other.false30, row.false10+other.false10
-	row.missed, row.copies = row.missed+other.missed, row.copies+other.copies
+	row.missed, row.strong, row.copies = row.missed+other.missed, row.strong+other.strong, row.copies+other.copies
 	row.found, row.copied = row.found+other.found, row.copied+other.copied
 	row.over, row.alien = append(row.over, other.over...), append(row.alien, other.alien...)
 }
@@ -205,6 +205,9 @@ func (r *run) innocentBounds(rows []*innocentRow) {
 		r.figure(of, "covered, and nobody else has it: worst document", worst(all.alien)).most(worstAlien, none)
 		if all.copies > 0 {
 			r.count(of, "real copies that are not listed", all.missed, all.copies).most(0, none)
+			if mode != "lib" {
+				r.count(of, "real copies that are listed at 0.3", all.strong, all.copies)
+			}
 		}
 		if all.copied > 0 {
 			r.figure(of, "copied letters that are covered", all.recall()).least(leastCopied, none)

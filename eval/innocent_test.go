@@ -122,7 +122,7 @@ func TestInnocentPairs(t *testing.T) {
 	compared := map[string]bool{"a": true, "b": true, "c": true, "d": true}
 	row := &innocentRow{}
 	row.judgePairs(map[[2]string]float64{pair("b", "a"): 0.4, pair("a", "c"): 0.1, pair("b", "c"): 0.3, pair("d", "c"): 0.5}, copies, compared)
-	if row.false30 != 1 || row.false10 != 2 || row.missed != 0 || row.copies != 1 {
+	if row.false30 != 1 || row.false10 != 2 || row.missed != 0 || row.copies != 1 || row.strong != 1 {
 		t.Errorf("got %+v", row)
 	}
 	row = &innocentRow{}

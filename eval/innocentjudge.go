@@ -16,7 +16,8 @@ type innocentRow struct {
 	pairs          int // of documents that may be accused: of each other, or of a library's
 	false30        int // pairs that are no real copies, of a share of 0.3
 	false10        int // the same of 0.1; of a library: sources of a share of 0.03
-	missed, copies int // real copies of 0.1, and those of them that are not listed
+	missed, copies int // those of the real copies that are not listed, and all of a share of 0.1
+	strong         int // of those, listed at 0.3; of a library nothing is listed
 	over, alien    []float64
 	copied, found  int // letters that were really copied, and those of them that reports cover
 	passages       []judgedPassage
@@ -157,6 +158,9 @@ func (row *innocentRow) judgePairs(listed map[[2]string]float64, copies []innoce
 			row.copies++
 			if listed[p] < 0.1 {
 				row.missed++
+			}
+			if listed[p] >= 0.3 {
+				row.strong++
 			}
 		}
 	}

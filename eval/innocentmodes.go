@@ -96,7 +96,8 @@ const batchThreshold = 0.1
 
 // batch compares documents with one another and returns what a user sees of it.
 func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innocentDoc) (_ *site.BatchView, err error) {
-	b, err := site.NewBatch(i.s.name+" "+m.name, "", "eval", site.BatchJob{NoLibraries: true, Threshold: batchThreshold}, time.Now())
+	rules := m.rules()
+	b, err := site.NewBatch(i.s.name+" "+m.name, "", "eval", site.BatchJob{NoLibraries: true, Threshold: batchThreshold, Rules: &rules}, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innoce
 	}
 	defer func() { err = errors.Join(err, shard.Close(), os.RemoveAll(dir)) }()
 	err = i.Site.RunBatch(ctx, b.ID, site.BatchOptions{
-		Store: i.Store, Index: shard, Rules: m.rules(),
+		Store: i.Store, Index: shard, Rules: rules,
 		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
 			return []site.Item{i.s.of(in.Name).item}, nil
 		},

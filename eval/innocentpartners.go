@@ -97,6 +97,7 @@ func (r *run) innocentFigures(all *innocentRow) {
 	r.figure(of, "the same, worst document", worst(all.over))
 	r.figure(of, "covered, and nobody else has it: worst document", worst(all.alien))
 	r.count(of, "real copies that are not listed", all.missed, all.copies)
+	r.count(of, "real copies that are listed at 0.3", all.strong, all.copies)
 	r.figure(of, "copied letters that are covered", all.recall())
 }
 
