@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/outbound"
 )
 
 // Options of a Client; Keys are required.
@@ -74,24 +74,13 @@ func NewClient(o Options) *Client {
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// inner are the networks that a platform outside has no business to send us to.
-var inner = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
-}
-
 // dial refuses addresses inside, after names were resolved, so that no name leads there.
 func (o Options) dial(_, address string, _ syscall.RawConn) error {
 	if o.Private {
 		return nil
 	}
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	ip := at.Addr().Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(inner, func(p netip.Prefix) bool { return p.Contains(ip) }) {
-		return fmt.Errorf("%w: %s is an address inside", concordat.ErrRefused, ip)
+	if !outbound.PublicAddress(address) {
+		return fmt.Errorf("%w: %s is an address inside", concordat.ErrRefused, address)
 	}
 	return nil
 }

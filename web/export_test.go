@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -133,3 +134,15 @@ func Connections(l net.Listener) (known, strange int) {
 	defer b.mu.Unlock()
 	return b.known, b.strange
 }
+
+// Way is way, for tests.
+type Way struct{ w *way }
+
+// NewWay returns how connections of a provider with this issuer are made.
+func NewWay(issuer string) *Way { return &Way{newWay(issuer)} }
+
+// Client returns a client that goes this way.
+func (w *Way) Client() *http.Client { return &http.Client{Transport: w.w.transport()} }
+
+// Proven notes that the issuer has answered.
+func (w *Way) Proven() { w.w.proven() }

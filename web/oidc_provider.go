@@ -35,6 +35,7 @@ const (
 type provider struct {
 	Provider
 	client *http.Client
+	way    *way
 
 	mu     sync.Mutex // guards the rest, and lets one discovery run at a time
 	known  *discovered
@@ -58,13 +59,13 @@ type said struct {
 }
 
 func newProviders(l Login) []*provider {
-	client := l.Client
-	if client == nil {
-		client = &http.Client{Timeout: signTime, Transport: bounded{http.DefaultTransport}}
-	}
 	var out []*provider
-	for _, p := range l.Providers {
-		out = append(out, &provider{Provider: p, client: client})
+	for _, one := range l.Providers {
+		p := &provider{Provider: one, client: l.Client, way: newWay(one.Issuer)}
+		if p.client == nil {
+			p.client = &http.Client{Timeout: signTime, Transport: bounded{p.way.transport()}}
+		}
+		out = append(out, p)
 	}
 	return out
 }
@@ -94,6 +95,9 @@ func (p *provider) discover(ctx context.Context, now time.Time) (*discovered, er
 		return nil, p.failed
 	}
 	d, err := p.ask(ctx, now)
+	if err == nil {
+		p.way.proven()
+	}
 	p.asked = now
 	switch {
 	case err == nil:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/outbound"
 )
 
 // plainKey marks in a context that the request goes out by plain http.
@@ -77,41 +78,5 @@ func reachable(ip netip.Addr, plain bool, allow []netip.Prefix) bool {
 			return true
 		}
 	}
-	return !plain && Public(ip)
-}
-
-// closed are the IPv4 networks that are not public (IANA IPv4 Special-Purpose Address Registry).
-var closed = prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-	"192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3")
-
-// closed6 are networks within the public 2000::/3 that are not (IANA IPv6 Special-Purpose Address
-// Registry), or that lead to IPv4 addresses: Teredo and 6to4.
-var closed6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-
-func prefixes(all ...string) (out []netip.Prefix) {
-	for _, s := range all {
-		out = append(out, netip.MustParsePrefix(s))
-	}
-	return out
-}
-
-// Public reports whether an address is a host of the public Internet. Addresses that stand for an
-// IPv4 address within IPv6, as those of NAT64, are none.
-func Public(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	if !ip.IsValid() || ip.Zone() != "" {
-		return false
-	}
-	not := closed
-	if ip.Is6() {
-		if not = closed6; !netip.MustParsePrefix("2000::/3").Contains(ip) {
-			return false
-		}
-	}
-	for _, p := range not {
-		if p.Contains(ip) {
-			return false
-		}
-	}
-	return true
+	return !plain && outbound.Public(ip)
 }

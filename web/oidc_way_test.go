@@ -1,0 +1,51 @@
+package web_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"concordat"
+	"concordat/web"
+)
+
+// TestWayOfProvider: what a provider names leads nowhere that is not public, unless the issuer itself has answered from a network
+// of the site; the issuer's own host may be anywhere.
+func TestWayOfProvider(t *testing.T) {
+	asked := map[string]int{}
+	serve := func(name string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked[name]++ }))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	issuer, inner := serve("issuer"), serve("inner")
+	get := func(w *web.Way, url string) error {
+		c := w.Client()
+		defer c.CloseIdleConnections()
+		resp, err := c.Get(url)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		return err
+	}
+	outside := web.NewWay("https://login.example.edu")
+	if err := get(outside, inner); !errors.Is(err, concordat.ErrRefused) {
+		t.Errorf("a host inside, named by a provider outside: %v", err)
+	}
+	outside.Proven() // it answered from outside
+	if err := get(outside, inner); !errors.Is(err, concordat.ErrRefused) || asked["inner"] != 0 {
+		t.Errorf("the same after discovery: %v, asked %v", err, asked)
+	}
+	inside := web.NewWay(issuer)
+	if err := get(inside, inner); !errors.Is(err, concordat.ErrRefused) {
+		t.Errorf("before the issuer has answered: %v", err)
+	}
+	if err := get(inside, issuer); err != nil {
+		t.Errorf("the issuer: %v", err)
+	}
+	inside.Proven()
+	if err := get(inside, inner); err != nil || asked["inner"] != 1 {
+		t.Errorf("a host inside, named by a provider inside: %v", err)
+	}
+}
