@@ -71,13 +71,13 @@ type attack struct {
 // attacks in the order in which they are made: guessing comes late, since it locks the addresses that it comes from.
 func attacks() []attack {
 	return []attack{
-		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.10, attackRights},
+		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.05, attackRights},
 		{"pages", "no page is shown to a role that it is not for", true, 0.02, attackPages},
 		{"origins", "no form of a page is taken from another origin", true, 0.03, attackOrigins},
 		{"hooks", "no webhook reaches an address that is not public", false, 0.05, attackHooks},
-		{"bodies", "a JSON body costs at most half a second, 64 MiB and 10 kB of answer, and ends in 4xx", false, 0.20, attackBodies},
-		{"files", "a hostile file ends as one check with an error or a text, and nothing of the machine is read", true, 0.20, attackFiles},
-		{"slow", "slow connections are ended, and leave pages, sign-in and documents working", true, 0.15, attackSlow},
+		{"bodies", "a JSON body costs at most half a second, 64 MiB and 10 kB of answer, and ends in 4xx", false, 0.10, attackBodies},
+		{"files", "a hostile file ends as one check with an error or a text, and nothing of the machine is read", true, 0.40, attackFiles},
+		{"slow", "slow connections are ended, and leave pages, sign-in and documents working", true, 0.10, attackSlow},
 		{"guesses", "guesses at once are no more than the bound says, and others sign in meanwhile", true, 0.05, attackGuesses},
 		{"crash", "what was killed and then deleted leaves no byte; what was acknowledged is there", true, 0.20, attackCrash},
 	}
