@@ -118,4 +118,9 @@ func TestListNumbers(t *testing.T) {
 			t.Errorf("%q begins an item: %v, want %v", mark, got, item)
 		}
 	}
+	for _, line := range []string{"1", "12", "12.", "12)", "-", "2026"} { // nothing stands behind the mark
+		if got := sentences(split(t, before+"\n"+line)); len(got) == 0 || len(got) > 2 {
+			t.Errorf("a line of %q: %q", line, got)
+		}
+	}
 }
