@@ -20,7 +20,8 @@ type Change struct {
 	Kind       string
 	Start, End int
 	From, To   string
-	Nth        int // among the changes of the function with the same From and To, from 0
+	Nth        int  // among the changes of the function with the same From and To, from 0
+	InCase     bool // in the condition of a case, which coverage counts with the body behind it
 }
 
 // Key names a change without its line, so that it is found again after edits elsewhere.
@@ -109,6 +110,8 @@ type collector struct {
 	fset *token.FileSet
 	fn   string
 	out  []Change
+
+	casesEnd token.Pos // end of the condition of a case that was entered last
 }
 
 func (c *collector) offset(p token.Pos) int { return c.fset.Position(p).Offset }
@@ -119,7 +122,7 @@ func (c *collector) text(n ast.Node) string {
 
 func (c *collector) replace(kind string, n ast.Node, to string) {
 	c.out = append(c.out, Change{File: c.name, Line: c.fset.Position(n.Pos()).Line, Func: c.fn, Kind: kind,
-		Start: c.offset(n.Pos()), End: c.offset(n.End()), From: c.text(n), To: to})
+		Start: c.offset(n.Pos()), End: c.offset(n.End()), From: c.text(n), To: to, InCase: n.End() <= c.casesEnd})
 }
 
 // visit notes the changes at one node. What does not compile is found out when it is run, and left out.
@@ -130,6 +133,7 @@ func (c *collector) visit(n ast.Node) bool {
 		c.replace("condition", n.Cond, "true || ("+c.text(n.Cond)+")")
 	case *ast.CaseClause:
 		for _, x := range n.List {
+			c.casesEnd = max(c.casesEnd, x.End())
 			if isCondition(x) {
 				c.replace("condition", x, "false && ("+c.text(x)+")")
 			}

@@ -86,6 +86,19 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestCases: what stands in the condition of a case is run whether or not its body is.
+func TestCases(t *testing.T) {
+	cs, err := changesOf("p/p.go", []byte("package p\n\nfunc f(n int) int {\n\tswitch {\n\tcase n > 3:\n\t\treturn n + 1\n\t}\n\treturn n - 2\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cs {
+		if want := strings.Contains(c.From, "n > 3") || c.From == "3"; c.InCase != want {
+			t.Errorf("%s: in a case: %v", c.Key(), c.InCase)
+		}
+	}
+}
+
 // TestDraw: the same seed draws the same changes, also if lines were added above them, another seed others.
 func TestDraw(t *testing.T) {
 	cs := changed(t)
