@@ -154,14 +154,14 @@ func Pair(a, b *Text, o Options) []Passage {
 }
 
 func stretches(a, b *Text, o *Options) []stretch {
-	copies := bridge(a.words, runs(a.words, b.words, int32(o.LeastVerbatim)), int32(o.DifferWords))
+	copies := bridge(a.words, b.words, runs(a.words, b.words, int32(o.LeastVerbatim)), int32(o.DifferWords))
 	if o.VerbatimReplaces {
 		if out := settling(copies, o); out != nil {
 			return out
 		}
 		return inWords(a, b, newPairing(a, b, o).reworded())
 	}
-	return refine(a, b, merge(copies, inWords(a, b, newPairing(a, b, o).reworded())), copies)
+	return refine(a, b, merge(copies, inWords(a, b, newPairing(a, b, o).reworded())), copies, o)
 }
 
 // settling returns the long copies, if one of them is long enough to settle the pair.

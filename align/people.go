@@ -2,258 +2,345 @@ package align
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"sort"
 )
 
-// A person reads a passage as a claim that all of it was taken over. The units by which passages are
-// found are coarser: they carry a heading into the sentence below it, and join two quotations over
-// the writer's own words between them. What follows cuts passages down to what is shared, for
-// people; PAN's measure, which counts units, does without.
+// A person reads a passage as a claim that all of it was taken over. The units by which passages are found are
+// coarser: they carry a heading into the sentence below it, and join two copied sentences over whatever stands between
+// them. For people a passage is therefore cut into stretches that carry evidence along their length: both sides are
+// aligned word by word, and what is kept are the local alignments of highest score (Smith and Waterman 1981). The score
+// of a word is the logarithm of a likelihood ratio, reuse against chance, so that a stretch without counterparts costs
+// more than it gives, and the least score follows from the number of places at which chance could have made one
+// (Karlin and Altschul 1990). PAN's measure, which counts units, does without.
 
 const (
-	// ownEdge is the number of content words in a row, none of them in the source, from which the
-	// beginning or the end of a passage, or what stands between two literal copies, is the writer's own.
-	ownEdge = 4
-	// ownMiddle is the same inside a reworded passage, where other words are what is expected.
-	ownMiddle = 9
-	// leastShared is the number of shared content words of the smallest piece that is kept.
-	leastShared = 3
-	// A summary in Chinese must share at least this part of its words in ordered runs of summaryRun
-	// words. Its words are short and few enough that a long text holds nearly all of any short one.
-	summaryRun     = 3
-	summaryOrdered = 0.25
-	// From this share on it is no summary but pieces of the source, divided where the source jumps
-	// farther than farJump words.
+	// mostBare is the number of words in a row that may be without a counterpart on either side of a passage. Forty
+	// Chinese characters say as much as 25 English words.
+	mostBare    = 25.0
+	hanBare     = mostBare / 40
+	mostOwn     = 12  // the same in content words, on the side that is examined
+	mostWider   = 3.0 // the source's side over the other
+	copiedWords = 8   // equal words in a row from which both sides of a gap are literal,
+	copiedOwn   = 4   // and the content words between that are then the writer's own
+
+	// summaryShare is the least part of a summary's words that lie in its pieces; from mostlyCopied on in runs of
+	// copiedRun words the pieces are ordinary passages.
+	summaryShare = 0.25
 	mostlyCopied = 0.5
-	farJump      = 40
-	aroundPart   = 12
+	copiedRun    = 3
 )
 
-// refine cuts the passages of a pair down to what people should see. copies are the literal ones, in
-// order of A.
-func refine(a, b *Text, all []stretch, copies []copied) []stretch {
+// Probabilities of the likelihood ratios. A word of reused text has an equal counterpart in order about every second
+// time in paraphrase (of PAN 2013 and of Clough and Stevenson 2011), and behind an equal word more often. By chance the
+// alignment finds a counterpart for a word that is within its reach often enough.
+const (
+	alignedReused = 0.5
+	nextReused    = 0.7
+	reach         = 10.0  // words of the source among which an alignment may choose
+	background    = 600.0 // words of other text that frequencies assume
+	mostGain      = 4.0   // of one word: a word that nothing else holds may still be a name
+	bareContent   = -0.75 // a content word without a counterpart
+	bareStop      = -0.4
+	bareSource    = -0.3 // a word of the source's side without a counterpart
+	// leastOdds is the logarithm of the odds, beyond the number of places of a pair, that a stretch must reach.
+	leastOdds = 5.0
+	// summaryOdds is the least score of a piece of a summary, which as a whole has been found to be one.
+	summaryOdds = 8.0
+	mostNeeded  = 18.0
+)
+
+// evidence tells how much the equal words of one pair of texts say.
+type evidence struct {
+	a, b   *Text
+	count  map[uint64]int32 // of each word in both texts
+	words  float64          // of both, and the background
+	needed float64          // least score of a stretch
+	least  int32            // letters of the shortest stretch: half of a line
+	again  int              // comparisons left for what a first one leaves unpaired
+}
+
+// mostAgain bounds the comparisons of leftovers of one pair, so that its cost stays linear.
+const mostAgain = 64
+
+func newEvidence(a, b *Text, o *Options) *evidence {
+	e := &evidence{a: a, b: b, count: make(map[uint64]int32, len(a.words)), least: int32(o.LeastVerbatim) / 2, again: mostAgain}
+	for _, t := range []*Text{a, b} {
+		for i := range t.words {
+			e.count[t.words[i].hash]++
+		}
+	}
+	e.words = float64(len(a.words)+len(b.words)) + background
+	places := math.Log(float64(len(a.words)+1)) + math.Log(float64(len(b.words)+1))
+	e.needed = min(places+leastOdds, mostNeeded)
+	return e
+}
+
+// refine cuts the passages of a pair, in order of A, down to what people should see. copies are the literal ones, in
+// order of A: an alignment of long passages may miss some.
+func refine(a, b *Text, all []stretch, copies []copied, o *Options) []stretch {
+	if len(all) == 0 {
+		return nil
+	}
+	e := newEvidence(a, b, o)
 	var out []stretch
 	for _, s := range all {
-		if !s.summary {
-			out = append(out, pieces(a, b, s, copies)...)
-			continue
-		}
-		parts, share := scattered(a, b, s)
-		switch {
-		case share >= mostlyCopied:
-			for _, part := range parts {
-				out = append(out, pieces(a, b, part, copies)...)
-			}
-		case share >= summaryOrdered || !mostlyHan(a.words[s.a0:s.a1]):
-			out = append(out, s)
-		}
-	}
-	return distinct(out)
-}
-
-func mostlyHan(words []token) bool {
-	chars, bytes := int32(0), int32(0)
-	for i := range words {
-		chars += words[i].chars
-		bytes += words[i].end - words[i].start
-	}
-	return chars >= bytes*3/4 // a Han character counts three and has three bytes, a letter one and one
-}
-
-// scattered returns the parts of a summary that stand in B in the same order without a jump, and the
-// share of A's words that lie in ordered runs: what looks like a summary may be sentences taken from
-// places far apart.
-func scattered(a, b *Text, s stretch) (parts []stretch, share float64) {
-	n := int32(0)
-	for _, r := range diff(a.words[s.a0:s.a1], b.words[s.b0:s.b1]) {
-		if r.n < summaryRun {
-			continue
-		}
-		n += r.n
-		piece := stretch{s.a0 + r.a, s.a0 + r.a + r.n, s.b0 + r.b, s.b0 + r.b + r.n, false}
-		if k := len(parts) - 1; k >= 0 && piece.b0-parts[k].b1 <= farJump {
-			parts[k].a1, parts[k].b1 = piece.a1, piece.b1
-			continue
-		}
-		parts = append(parts, piece)
-	}
-	// The words between belong to one of the parts, with a few of B's around them; pieces decides.
-	for k := range parts {
-		p := &parts[k]
-		p.b0, p.b1 = max(s.b0, p.b0-aroundPart), min(s.b1, p.b1+aroundPart)
-		if k == 0 {
-			p.a0 = s.a0
+		if s.summary {
+			out = append(out, e.condensed(s)...)
 		} else {
-			p.a0 = parts[k-1].a1
+			out = append(out, e.stretches(s, e.needed)...)
 		}
 	}
-	if k := len(parts) - 1; k >= 0 {
-		parts[k].a1 = s.a1
-	}
-	return parts, float64(n) / float64(s.a1-s.a0)
+	return distinct(append(out, e.missed(out, copies)...))
 }
 
-// pieces cuts s at the writer's own words.
-func pieces(a, b *Text, s stretch, copies []copied) []stretch {
-	shared := sharedWords(a, b, s)
-	literal := make([]bool, s.a1-s.a0)
-	// Ends ascend, and a copy reaches back over the one before it by mostBack words at most.
-	from := sort.Search(len(copies), func(i int) bool { return copies[i].a1 > s.a0 })
-	for _, c := range copies[from:] {
-		if c.a0-mostBack > s.a1 {
-			break
-		}
-		for i := max(c.a0, s.a0); i < min(c.a1, s.a1); i++ {
-			literal[i-s.a0] = true
+// missed returns the stretches of the copies of which less than half lies in one of found.
+func (e *evidence) missed(found []stretch, copies []copied) []stretch {
+	held := make([]bool, len(e.a.words))
+	for _, s := range found {
+		for i := s.a0; i < s.a1; i++ {
+			held[i] = true
 		}
 	}
 	var out []stretch
-	first, last := int32(-1), int32(-1) // shared words of the piece
-	own, n := 0, 0
-	flush := func() {
-		if first >= 0 && n >= leastShared {
-			out = append(out, stretch{s.a0 + first, s.a0 + last + 1, s.b0, s.b1, false})
-		}
-		first, n = -1, 0
-	}
-	for i := range int32(len(shared)) {
-		switch {
-		case shared[i]:
-			limit := ownMiddle
-			if last >= 0 && literal[i] && literal[last] {
-				limit = ownEdge
-			}
-			if first >= 0 && own >= limit {
-				flush()
-			}
-			if first < 0 {
-				first = i
-			}
-			last, own = i, 0
-			n++
-		case a.words[s.a0+i].flags&stopWord == 0:
-			own++
-		}
-	}
-	flush()
-	out = narrowAll(a, b, s, out)
-	for i := range out {
-		out[i] = soften(a, s, widen(a, b, s, out[i]))
-	}
-	if len(out) == 1 && out[0].a0 == s.a0 && out[0].a1 == s.a1 {
-		return []stretch{s}
-	}
-	return out
-}
-
-// sharedWords tells of each of A's words whether it is a content word that B's passage holds too.
-func sharedWords(a, b *Text, s stretch) []bool {
-	in := make(map[uint64]bool, s.b1-s.b0)
-	for i := s.b0; i < s.b1; i++ {
-		in[b.words[i].hash] = true
-	}
-	out := make([]bool, s.a1-s.a0)
-	for i := range out {
-		w := &a.words[s.a0+int32(i)]
-		out[i] = w.flags&stopWord == 0 && in[w.hash]
-	}
-	return out
-}
-
-// soften gives a piece the words back that were cut off at its edges but are too few to be somebody's
-// own: fewer than ownEdge content words up to the edge of the whole.
-func soften(a *Text, whole, piece stretch) stretch {
-	content := func(from, to int32) int {
-		n := 0
-		for i := from; i < to; i++ {
-			if a.words[i].flags&stopWord == 0 {
+	for _, c := range copies {
+		n := int32(0)
+		for i := c.a0; i < c.a1; i++ {
+			if held[i] {
 				n++
 			}
 		}
-		return n
-	}
-	if content(whole.a0, piece.a0) < ownEdge {
-		piece.a0 = whole.a0
-	}
-	if content(piece.a1, whole.a1) < ownEdge {
-		piece.a1 = whole.a1
-	}
-	return piece
-}
-
-// mostNarrowed is the number of pieces that are compared with all of B's side, each by itself. More of
-// them take what the comparison of the whole gives them, so that the cost stays linear.
-const mostNarrowed = 64
-
-// narrowAll limits B's side of each piece of whole to where the piece's words stand in order, if that
-// tells.
-func narrowAll(a, b *Text, whole stretch, ps []stretch) []stretch {
-	if len(ps) <= mostNarrowed {
-		for i, p := range ps {
-			ps[i], _ = narrow(a, p, diff(a.words[p.a0:p.a1], b.words[p.b0:p.b1]), 0)
-		}
-		return ps
-	}
-	runs := diff(a.words[whole.a0:whole.a1], b.words[whole.b0:whole.b1])
-	k, out := 0, ps[:0]
-	for _, p := range ps {
-		for k < len(runs) && whole.a0+runs[k].a+runs[k].n <= p.a0 {
-			k++
-		}
-		end := k
-		for end < len(runs) && whole.a0+runs[end].a+runs[end].n <= p.a1 {
-			end++
-		}
-		// Words that stand nowhere in order, among so many that do, are left out.
-		if p, ok := narrow(a, p, runs[k:end], whole.a0-p.a0); ok {
-			out = append(out, p)
+		if 2*n < c.a1-c.a0 {
+			out = append(out, e.local(stretch{c.a0, c.a1, c.b0, c.b1, false}, e.needed)...)
 		}
 	}
 	return out
 }
 
-// narrow limits B's side of p to that of the runs, whose places in A count from p.a0+shift and those
-// in B from p.b0, and reports whether they tell. Runs that begin before p count with what lies in it.
-func narrow(a *Text, p stretch, runs []run, shift int32) (stretch, bool) {
-	from, to, n := int32(-1), int32(-1), int32(0)
-	for _, r := range runs {
-		if before := -(r.a + shift); before > 0 {
-			r = run{r.a + before, r.b + before, r.n - before}
+// condensed returns the pieces of a summary, each beside what it condenses; none if too little of it has a counterpart.
+func (e *evidence) condensed(s stretch) []stretch {
+	literal := int32(0)
+	for _, r := range diff(e.a.words[s.a0:s.a1], e.b.words[s.b0:s.b1]) {
+		if r.n >= copiedRun {
+			literal += r.n
 		}
-		at := p.a0 + shift + r.a
-		if r.n <= 0 || !anyContent(a.words[at:at+r.n]) {
+	}
+	n := float64(s.a1 - s.a0)
+	if float64(literal) >= mostlyCopied*n {
+		return e.stretches(s, e.needed)
+	}
+	pieces := e.stretches(s, summaryOdds)
+	held := int32(0)
+	for i := range pieces {
+		pieces[i].summary = true
+		held += pieces[i].a1 - pieces[i].a0
+	}
+	if float64(held) < summaryShare*n {
+		return nil
+	}
+	return pieces
+}
+
+// stretches returns the local alignments within s of at least the needed score, in order of A and disjoint there. What
+// one alignment in order leaves out, sentences that were exchanged, is aligned by itself.
+func (e *evidence) stretches(s stretch, needed float64) []stretch {
+	out := e.local(s, needed)
+	if len(out) == 0 {
+		return nil
+	}
+	at := s.a0
+	for _, found := range slices.Concat(out, []stretch{{a0: s.a1}}) {
+		rest := stretch{a0: at, a1: found.a0, b0: s.b0, b1: s.b1}
+		if e.again > 0 && rest.a1-rest.a0 > copiedWords {
+			e.again--
+			out = append(out, e.local(rest, needed)...)
+		}
+		at = max(at, found.a1)
+	}
+	slices.SortFunc(out, func(x, y stretch) int { return int(x.a0 - y.a0) })
+	return out
+}
+
+// local aligns both sides of s in order and returns the stretches of highest score.
+func (e *evidence) local(s stretch, needed float64) []stretch {
+	var steps []step
+	a, b := s.a0, s.b0
+	for _, r := range diff(e.a.words[s.a0:s.a1], e.b.words[s.b0:s.b1]) {
+		r.a, r.b = r.a+s.a0, r.b+s.b0
+		if r.n == 1 && e.a.words[r.a].flags&(stopWord|gramWord) != 0 {
+			continue // equal by chance, more often than not
+		}
+		steps = append(steps, step{run: r, gain: e.gain(r), loss: e.loss(a, r.a, b, r.b), own: content(e.a.words[a:r.a]),
+			bareA: bare(e.a.words[a:r.a]), bareB: bare(e.b.words[b:r.b])})
+		a, b = r.a+r.n, r.b+r.n
+	}
+	apart(steps)
+	var out []stretch
+	for from, to := 0, 0; from < len(steps); from = to {
+		for to = from + 1; to < len(steps) && !steps[to].breaks; to++ {
+		}
+		for _, m := range maximal(steps[from:to]) {
+			out = e.keep(out, s, steps[from+m.from:from+m.to], m.score, needed)
+		}
+	}
+	return out
+}
+
+// step is a run of equal words and the gap before it.
+type step struct {
+	run
+	gain, loss   float64 // of the run, of the gap
+	bareA, bareB float64 // length of the gap, in words
+	own          int     // content words of the gap, of A
+	breaks       bool    // the gap ends a stretch
+}
+
+// apart marks the gaps that end a stretch: those that are too long, and those around the writer's own words between two
+// literal copies, where a word in common with the source is chance.
+func apart(steps []step) {
+	literal := -1 // the last run of copiedWords
+	own, net := 0, 0.0
+	for i := range steps {
+		s := &steps[i]
+		s.breaks = s.bareA > mostBare || s.bareB > mostBare || s.own > mostOwn
+		own, net = own+s.own, net+s.loss
+		if s.n < copiedWords {
+			net += s.gain
 			continue
 		}
-		if from < 0 {
-			from = r.b
+		if literal >= 0 && own >= copiedOwn && net < 0 {
+			steps[literal+1].breaks, s.breaks = true, true
 		}
-		to = r.b + r.n
-		n += r.n
+		literal, own, net = i, 0, 0
 	}
-	if from < 0 || n*3 < p.a1-p.a0 {
-		return p, false
-	}
-	return stretch{p.a0, p.a1, p.b0 + from, p.b0 + to, false}, true
 }
 
-func anyContent(words []token) bool {
+// keep appends the stretch of the steps to out if it says enough, in two where the source's side is too wide.
+func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
+	first, last := steps[0], steps[len(steps)-1]
+	s := stretch{a0: first.a, a1: last.a + last.n, b0: first.b, b1: last.b + last.n}
+	if score < needed || letters(e.a.words[s.a0:s.a1]) < e.least {
+		return out
+	}
+	if bare(e.b.words[s.b0:s.b1]) > mostWider*bare(e.a.words[s.a0:s.a1]) {
+		widest := 1
+		for i := range steps[1:] {
+			if steps[i+1].bareB > steps[widest].bareB {
+				widest = i + 1
+			}
+		}
+		for _, half := range [][]step{steps[:widest], steps[widest:]} {
+			for _, m := range maximal(half) {
+				out = e.keep(out, whole, half[m.from:m.to], m.score, needed)
+			}
+		}
+		return out
+	}
+	return append(out, soften(e.a, whole, s))
+}
+
+// gain is the score of a run: the words by which it is found may lie anywhere within reach, those behind them only
+// there.
+func (e *evidence) gain(r run) float64 {
+	sum := 0.0
+	for i := range r.n {
+		f := float64(e.count[e.a.words[r.a+i].hash]) / e.words
+		if i == 0 {
+			sum += math.Log(alignedReused / min(reach*f, alignedReused))
+			continue
+		}
+		sum += min(math.Log(nextReused/min(f, nextReused)), mostGain)
+	}
+	return sum
+}
+
+// loss is the score of a gap.
+func (e *evidence) loss(a0, a1, b0, b1 int32) float64 {
+	own := content(e.a.words[a0:a1])
+	return bareContent*float64(own) + bareStop*float64(int(a1-a0)-own) + bareSource*float64(b1-b0)
+}
+
+// content returns the number of words that are no stop words.
+func content(words []token) int {
+	n := 0
 	for i := range words {
 		if words[i].flags&stopWord == 0 {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
-// widen takes in equal words that stand directly before and after a piece on both sides: the article
-// before its first content word.
-func widen(a, b *Text, whole, s stretch) stretch {
-	for s.a0 > whole.a0 && s.b0 > whole.b0 && a.words[s.a0-1].hash == b.words[s.b0-1].hash {
-		s.a0, s.b0 = s.a0-1, s.b0-1
+// bare returns the length of a gap in words, Chinese and other scripts without spaces by their characters.
+func bare(words []token) float64 {
+	n := 0.0
+	for i := range words {
+		switch w := &words[i]; {
+		case w.flags&hanWord != 0:
+			n += hanBare * float64(w.chars) / hanWeight
+		case w.flags&gramWord != 0:
+			n += hanBare
+		default:
+			n++
+		}
 	}
-	for s.a1 < whole.a1 && s.b1 < whole.b1 && a.words[s.a1].hash == b.words[s.b1].hash {
-		s.a1, s.b1 = s.a1+1, s.b1+1
+	return n
+}
+
+// part is a part of a list of steps with its score.
+type part struct {
+	from, to int
+	score    float64
+}
+
+// maximal returns the maximal parts of steps: those of highest score, then those of what is left, so that no part grows
+// or shrinks to advantage (Ruzzo and Tompa 1999). The loss of the first step is of no part. It takes linear time for
+// texts of people.
+func maximal(steps []step) []part {
+	type open struct {
+		part
+		before, after float64 // sums of everything before it and up to its end
+	}
+	var list []open
+	sum := 0.0
+	for i := range steps {
+		if i > 0 {
+			sum += steps[i].loss
+		}
+		if steps[i].gain <= 0 {
+			sum += steps[i].gain
+			continue
+		}
+		x := open{part{from: i, to: i + 1}, sum, sum + steps[i].gain}
+		sum = x.after
+		for {
+			j := len(list) - 1
+			for j >= 0 && list[j].before >= x.before {
+				j--
+			}
+			if j < 0 || list[j].after >= x.after {
+				break
+			}
+			x.from, x.before = list[j].from, list[j].before
+			list = list[:j]
+		}
+		list = append(list, x)
+	}
+	out := make([]part, len(list))
+	for i, x := range list {
+		out[i] = part{x.from, x.to, x.after - x.before}
+	}
+	return out
+}
+
+// soften gives a stretch the words back at its edges that are too few to be somebody's own: fewer than copiedOwn
+// content words up to the edge of the whole.
+func soften(a *Text, whole, s stretch) stretch {
+	if content(a.words[whole.a0:s.a0]) < copiedOwn {
+		s.a0 = whole.a0
+	}
+	if content(a.words[s.a1:whole.a1]) < copiedOwn {
+		s.a1 = whole.a1
 	}
 	return s
 }

@@ -289,7 +289,7 @@ func Copies(a, b Order, o Options) ([]Passage, error) {
 		return nil, err
 	}
 	var out []Passage
-	for _, s := range settling(bridge(ta, runs(ta, tb, int32(o.LeastVerbatim)), int32(o.DifferWords)), &o) {
+	for _, s := range settling(bridge(ta, tb, runs(ta, tb, int32(o.LeastVerbatim)), int32(o.DifferWords)), &o) {
 		out = append(out, Passage{
 			A:          concordat.Span{Start: a.Spans[s.a0].Start, End: a.Spans[s.a1-1].End},
 			B:          concordat.Span{Start: b.Spans[s.b0].Start, End: b.Spans[s.b1-1].End},

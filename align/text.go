@@ -35,6 +35,7 @@ type unit struct {
 	from, to    int32 // entries
 	chars       int32 // weighted letters
 	start, end  int32 // bytes of the original
+	shift       int32 // added to its index to tell how far it is from others: see wallShift
 }
 
 // entry is a stem of a unit with its number of occurrences.
@@ -47,19 +48,62 @@ const (
 	leastWords = 6
 	// mostChars: passages begin and end at units, so long ones blur their edges.
 	mostChars = 125
+	// wallShift is how far apart the units before and after a wall count: farther than any gap within a passage.
+	wallShift = 1 << 10
 )
 
 // Prepare cuts text into units and words. Its cost is linear in the text, about 0.3 ms for 3,000
 // words.
-func Prepare(text string) *Text {
+func Prepare(text string) *Text { return PrepareWithout(text, nil) }
+
+// PrepareWithout is [Prepare] for a text of which some spans are not compared: wording that is shared by right. Their
+// words equal no word of the other side, and no passage reaches across one of them. walls are bytes of text, in order
+// and disjoint; a word belongs to the span that holds its first byte.
+func PrepareWithout(text string, walls []concordat.Span) *Text {
 	t := &Text{source: text}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	words, sentences, folded := s.tokens(text)
 	t.words = words
+	if len(walls) > 0 {
+		sentences = mute(words, sentences, walls)
+	}
 	t.units = cut(words, sentences)
 	t.weigh(s, folded)
 	return t
+}
+
+// mutedHash is the hash of a word that takes no part in a comparison.
+const mutedHash = 0
+
+// mute takes the words within walls out of words and returns the sentences without them, divided where a wall
+// divides them.
+func mute(words []token, sentences []sentence, walls []concordat.Span) []sentence {
+	var out []sentence
+	k, wall := 0, int32(0)
+	for _, s := range sentences {
+		first := s.first
+		for i := s.first; i < s.last; i++ {
+			w := &words[i]
+			for k < len(walls) && walls[k].End <= int(w.start) {
+				k++
+			}
+			if k == len(walls) || int(w.start) < walls[k].Start {
+				continue
+			}
+			w.hash = mutedHash
+			if i > first {
+				out = append(out, sentence{first, i, wall})
+			}
+			if first = i + 1; i == 0 || words[i-1].hash != mutedHash {
+				wall++
+			}
+		}
+		if first < s.last {
+			out = append(out, sentence{first, s.last, wall})
+		}
+	}
+	return out
 }
 
 // scratch is the memory of one preparation, for the next.
@@ -109,11 +153,11 @@ func cut(words []token, sentences []sentence) []unit {
 	for i := 0; i < len(sentences); {
 		s := sentences[i]
 		i++
-		for s.last-s.first < leastWords && i < len(sentences) {
+		for s.last-s.first < leastWords && i < len(sentences) && sentences[i].wall == s.wall {
 			s.last = sentences[i].last
 			i++
 		}
-		if s.last-s.first < leastWords && len(units) > 0 {
+		if s.last-s.first < leastWords && len(units) > 0 && units[len(units)-1].shift == s.wall*wallShift {
 			// The end of the text has nothing to join but what is before it.
 			last := &units[len(units)-1]
 			last.last = s.last
@@ -138,13 +182,13 @@ func divide(units []unit, words []token, s sentence) []unit {
 			if cutAt <= first {
 				cutAt, cutChars = i, chars
 			}
-			units = append(units, unit{first: first, last: cutAt, chars: cutChars})
+			units = append(units, unit{first: first, last: cutAt, chars: cutChars, shift: s.wall * wallShift})
 			first, chars = cutAt, chars-cutChars
 		}
 		chars += w.chars
 	}
 	if first < s.last {
-		units = append(units, unit{first: first, last: s.last, chars: chars})
+		units = append(units, unit{first: first, last: s.last, chars: chars, shift: s.wall * wallShift})
 	}
 	return units
 }
@@ -157,6 +201,10 @@ func (t *Text) weigh(s *scratch, folded func(int) []byte) {
 	var hashes []uint64
 	for i := range t.words {
 		h := t.words[i].hash
+		if h == mutedHash {
+			of[i] = mutedTerm
+			continue
+		}
 		if t.words[i].flags&gramWord != 0 {
 			h = xxhash.Sum64(folded(i))
 		}
@@ -176,7 +224,7 @@ func (t *Text) weigh(s *scratch, folded func(int) []byte) {
 	t.spread = make([]int32, len(t.terms))
 	t.stops = make([]bool, len(t.terms))
 	for i, r := range of {
-		if t.words[i].flags&stopWord != 0 {
+		if r != mutedTerm && t.words[i].flags&stopWord != 0 {
 			t.stops[r] = true
 		}
 	}
@@ -228,9 +276,14 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 		t.terms[r] = hashes[id]
 	}
 	for i := range of {
-		of[i] = ranks[of[i]]
+		if of[i] != mutedTerm {
+			of[i] = ranks[of[i]]
+		}
 	}
 }
+
+// mutedTerm stands for the stem of a word that takes no part.
+const mutedTerm = -1
 
 // mostMarks bounds the punctuation that clings to a passage's first and last word.
 const mostMarks = 3

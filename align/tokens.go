@@ -32,8 +32,8 @@ const (
 	syllableWeight = 2
 )
 
-// sentence is words [first, last) of one sentence.
-type sentence struct{ first, last int32 }
+// sentence is words [first, last) of one sentence, and the number of walls before it.
+type sentence struct{ first, last, wall int32 }
 
 // tokens cuts text into words and sentences. folded returns the folded letters of a word, until s
 // is used again. A text that
@@ -50,7 +50,7 @@ func (s *scratch) tokens(text string) (words []token, sentences []sentence, fold
 	first := int32(0)
 	end := func() {
 		if n := int32(len(words)); n > first {
-			sentences = append(sentences, sentence{first, n})
+			sentences = append(sentences, sentence{first: first, last: n})
 			first = n
 		}
 	}

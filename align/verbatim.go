@@ -1,6 +1,9 @@
 package align
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // run is a stretch of equal words: A's words [a, a+n), B's [b, b+n).
 type run struct{ a, b, n int32 }
@@ -78,7 +81,7 @@ func runs(a, b []token, least int32) []run {
 			continue
 		}
 		i += int(best.n)
-		for k := 0; k < mostBack && best.a > 0 && best.b > 0 && a[best.a-1].hash == b[best.b-1].hash; k++ {
+		for k := 0; k < mostBack && best.a > 0 && best.b > 0 && a[best.a-1].hash == b[best.b-1].hash && a[best.a-1].hash != mutedHash; k++ {
 			best.a, best.b, best.n = best.a-1, best.b-1, best.n+1
 		}
 		if letters(a[best.a:best.a+best.n]) >= least {
@@ -91,7 +94,7 @@ func runs(a, b []token, least int32) []run {
 func equal(a, b []token) int32 {
 	n := min(len(a), len(b))
 	for i := range n {
-		if a[i].hash != b[i].hash {
+		if a[i].hash != b[i].hash || a[i].hash == mutedHash {
 			return int32(i)
 		}
 	}
@@ -118,14 +121,15 @@ type copied struct {
 	longest        int32 // letters of its longest run
 }
 
-// bridge joins runs that follow each other on both sides with at most differ words between.
-func bridge(a []token, rs []run, differ int32) []copied {
+// bridge joins runs that follow each other on both sides with at most differ words between, none of them muted.
+func bridge(a, b []token, rs []run, differ int32) []copied {
 	var out []copied
 	for _, r := range rs {
 		n := letters(a[r.a : r.a+r.n])
 		if k := len(out) - 1; k >= 0 {
 			c := &out[k]
-			if da, db := r.a-c.a1, r.b-c.b1; da <= differ && db <= differ && da >= -differ && db >= -differ {
+			if da, db := r.a-c.a1, r.b-c.b1; da <= differ && db <= differ && da >= -differ && db >= -differ &&
+				!anyMuted(a[min(c.a1, r.a):r.a]) && !anyMuted(b[min(c.b1, r.b):r.b]) {
 				c.a1, c.b1 = r.a+r.n, r.b+r.n
 				c.longest = max(c.longest, n)
 				continue
@@ -134,4 +138,8 @@ func bridge(a []token, rs []run, differ int32) []copied {
 		out = append(out, copied{r.a, r.a + r.n, r.b, r.b + r.n, n})
 	}
 	return out
+}
+
+func anyMuted(words []token) bool {
+	return slices.ContainsFunc(words, func(w token) bool { return w.hash == mutedHash })
 }

@@ -1,0 +1,210 @@
+package wording
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// Why says by what a sentence reads like one of a form.
+type Why string
+
+// The reasons.
+const (
+	WhyHeading     Why = "heading"     // a short line by itself
+	WhyQuestion    Why = "question"    // a question by itself
+	WhyInstruction Why = "instruction" // tells the reader what to write or do
+	WhyDeclaration Why = "declaration" // what somebody signs, or states because a journal or a law asks for it
+	WhyClause      Why = "clause"      // of a contract, a licence or a statute
+	WhyList        Why = "list"        // an entry of a list: an abbreviation, a row of a table
+)
+
+// Form is a sentence or a line that reads like one of a form.
+type Form struct {
+	concordat.Span
+	Why Why
+}
+
+// What sentences of forms begin with or hold. The lists name the usual words of English, German and Chinese forms,
+// French and Spanish in part; they were written down, not learnt from any test set.
+var (
+	instructing    = regexp.MustCompile(`(?i)^(?:(?:[0-9]+(?:\.[0-9]+)*|[a-z]|[ivx]+)[.)]\s*|[•\-–*]\s*|\([a-z0-9]+\)\s*)?(?:please|kindly|describe|explain|state|list|give|provide|indicate|attach|summari[sz]e|outline|specify|identify|discuss|justify|name|enter|tick|check|fill|complete|write|answer|include|note|confirm|submit|sign|select|choose|mark|use|do not|read|upload|refer|set out|tell|add|show|compare|define|mention|rate|report|return)\b|\b(?:applicants?|candidates?|authors?|students?|investigators?|respondents?|participants?)\s+(?:must|should|shall|may not|are (?:asked|required|requested|expected|invited)|is (?:asked|required|requested|expected))\b|\b(?:no more than|at most|at least|up to|maximum of|between)\s+[\w,]+(?:\s+and\s+[\w,]+)?\s+(?:words|pages|characters|lines|sentences|figures)\b|^(?:bitte|beschreiben|geben|nennen|erläutern|fügen|füllen|erklären|begründen|kreuzen|legen|stellen)\b|\bSie bitte\b|^(?:veuillez|décrivez|indiquez|précisez|joignez)\b|^(?:describa|indique|explique|adjunte|por favor)\b`)
+	instructingHan = regexp.MustCompile(`请|填写|填报|须知|务必|简述|简要(?:说明|介绍)|说明如下|不予受理|一式[一二三四五六七八九十]+份|装订|报送|不得超过|(?:申请人|申请书|申报|参赛者|考生|作者|学生)[^。；]{0,24}(?:应|须|必须|不得|应当|需)`)
+
+	declaring    = regexp.MustCompile(`(?i)\b(?:I|we|the (?:authors?|undersigned|applicants?|investigators?|candidate)) (?:hereby )?(?:declare|confirm|certify|undertake|affirm|understand|agree|acknowledge|consent)s?\b|\bhereby (?:declare|certify|confirm|grant|give)\w*|\bto the best of (?:my|our|their) knowledge\b|\binformed consent\b|\bethics committee\b|\b(?:conflicts?|competing)\b[^.]{0,24}\binterests?\b|\bdata (?:that support|availability)\b|\bsupported by (?:the|a|an|grants?)\b|\bspecific grant from\b|\bauthor contributions?\b|\bread and approved the final\b|\bpermission to (?:copy|reproduce|use)\b|\bsubmitted (?:in whole|previously|for (?:a|any) (?:other )?degree)\b|\bthanks? (?:are due|to my|go to)\b|\bI (?:would like|wish) to (?:thank|express)\b|\bgrateful to\b|\bmy (?:sincere |deepest )?(?:gratitude|thanks)\b|\bviews? (?:expressed|of the authors?)\b|\bhiermit\b|\ban Eides statt\b|\b(?:versichere|erkläre) ich\b|\bich (?:versichere|erkläre)\b|\beinverstanden\b|\bmein(?:er|em)? (?:besonderer |herzlicher )?dank\b|\bje (?:soussigné|déclare|certifie)\b|\b(?:el|la) abajo firmante\b|\bdeclaro\b`)
+	declaringHan = regexp.MustCompile(`声明|本人(?:郑重|保证|承诺|完全|已|同意)|我(?:保证|承诺)|特此|承诺书?|授权书?|如(?:获得资助|有不实)|法律(?:后果|责任)由|承担全部责任|基金项目|利益冲突|作者贡献|数据可用性|知情同意|伦理委员会|衷心感谢|致谢|感谢我的导师`)
+
+	clausing    = regexp.MustCompile(`(?i)\bpermission is hereby\b|\bwithout warranty\b|\bredistributions? (?:of|in)\b|\b(?:this|the) agreement\b|\b(?:the|either|each|both) part(?:y|ies)\b|\bshall (?:be|have|not|remain|come|pay|provide|keep|enter|survive)\b|\bin full force and effect\b|\bgoverned by\b|\bpursuant to\b|\b(?:article|section|clause|paragraph) [0-9]+\b|\bdieser (?:vertrag|vereinbarung)\b|\b(?:tritt|treten) am\b`)
+	clausingHan = regexp.MustCompile(`第[一二三四五六七八九十百0-9]+条|本(?:办法|条例|规定|法|细则|合同|协议)|自[^。]{0,16}起(?:施行|实施|生效)|法律、(?:行政)?法规|依法(?:追究|处理|承担)|构成犯罪|(?:甲方|乙方|双方)`)
+
+	listed = regexp.MustCompile(`^\s*(?:[\p{Lu}0-9][\p{L}0-9.\-]{0,11}\s*(?:[-–—:=|]|\t)\s*\S|[^|]{1,60}\|[^|]{1,80}|[0-9]+(?:\.[0-9]+)*\s*[.|)]?\s*\|)|^(?:chapter|appendix|table|figure|kapitel|anhang|tabelle|第[一二三四五六七八九十0-9]+[章节])\b`)
+)
+
+// Forms returns the sentences and lines of a text that read like those of a form, in order and disjoint. It looks at
+// the text alone and is no finding: what it returns matters only if another text holds it too.
+func Forms(text string) []Form {
+	var out []Form
+	before := ""
+	for at := 0; at < len(text); {
+		end := lineEnd(text, at)
+		line := concordat.Span{Start: at, End: end}
+		at = end + 1
+		after := ""
+		if at < len(text) {
+			after = text[at:lineEnd(text, at)]
+		}
+		apart := strings.TrimSpace(before) == "" && strings.TrimSpace(after) == ""
+		out = formsOfLine(out, text, line, apart)
+		before = line.In(text)
+	}
+	return out
+}
+
+func lineEnd(text string, at int) int {
+	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+		return at + n
+	}
+	return len(text)
+}
+
+// formsOfLine appends the forms of one line; apart: nothing stands on the lines before and after it.
+func formsOfLine(out []Form, text string, line concordat.Span, apart bool) []Form {
+	sentences := sentencesOf(text, line)
+	for _, s := range sentences {
+		in := s.In(text)
+		why := whySentence(in)
+		if len(sentences) == 1 {
+			why = cmp.Or(whyLine(in, apart), why)
+		}
+		if why != "" {
+			out = append(out, Form{s, why})
+		}
+	}
+	return out
+}
+
+// mostHeading is the most characters of a heading.
+const mostHeading = 90
+
+// whyLine says why a line of one sentence reads like one of a form. Empty: it does not.
+func whyLine(s string, apart bool) Why {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, " \t\r\"”’)）"))
+	switch {
+	case listed.MatchString(s):
+		return WhyList
+	case apart && (last == '?' || last == '？'):
+		return WhyQuestion
+	case apart && !strings.ContainsRune(".!。！；;", last) && utf8.RuneCountInString(s) <= mostHeading:
+		return WhyHeading
+	}
+	return ""
+}
+
+// whySentence says why a sentence reads like one of a form. Empty: it does not.
+func whySentence(s string) Why {
+	han := strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+	switch {
+	case instructing.MatchString(s), han && instructingHan.MatchString(s):
+		return WhyInstruction
+	case declaring.MatchString(s), han && declaringHan.MatchString(s):
+		return WhyDeclaration
+	case clausing.MatchString(s), han && clausingHan.MatchString(s):
+		return WhyClause
+	}
+	return ""
+}
+
+// sentencesOf cuts a line at the ends of sentences, plainly: a cut too many costs nothing here.
+func sentencesOf(text string, line concordat.Span) []concordat.Span {
+	var out []concordat.Span
+	at := line.Start
+	add := func(end int) {
+		s := concordat.Span{Start: at, End: end}
+		in := s.In(text)
+		s.Start += len(in) - len(strings.TrimLeftFunc(in, unicode.IsSpace))
+		s.End -= len(in) - len(strings.TrimRightFunc(in, unicode.IsSpace))
+		if s.Start < s.End {
+			out = append(out, s)
+		}
+		at = end
+	}
+	for i, r := range text[line.Start:line.End] {
+		next := line.Start + i + utf8.RuneLen(r)
+		switch r {
+		case '。', '！', '？', '；':
+			add(next)
+		case '.', '!', '?':
+			if next < line.End && text[next] == ' ' && i > 3 {
+				add(next)
+			}
+		}
+	}
+	add(line.End)
+	return out
+}
+
+const (
+	// mostlyForm is the least part of a shared stretch that must read like a form for all of it to be one. A paragraph
+	// that was copied with the instruction above it is more than that.
+	mostlyForm = 0.6
+	// mostClauses is the most words that clauses, headings and lists share with what is shared around them, no more
+	// than clausesGap words apart: a statute that was taken over whole is no form.
+	mostClauses = 150
+	clausesGap  = 25
+)
+
+// FormStretch is a stretch of shared wording that reads like that of a form.
+type FormStretch struct {
+	Stretch
+	Why Why
+}
+
+// FormsAmong returns those of the shared stretches of a text, as [Common.In] gives them, that read like a form.
+func FormsAmong(text string, w *Words, shared []Stretch) []FormStretch {
+	if len(shared) == 0 {
+		return nil
+	}
+	forms := Forms(text)
+	var out []FormStretch
+	for i := 0; i < len(shared); {
+		j, first := i+1, w.count(shared[i].Span)
+		for j < len(shared) && w.count(concordat.Span{Start: shared[j-1].End, End: shared[j].Start}) <= clausesGap {
+			first += w.count(shared[j].Span)
+			j++
+		}
+		for _, s := range shared[i:j] {
+			why, ok := readsLike(text, forms, s.Span)
+			if !ok || first > mostClauses && (why == WhyClause || why == WhyHeading || why == WhyList) {
+				continue
+			}
+			out = append(out, FormStretch{s, why})
+		}
+		i = j
+	}
+	return out
+}
+
+// readsLike returns the reason, the one of most letters, by which a stretch reads like a form.
+func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {
+	by := map[Why]int{}
+	sum, best := 0, Why("")
+	from, _ := slices.BinarySearchFunc(forms, s.Start, func(f Form, at int) int { return cmp.Compare(f.End, at+1) })
+	for _, f := range forms[from:] {
+		if f.Start >= s.End {
+			break
+		}
+		x := concordat.Span{Start: max(f.Start, s.Start), End: min(f.End, s.End)}
+		n := utf8.RuneCountInString(x.In(text))
+		sum += n
+		by[f.Why] += n
+		if best == "" || by[f.Why] > by[best] || by[f.Why] == by[best] && f.Why < best {
+			best = f.Why
+		}
+	}
+	return best, float64(sum) >= mostlyForm*float64(utf8.RuneCountInString(s.In(text)))
+}

@@ -1,0 +1,126 @@
+package wording
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/cespare/xxhash/v2"
+
+	"concordat"
+	"concordat/segment"
+)
+
+const (
+	// gramWords is the number of words of a gram.
+	gramWords = 5
+	// mostLine is the number of words up to which a whole line is a gram of its own: a heading, a label.
+	mostLine = 12
+	// mostSlot is the number of words between two common grams that belong to them: what somebody filled in.
+	mostSlot = 4
+	// leastWords is the number of words of the shortest stretch that is common unless it is a whole line. Shorter ones
+	// are phrases of the language.
+	leastWords = 8
+)
+
+// Words are the words of one text with the grams they make. They are immutable and safe for concurrent use.
+type Words struct {
+	hashes     []uint64
+	start, end []int32 // bytes of the text
+	grams      []gram  // by first word, lines behind
+}
+
+// gram is words [first, last) of a text.
+type gram struct {
+	hash        uint64
+	first, last int32
+}
+
+var texts = sync.Pool{New: func() any { return new(segment.Text) }}
+
+// Split returns the words of a text; none of a text that [segment.Split] refuses.
+func Split(text string) *Words {
+	t := texts.Get().(*segment.Text)
+	defer texts.Put(t)
+	w := &Words{}
+	if t.Split(text) != nil {
+		return w
+	}
+	defer func() { t.Source = "" }()
+	n := len(t.Words)
+	w.hashes, w.start, w.end = make([]uint64, n), make([]int32, n), make([]int32, n)
+	for i := range t.Words {
+		x := &t.Words[i]
+		w.hashes[i], w.start[i], w.end[i] = x.Hash, x.Start, x.End
+	}
+	w.grams = make([]gram, 0, max(0, n-gramWords+1)+n/16)
+	for i := 0; i+gramWords <= n; i++ {
+		w.grams = append(w.grams, gram{w.hashOf(i, i+gramWords), int32(i), int32(i + gramWords)})
+	}
+	w.lines(text)
+	return w
+}
+
+// lines adds short lines as grams. A line end cannot be told from a wrapped line's, so that a line counts only as a
+// whole.
+func (w *Words) lines(text string) {
+	for i := 0; i < len(w.hashes); {
+		j := i + 1
+		for j < len(w.hashes) && !hasNewline(text[w.end[j-1]:w.start[j]]) {
+			j++
+		}
+		if j-i <= mostLine {
+			w.grams = append(w.grams, gram{^w.hashOf(i, j), int32(i), int32(j)})
+		}
+		i = j
+	}
+}
+
+func hasNewline(between string) bool {
+	for i := range len(between) {
+		if between[i] == '\n' {
+			return true
+		}
+	}
+	return false
+}
+
+// hashOf returns the hash of words [from, to).
+func (w *Words) hashOf(from, to int) uint64 {
+	var d xxhash.Digest
+	d.Reset()
+	var b [8]byte
+	for _, h := range w.hashes[from:to] {
+		for k := range b {
+			b[k] = byte(h >> (8 * k))
+		}
+		d.Write(b[:])
+	}
+	return d.Sum64()
+}
+
+// Len returns the number of words.
+func (w *Words) Len() int { return len(w.hashes) }
+
+// Grams returns the number of grams, which is what a [Counter] keeps of a text.
+func (w *Words) Grams() int { return len(w.grams) }
+
+// span returns where words [first, last) stand.
+func (w *Words) span(first, last int32) concordat.Span {
+	return concordat.Span{Start: int(w.start[first]), End: int(w.end[last-1])}
+}
+
+// within returns the words that begin in a span.
+func (w *Words) within(s concordat.Span) (first, last int32) {
+	i, _ := slices.BinarySearch(w.start, int32(s.Start))
+	j, _ := slices.BinarySearch(w.start, int32(s.End))
+	return int32(i), int32(j)
+}
+
+// count returns the number of words that begin in a span.
+func (w *Words) count(s concordat.Span) int {
+	if s.End <= s.Start {
+		return 0
+	}
+	first, last := w.within(s)
+	return int(last - first)
+}
