@@ -14,6 +14,7 @@ const (
 	KindSummary    Kind = "summary"    // a much longer source condensed
 	KindCommon     Kind = "common"     // wording found in many documents; gives no score alone
 	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
+	KindForm       Kind = "form"       // reads like wording of a form, which nobody handed in; gives no score
 	KindQuotation  Kind = "quotation"  // stands in quotation marks or a block quotation
 )
 
@@ -48,9 +49,12 @@ type Passage struct {
 	// Shared are the runs of words, as spans of the submission, that a partner's passage also has, where
 	// the partner opened no more than that.
 	Shared []Span `json:"shared,omitempty"`
-	// Documents is the number of documents that hold the rarest of the passage's matched sentences
-	// exactly: a passage is as common as that. 0: none was matched as a whole.
+	// Documents is the number of documents compared that hold the wording of the passage that fewest hold, the
+	// submission among them. 0: no run of words of it is equal, or nobody counted.
 	Documents int `json:"documents,omitempty"`
+	// Wording says that both sides share the passage by right, and as what: common, template, form or quotation. It is
+	// then no evidence. Empty: it is.
+	Wording Kind `json:"wording,omitempty"`
 }
 
 // SpanPair is a span of the submission and the equal span of the source.
@@ -125,6 +129,7 @@ const (
 	ExcludedCitation     Exclusion = "citation"     // it is the mark of a citation, such as (Author, 2020)
 	ExcludedSection      Exclusion = "section"      // its section is left out
 	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
+	ExcludedForm         Exclusion = "form"         // it reads like wording of a form
 	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out
 	ExcludedCommon       Exclusion = "common"       // many documents hold it
 	ExcludedSmall        Exclusion = "small"        // it is shorter than the least length

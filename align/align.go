@@ -161,7 +161,8 @@ func stretches(a, b *Text, o *Options) []stretch {
 		}
 		return inWords(a, b, newPairing(a, b, o).reworded())
 	}
-	return refine(a, b, merge(copies, inWords(a, b, newPairing(a, b, o).reworded())), copies, o)
+	p := newPairing(a, b, o)
+	return refine(a, b, merge(copies, inWords(a, b, p.reworded())), copies, p)
 }
 
 // settling returns the long copies, if one of them is long enough to settle the pair.

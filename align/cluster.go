@@ -16,7 +16,7 @@ const maxRounds = 32
 // joined divides seeds into groups in which no two neighbours are more than gap units apart, on
 // either side (Sanchez-Perez et al. 2014, section 3.2), and appends those of least seeds or more.
 // seeds is sorted by row and is reordered.
-func (p *pairing) joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
+func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 	type group struct {
 		seeds []cell
 		byB   bool // sorted by column
@@ -34,9 +34,9 @@ func (p *pairing) joined(seeds []cell, gap [2]int32, least int, out []cluster) [
 			out = append(out, newCluster(g.seeds))
 			continue
 		}
-		key, order, most := p.placeA, byRow, gap[0]+1
+		key, order, most := rowOf, byRow, gap[0]+1
 		if g.byB {
-			key, order, most = p.placeB, byCol, gap[1]+1
+			key, order, most = colOf, byCol, gap[1]+1
 		}
 		if g.round > 0 {
 			slices.SortFunc(g.seeds, order)
@@ -97,7 +97,7 @@ func (p *pairing) sides(c *cluster) (a, b float64) {
 func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) float64, accept float64) []cluster {
 	least := p.o.LeastSeeds
 	var out []cluster
-	todo := p.joined(seeds, gap, least, nil)
+	todo := joined(seeds, gap, least, nil)
 	for ; gap[0] >= 0 && len(todo) > 0; gap[0], gap[1] = gap[0]-1, gap[1]-1 {
 		var again []cluster
 		for i := range todo {
@@ -108,17 +108,13 @@ func (p *pairing) accepted(seeds []cell, gap [2]int32, level func(a, b float64) 
 				out = append(out, *c)
 			case gap[0] > 0:
 				slices.SortFunc(c.seeds, byRow)
-				again = p.joined(c.seeds, [2]int32{gap[0] - 1, gap[1] - 1}, least, again)
+				again = joined(c.seeds, [2]int32{gap[0] - 1, gap[1] - 1}, least, again)
 			}
 		}
 		todo = again
 	}
 	return out
 }
-
-// placeA and placeB return how far from the beginning a cell is, with the distance that walls make.
-func (p *pairing) placeA(c cell) int32 { return c.row + p.a[c.row].shift }
-func (p *pairing) placeB(c cell) int32 { return c.col + p.b[c.col].shift }
 
 func rowOf(c cell) int32 { return c.row }
 func colOf(c cell) int32 { return c.col }

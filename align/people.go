@@ -21,12 +21,13 @@ const (
 	hanBare     = mostBare / 40
 	mostOwn     = 12  // the same in content words, on the side that is examined
 	mostWider   = 3.0 // the source's side over the other
+	leastDense  = 0.4 // share of the words that have a counterpart
 	copiedWords = 8   // equal words in a row from which both sides of a gap are literal,
 	copiedOwn   = 4   // and the content words between that are then the writer's own
 
 	// summaryShare is the least part of a summary's words that lie in its pieces; from mostlyCopied on in runs of
 	// copiedRun words the pieces are ordinary passages.
-	summaryShare = 0.25
+	summaryShare = 0.4
 	mostlyCopied = 0.5
 	copiedRun    = 3
 )
@@ -45,29 +46,38 @@ const (
 	bareSource    = -0.3 // a word of the source's side without a counterpart
 	// leastOdds is the logarithm of the odds, beyond the number of places of a pair, that a stretch must reach.
 	leastOdds = 5.0
-	// summaryOdds is the least score of a piece of a summary, which as a whole has been found to be one.
-	summaryOdds = 8.0
-	mostNeeded  = 18.0
+	// rewordedOdds and summaryOdds are the least scores of a piece of a passage, or of a summary, that as a whole has been
+	// found to be one.
+	rewordedOdds = 9.0
+	summaryOdds  = 8.0
+	mostNeeded   = 18.0
+	// weakerSeed is the least score of two units, and weakerOdds that of a stretch of them, in a pair that shares a
+	// passage already.
+	weakerSeed = 0.28
+	weakerOdds = 11.0
 )
 
 // evidence tells how much the equal words of one pair of texts say.
 type evidence struct {
-	a, b   *Text
-	count  map[uint64]int32 // of each word in both texts
-	words  float64          // of both, and the background
-	needed float64          // least score of a stretch
-	least  int32            // letters of the shortest stretch: half of a line
-	again  int              // comparisons left for what a first one leaves unpaired
+	a, b *Text
+	// stemsA and stemsB are the words of both by their stems: reworded text keeps these.
+	stemsA, stemsB []token
+	count          map[uint64]int32 // of each stem in both texts
+	words          float64          // of both, and the background
+	needed         float64          // least score of a stretch
+	least          int32            // letters of the shortest stretch: half of a line
+	again          int              // comparisons left for what a first one leaves unpaired
 }
 
 // mostAgain bounds the comparisons of leftovers of one pair, so that its cost stays linear.
 const mostAgain = 64
 
 func newEvidence(a, b *Text, o *Options) *evidence {
-	e := &evidence{a: a, b: b, count: make(map[uint64]int32, len(a.words)), least: int32(o.LeastVerbatim) / 2, again: mostAgain}
-	for _, t := range []*Text{a, b} {
-		for i := range t.words {
-			e.count[t.words[i].hash]++
+	e := &evidence{a: a, b: b, stemsA: a.byStems(), stemsB: b.byStems(), count: make(map[uint64]int32, len(a.words)),
+		least: int32(o.LeastVerbatim) / 2, again: mostAgain}
+	for _, words := range [][]token{e.stemsA, e.stemsB} {
+		for i := range words {
+			e.count[words[i].hash]++
 		}
 	}
 	e.words = float64(len(a.words)+len(b.words)) + background
@@ -76,32 +86,80 @@ func newEvidence(a, b *Text, o *Options) *evidence {
 	return e
 }
 
+// byStems returns the words with the hashes of their stems.
+func (t *Text) byStems() []token {
+	out := slices.Clone(t.words)
+	for i, r := range t.ranks {
+		if r != mutedTerm && out[i].flags&gramWord == 0 {
+			out[i].hash = t.terms[r]
+		}
+	}
+	return out
+}
+
 // refine cuts the passages of a pair, in order of A, down to what people should see. copies are the literal ones, in
 // order of A: an alignment of long passages may miss some.
-func refine(a, b *Text, all []stretch, copies []copied, o *Options) []stretch {
+func refine(a, b *Text, all []stretch, copies []copied, p *pairing) []stretch {
 	if len(all) == 0 {
 		return nil
 	}
-	e := newEvidence(a, b, o)
+	e := newEvidence(a, b, p.o)
 	var out []stretch
 	for _, s := range all {
 		if s.summary {
 			out = append(out, e.condensed(s)...)
 		} else {
-			out = append(out, e.stretches(s, e.needed)...)
+			out = append(out, e.stretches(s, rewordedOdds)...)
 		}
 	}
-	return distinct(append(out, e.missed(out, copies)...))
+	out = append(out, e.missed(out, copies)...)
+	if len(out) > 0 {
+		out = append(out, e.weaker(out, p.cells)...)
+	}
+	return distinct(out)
+}
+
+// weaker returns, of a pair that shares a passage, what units share that are too little alike to make one by themselves:
+// where one sentence was reworded another is likely to have been. What has a counterpart already is none for another.
+func (e *evidence) weaker(found []stretch, cells []cell) []stretch {
+	heldA := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
+	heldB := held(e.b, found, func(s stretch) (from, to int32) { return s.b0, s.b1 })
+	var out []stretch
+	for i := 0; i < len(cells); {
+		best := cells[i]
+		for ; i < len(cells) && cells[i].row == best.row; i++ {
+			if cells[i].score > best.score {
+				best = cells[i]
+			}
+		}
+		u := e.a.units[best.row]
+		if best.score < weakerSeed || slices.Contains(heldA[u.first:u.last], true) {
+			continue
+		}
+		from, to := e.b.units[max(0, best.col-1)], e.b.units[min(int(best.col)+1, len(e.b.units)-1)]
+		for _, s := range e.stretches(stretch{u.first, u.last, from.first, to.last, false}, weakerOdds) {
+			if !slices.Contains(heldB[s.b0:s.b1], true) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// held tells of each word of one side whether it lies in one of the stretches.
+func held(t *Text, found []stretch, side func(stretch) (from, to int32)) []bool {
+	out := make([]bool, len(t.words))
+	for _, s := range found {
+		for from, to := side(s); from < to; from++ {
+			out[from] = true
+		}
+	}
+	return out
 }
 
 // missed returns the stretches of the copies of which less than half lies in one of found.
 func (e *evidence) missed(found []stretch, copies []copied) []stretch {
-	held := make([]bool, len(e.a.words))
-	for _, s := range found {
-		for i := s.a0; i < s.a1; i++ {
-			held[i] = true
-		}
-	}
+	held := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	var out []stretch
 	for _, c := range copies {
 		n := int32(0)
@@ -120,14 +178,19 @@ func (e *evidence) missed(found []stretch, copies []copied) []stretch {
 // condensed returns the pieces of a summary, each beside what it condenses; none if too little of it has a counterpart.
 func (e *evidence) condensed(s stretch) []stretch {
 	literal := int32(0)
-	for _, r := range diff(e.a.words[s.a0:s.a1], e.b.words[s.b0:s.b1]) {
-		if r.n >= copiedRun {
+	for _, r := range diff(e.stemsA[s.a0:s.a1], e.stemsB[s.b0:s.b1]) {
+		if r.n >= copiedRun && !anyMuted(e.a.words[s.a0+r.a:s.a0+r.a+r.n]) {
 			literal += r.n
 		}
 	}
-	n := float64(s.a1 - s.a0)
+	n := 0.0
+	for _, w := range e.a.words[s.a0:s.a1] {
+		if w.hash != mutedHash {
+			n++
+		}
+	}
 	if float64(literal) >= mostlyCopied*n {
-		return e.stretches(s, e.needed)
+		return e.stretches(s, rewordedOdds)
 	}
 	pieces := e.stretches(s, summaryOdds)
 	held := int32(0)
@@ -144,18 +207,25 @@ func (e *evidence) condensed(s stretch) []stretch {
 // stretches returns the local alignments within s of at least the needed score, in order of A and disjoint there. What
 // one alignment in order leaves out, sentences that were exchanged, is aligned by itself.
 func (e *evidence) stretches(s stretch, needed float64) []stretch {
-	out := e.local(s, needed)
-	if len(out) == 0 {
-		return nil
-	}
-	at := s.a0
-	for _, found := range slices.Concat(out, []stretch{{a0: s.a1}}) {
-		rest := stretch{a0: at, a1: found.a0, b0: s.b0, b1: s.b1}
-		if e.again > 0 && rest.a1-rest.a0 > copiedWords {
-			e.again--
-			out = append(out, e.local(rest, needed)...)
+	var out []stretch
+	for from, to := s.a0, s.a0; from < s.a1; from = to + 1 {
+		for to = from; to < s.a1 && e.a.words[to].hash != mutedHash; to++ {
 		}
-		at = max(at, found.a1)
+		if from == to {
+			continue
+		}
+		section := stretch{a0: from, a1: to, b0: s.b0, b1: s.b1}
+		found := e.local(section, needed)
+		out = append(out, found...)
+		at := section.a0
+		for _, f := range append(found, stretch{a0: section.a1}) {
+			rest := stretch{a0: at, a1: f.a0, b0: s.b0, b1: s.b1}
+			if len(found) > 0 && e.again > 0 && rest.a1-rest.a0 > copiedWords {
+				e.again--
+				out = append(out, e.local(rest, needed)...)
+			}
+			at = max(at, f.a1)
+		}
 	}
 	slices.SortFunc(out, func(x, y stretch) int { return int(x.a0 - y.a0) })
 	return out
@@ -165,13 +235,13 @@ func (e *evidence) stretches(s stretch, needed float64) []stretch {
 func (e *evidence) local(s stretch, needed float64) []stretch {
 	var steps []step
 	a, b := s.a0, s.b0
-	for _, r := range diff(e.a.words[s.a0:s.a1], e.b.words[s.b0:s.b1]) {
+	for _, r := range diff(e.stemsA[s.a0:s.a1], e.stemsB[s.b0:s.b1]) {
 		r.a, r.b = r.a+s.a0, r.b+s.b0
 		if r.n == 1 && e.a.words[r.a].flags&(stopWord|gramWord) != 0 {
 			continue // equal by chance, more often than not
 		}
 		steps = append(steps, step{run: r, gain: e.gain(r), loss: e.loss(a, r.a, b, r.b), own: content(e.a.words[a:r.a]),
-			bareA: bare(e.a.words[a:r.a]), bareB: bare(e.b.words[b:r.b])})
+			bareA: bare(e.a.words[a:r.a]), bareB: bare(e.b.words[b:r.b]), breaks: anyMuted(e.b.words[b:r.b])})
 		a, b = r.a+r.n, r.b+r.n
 	}
 	apart(steps)
@@ -202,7 +272,7 @@ func apart(steps []step) {
 	own, net := 0, 0.0
 	for i := range steps {
 		s := &steps[i]
-		s.breaks = s.bareA > mostBare || s.bareB > mostBare || s.own > mostOwn
+		s.breaks = s.breaks || s.bareA > mostBare || s.bareB > mostBare || s.own > mostOwn
 		own, net = own+s.own, net+s.loss
 		if s.n < copiedWords {
 			net += s.gain
@@ -219,7 +289,7 @@ func apart(steps []step) {
 func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
 	first, last := steps[0], steps[len(steps)-1]
 	s := stretch{a0: first.a, a1: last.a + last.n, b0: first.b, b1: last.b + last.n}
-	if score < needed || letters(e.a.words[s.a0:s.a1]) < e.least {
+	if score < needed || letters(e.a.words[s.a0:s.a1]) < e.least || !e.dense(s, steps) {
 		return out
 	}
 	if bare(e.b.words[s.b0:s.b1]) > mostWider*bare(e.a.words[s.a0:s.a1]) {
@@ -239,12 +309,22 @@ func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, neede
 	return append(out, soften(e.a, whole, s))
 }
 
+// dense reports whether enough of the words of a stretch have a counterpart for it to be shown as one passage: formulas
+// such as the outline of a paper agree in their few fixed words.
+func (e *evidence) dense(s stretch, steps []step) bool {
+	n := int32(0)
+	for _, r := range steps {
+		n += r.n
+	}
+	return float64(n) >= leastDense*float64(s.a1-s.a0)
+}
+
 // gain is the score of a run: the words by which it is found may lie anywhere within reach, those behind them only
 // there.
 func (e *evidence) gain(r run) float64 {
 	sum := 0.0
 	for i := range r.n {
-		f := float64(e.count[e.a.words[r.a+i].hash]) / e.words
+		f := float64(e.count[e.stemsA[r.a+i].hash]) / e.words
 		if i == 0 {
 			sum += math.Log(alignedReused / min(reach*f, alignedReused))
 			continue

@@ -18,6 +18,7 @@ type Text struct {
 	source string
 	sketch bool // made of a Sketch: there are no words
 	words  []token
+	ranks  []int32 // of each word's stem in terms, mutedTerm for a muted word; nil for a sketch
 	units  []unit
 	// terms are the hashes of the distinct stems, ascending; an entry names a stem by its rank here.
 	terms []uint64
@@ -35,7 +36,6 @@ type unit struct {
 	from, to    int32 // entries
 	chars       int32 // weighted letters
 	start, end  int32 // bytes of the original
-	shift       int32 // added to its index to tell how far it is from others: see wallShift
 }
 
 // entry is a stem of a unit with its number of occurrences.
@@ -48,8 +48,6 @@ const (
 	leastWords = 6
 	// mostChars: passages begin and end at units, so long ones blur their edges.
 	mostChars = 125
-	// wallShift is how far apart the units before and after a wall count: farther than any gap within a passage.
-	wallShift = 1 << 10
 )
 
 // Prepare cuts text into units and words. Its cost is linear in the text, about 0.3 ms for 3,000
@@ -57,8 +55,8 @@ const (
 func Prepare(text string) *Text { return PrepareWithout(text, nil) }
 
 // PrepareWithout is [Prepare] for a text of which some spans are not compared: wording that is shared by right. Their
-// words equal no word of the other side, and no passage reaches across one of them. walls are bytes of text, in order
-// and disjoint; a word belongs to the span that holds its first byte.
+// words equal no word of the other side, and no passage of [Pair] for people reaches across one of them. walls are bytes
+// of text, in order and disjoint; a word belongs to the span that holds its first byte.
 func PrepareWithout(text string, walls []concordat.Span) *Text {
 	t := &Text{source: text}
 	s := scratches.Get().(*scratch)
@@ -157,7 +155,7 @@ func cut(words []token, sentences []sentence) []unit {
 			s.last = sentences[i].last
 			i++
 		}
-		if s.last-s.first < leastWords && len(units) > 0 && units[len(units)-1].shift == s.wall*wallShift {
+		if n := len(units); s.last-s.first < leastWords && n > 0 && units[n-1].last == s.first {
 			// The end of the text has nothing to join but what is before it.
 			last := &units[len(units)-1]
 			last.last = s.last
@@ -182,13 +180,13 @@ func divide(units []unit, words []token, s sentence) []unit {
 			if cutAt <= first {
 				cutAt, cutChars = i, chars
 			}
-			units = append(units, unit{first: first, last: cutAt, chars: cutChars, shift: s.wall * wallShift})
+			units = append(units, unit{first: first, last: cutAt, chars: cutChars})
 			first, chars = cutAt, chars-cutChars
 		}
 		chars += w.chars
 	}
 	if first < s.last {
-		units = append(units, unit{first: first, last: s.last, chars: chars, shift: s.wall * wallShift})
+		units = append(units, unit{first: first, last: s.last, chars: chars})
 	}
 	return units
 }
@@ -221,6 +219,7 @@ func (t *Text) weigh(s *scratch, folded func(int) []byte) {
 		of[i] = *id - 1
 	}
 	t.rank(hashes, of)
+	t.ranks = of
 	t.spread = make([]int32, len(t.terms))
 	t.stops = make([]bool, len(t.terms))
 	for i, r := range of {

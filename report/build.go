@@ -90,13 +90,15 @@ type builder struct {
 	passages           []concordat.Passage // within the text, in order of source, then span
 	unplaced           int
 	checked            spans
-	measured           int // characters of checked
+	measured           int     // characters of checked
+	weight             float64 // letters that a character of the text counts for: see weighted
 	quotes, references spans
 	citations          spans
 	dates              map[concordat.Ref]concordat.Age
 	given              map[string]bool // folded lines of templates, see setMasks
 	masks              []mask
 	masked             spans // union of masks
+	counted            spans // shared wording that somebody counts
 	common             int   // documents above which wording is common
 	kinds              map[concordat.Kind]bool
 	sources, own       refSet
@@ -228,6 +230,7 @@ func (b *builder) setChecked() {
 	}
 	b.checked = union(all)
 	b.measured = b.count.sum(b.checked)
+	b.weight = float64(weighted(b.text, concordat.Span{End: len(b.text)})) / max(1, float64(b.count.Characters(concordat.Span{End: len(b.text)})))
 }
 
 // skipped returns what was not compared, with the reason where one is known.
@@ -302,11 +305,88 @@ func (b *builder) setMasks() {
 		mask{concordat.ExcludedSection, union(sections)},
 		mask{concordat.ExcludedPassage, union(passages)},
 		mask{concordat.ExcludedTemplate, union(given)})
+	b.masks = append(b.masks, b.sharedMasks()...)
 	var all []concordat.Span
 	for _, m := range b.masks {
 		all = append(all, m.spans...)
 	}
 	b.masked = union(all)
+}
+
+// sharedMasks returns the wording that others share by right, but for what somebody counts.
+func (b *builder) sharedMasks() []mask {
+	var counted []concordat.Span
+	for _, c := range b.r.CountWording {
+		counted = append(counted, clip(b.text, c.Span))
+	}
+	b.counted = union(counted)
+	of := map[concordat.Exclusion][]concordat.Span{}
+	for _, w := range b.f.Wording {
+		why := concordat.ExcludedCommon
+		switch w.Kind {
+		case concordat.KindForm:
+			why = concordat.ExcludedForm
+		case concordat.KindQuotation:
+			why = concordat.ExcludedQuote
+		}
+		if !b.countsShared(why) {
+			of[why] = append(of[why], clip(b.text, w.Span))
+		}
+	}
+	var out []mask
+	for _, why := range []concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedQuote} {
+		if s := union(of[why]).without(b.counted); len(s) > 0 {
+			out = append(out, mask{why, s})
+		}
+	}
+	return out
+}
+
+// sharedAs returns the rule by which a passage is shared by right; empty: it is evidence, or somebody counts it.
+func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
+	why := concordat.Exclusion("")
+	switch p.Wording {
+	case "":
+		for _, m := range b.masks {
+			if m.shared() && 2*b.count.sum((spans{p.Span}).and(m.spans)) >= b.count.Characters(p.Span) {
+				return m.why
+			}
+		}
+		if b.isCommon(p) {
+			return concordat.ExcludedCommon
+		}
+		return ""
+	case concordat.KindForm:
+		why = concordat.ExcludedForm
+	case concordat.KindTemplate:
+		why = concordat.ExcludedTemplate
+	case concordat.KindQuotation:
+		why = concordat.ExcludedQuote
+	default:
+		why = concordat.ExcludedCommon
+	}
+	if b.countsShared(why) || 2*b.count.sum((spans{p.Span}).and(b.counted)) >= b.count.Characters(p.Span) {
+		return ""
+	}
+	return why
+}
+
+// shared reports whether a mask is of wording that others share by right.
+func (m mask) shared() bool {
+	return m.why == concordat.ExcludedCommon || m.why == concordat.ExcludedForm || m.why == concordat.ExcludedTemplate
+}
+
+// countsShared reports whether the rules count all wording that is shared by right in one way.
+func (b *builder) countsShared(why concordat.Exclusion) bool {
+	switch why {
+	case concordat.ExcludedForm:
+		return b.r.CountForms
+	case concordat.ExcludedTemplate:
+		return b.r.CountTemplates
+	case concordat.ExcludedCommon:
+		return b.r.CommonAbove < 0
+	}
+	return false
 }
 
 // refSet tells whether a document, its library or its site is named.

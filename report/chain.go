@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"unicode"
 
 	"concordat"
 )
@@ -15,21 +16,24 @@ type chain struct {
 	raw      []concordat.Passage // as found, by span
 	all      spans               // union of raw
 	counted  spans               // of all: what gives score; nil where excluded
+	shared   concordat.Exclusion // by which its passages are shared by right; empty: they are evidence
 	exact    spans               // of all: in the same words
 	excluded concordat.Exclusion
 }
 
-// chains joins the passages of each source, in order of source, then text.
+// chains joins the passages of each source, in order of source, then text. Evidence is not joined with what is shared by
+// right.
 func (b *builder) chains() []*chain {
 	var out []*chain
 	var cur *chain
 	for i, p := range b.passages {
-		if cur != nil && cur.ref == p.Source && b.near(cur.hull.End, p.Span.Start) {
+		shared := b.sharedAs(p)
+		if cur != nil && cur.ref == p.Source && cur.shared == shared && b.near(cur.hull.End, p.Span.Start) {
 			cur.hull.End = max(cur.hull.End, p.Span.End)
 			cur.raw = b.passages[i-len(cur.raw) : i+1]
 			continue
 		}
-		cur = &chain{ref: p.Source, title: p.Title, hull: p.Span, raw: b.passages[i : i+1]}
+		cur = &chain{ref: p.Source, title: p.Title, hull: p.Span, raw: b.passages[i : i+1], shared: shared}
 		out = append(out, cur)
 	}
 	return out
@@ -51,6 +55,7 @@ func (b *builder) judge(chains []*chain) {
 	for _, c := range chains {
 		b.judgeOne(c)
 	}
+	b.judgeSmall(chains)
 	if b.r.MinSourceShare <= 0 {
 		return
 	}
@@ -72,10 +77,8 @@ func (b *builder) judge(chains []*chain) {
 
 func (b *builder) judgeOne(c *chain) {
 	var all, counted, exact []concordat.Span
-	common := true
 	for _, p := range c.raw {
 		all = append(all, p.Span)
-		common = common && b.isCommon(p)
 		if p.Kind == concordat.KindVerbatim {
 			exact = append(exact, p.Span)
 		}
@@ -93,8 +96,8 @@ func (b *builder) judgeOne(c *chain) {
 		c.excluded = concordat.ExcludedSource
 	case b.own.has(c.ref):
 		c.excluded = concordat.ExcludedOwn
-	case common:
-		c.excluded = concordat.ExcludedCommon
+	case c.shared != "":
+		c.excluded = c.shared
 	case len(c.counted) == 0:
 		c.excluded = concordat.ExcludedKind
 	case n == 0:
@@ -105,8 +108,88 @@ func (b *builder) judgeOne(c *chain) {
 	c.counted = unmasked
 }
 
-// isCommon reports whether p is wording that many documents share. One passage of a chain that is
-// not makes the others count too: a form letter's greeting within a copied letter was copied.
+// What two texts have in common at one place is small if it is less than a sentence or so: people who write about the
+// same things come to share that much, and the formulas of a field are such sentences.
+const (
+	smallLetters = 180  // of a passage, a Chinese character counting as three,
+	smallShare   = 0.12 // and at most this part of what was compared
+	smallApart   = 240  // letters between two passages from which each stands alone
+	// mosaicPieces is the number of copied sentences of one source from which they count although each stands alone.
+	mosaicPieces = 3
+	hanLetters   = 3
+)
+
+// judgeSmall takes small matches that stand alone out, unless a rule sets another least length.
+func (b *builder) judgeSmall(chains []*chain) {
+	if b.r.MinCharacters != 0 {
+		return
+	}
+	for i := 0; i < len(chains); {
+		j := i + 1
+		for j < len(chains) && chains[j].ref == chains[i].ref {
+			j++
+		}
+		small, pieces := b.smallOf(chains[i:j])
+		if pieces < mosaicPieces {
+			for _, c := range small {
+				c.excluded = concordat.ExcludedSmall
+			}
+		}
+		i = j
+	}
+}
+
+// smallOf returns those chains of one source, in order of text, that are small with all that is near them, and at how
+// many places they are copied.
+func (b *builder) smallOf(chains []*chain) (small []*chain, pieces int) {
+	var near []*chain
+	letters, exact, end := 0, false, 0
+	flush := func() {
+		if len(near) > 0 && letters < smallLetters && float64(letters) < smallShare*float64(b.measured)*b.weight {
+			small = append(small, near...)
+			if exact && 3*letters >= smallLetters {
+				pieces++
+			}
+		}
+		near, letters, exact = near[:0:0], 0, false
+	}
+	for _, c := range chains {
+		if c.excluded != "" || c.shared != "" {
+			continue
+		}
+		if len(near) > 0 && b.count.Characters(concordat.Span{Start: end, End: c.hull.Start}) > smallApart {
+			flush()
+		}
+		near = append(near, c)
+		for _, s := range c.counted {
+			letters += weighted(b.text, s)
+		}
+		for _, p := range c.raw {
+			exact = exact || p.Kind == concordat.KindVerbatim || p.Kind == concordat.KindNear
+		}
+		end = max(end, c.hull.End)
+	}
+	flush()
+	return small, pieces
+}
+
+// weighted returns the letters of a span, a Chinese character counting as hanLetters.
+func weighted(text string, s concordat.Span) int {
+	n := 0
+	for _, r := range s.In(text) {
+		switch {
+		case !counts(r):
+		case unicode.Is(unicode.Han, r):
+			n += hanLetters
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// isCommon reports whether p is wording that many documents share, as far as that is known of the passage itself: of what
+// partners found, and of findings of earlier versions.
 func (b *builder) isCommon(p concordat.Passage) bool {
 	return p.Kind == concordat.KindCommon || b.common > 0 && p.Documents > b.common
 }
@@ -222,6 +305,8 @@ func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 		return concordat.KindTemplate
 	case e.Excluded == concordat.ExcludedCommon:
 		return concordat.KindCommon
+	case e.Excluded == concordat.ExcludedForm:
+		return concordat.KindForm
 	case e.Excluded == concordat.ExcludedQuote, float64(b.count.sum(spans{e.Span}.and(b.quotes))) >= mostlyQuoted*float64(n):
 		return concordat.KindQuotation
 	}
@@ -269,8 +354,11 @@ func (b *builder) source(c *chain) concordat.Source {
 	}
 	s.Similarity = min(weighted/float64(total), 1)
 	s.Kind = mostly(byKind)
-	if c.excluded == concordat.ExcludedCommon {
+	switch c.excluded {
+	case concordat.ExcludedCommon:
 		s.Kind = concordat.KindCommon
+	case concordat.ExcludedForm:
+		s.Kind = concordat.KindForm
 	}
 	return s
 }

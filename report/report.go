@@ -39,7 +39,10 @@ type Findings struct {
 	Characters int `json:"characters"`
 	// Passages are every span of the submission and every source that holds it, in any order; they
 	// may overlap freely.
-	Passages  []concordat.Passage   `json:"passages"`
+	Passages []concordat.Passage `json:"passages"`
+	// Wording is what of the submission others share by right, in text order and disjoint: found before anything was
+	// compared, it is no evidence and no passage of evidence reaches across it.
+	Wording   []Wording             `json:"wording,omitempty"`
 	Consulted []concordat.Consulted `json:"consulted"`
 	Flags     []concordat.Flag      `json:"flags"`
 	Forward   string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
@@ -66,6 +69,15 @@ type Findings struct {
 	Statements []concordat.Statement `json:"statements,omitempty"`
 	// Withheld says that the submission's text is not kept, and what the scores need of it; nil: it is.
 	Withheld *Withheld `json:"withheld,omitempty"`
+}
+
+// Wording is a stretch of the submission that others share by right.
+type Wording struct {
+	concordat.Span
+	Kind      concordat.Kind `json:"kind"`          // common, form or quotation
+	Documents int            `json:"documents"`     // that hold it, the submission among them
+	Of        int            `json:"of"`            // documents that could: those of the libraries asked, or of the batch
+	Why       string         `json:"why,omitempty"` // of a form: what it reads like, see package wording
 }
 
 // Template is wording that a library hands out itself, or that was given with the check: a form, a
@@ -124,7 +136,12 @@ type Rules struct {
 	ExcludeCitations bool `json:"exclude_citations,omitempty"`
 	// CountTemplates counts the wording of the findings' Templates, which else gives no score.
 	CountTemplates bool `json:"count_templates,omitempty"`
-	// MinCharacters is the least number of letters, marks and digits of a match; 0: any.
+	// CountForms counts wording that reads like that of a form.
+	CountForms bool `json:"count_forms,omitempty"`
+	// CountWording are stretches of shared wording that somebody counts.
+	CountWording []CountedWording `json:"count_wording,omitempty"`
+	// MinCharacters is the least number of letters, marks and digits of a match. 0: a sentence or so that stands alone
+	// does not count (doc/report.md, small matches); negative: any.
 	MinCharacters int `json:"min_characters,omitempty"`
 	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
 	MinSourceShare float64 `json:"min_source_share,omitempty"`
@@ -137,8 +154,8 @@ type Rules struct {
 	ExcludeTemplate []string          `json:"exclude_template,omitempty"` // texts whose wording does not count
 	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds,omitempty"`
 	ExcludeSections []string          `json:"exclude_sections,omitempty"` // by name
-	// CommonAbove is the number of documents above which wording is common; 0: DefaultCommonAbove,
-	// negative: nothing is common.
+	// CommonAbove is the number of documents above which a passage is common wording by itself, whatever the findings'
+	// Wording says; 0: DefaultCommonAbove, negative: nothing is common.
 	CommonAbove int `json:"common_above,omitempty"`
 }
 
@@ -151,9 +168,6 @@ func (r *Rules) Validate() error {
 	}
 	if !(r.MinSourceShare >= 0 && r.MinSourceShare <= 1) {
 		fault("least share of a source %v is not within 0 to 1", r.MinSourceShare)
-	}
-	if r.MinCharacters < 0 {
-		fault("least length %d is negative", r.MinCharacters)
 	}
 	for _, k := range r.ExcludeKinds {
 		if strength(k) == unknownStrength {
@@ -179,6 +193,14 @@ const DefaultCommonAbove = 20
 
 // ExcludedPassage is a passage that somebody took out of the scores, with the reason.
 type ExcludedPassage struct {
+	Span    concordat.Span `json:"span"` // of the submission's text
+	Comment string         `json:"comment"`
+	By      string         `json:"by,omitempty"`
+	At      time.Time      `json:"at,omitzero"`
+}
+
+// CountedWording is shared wording that somebody counts, with the reason.
+type CountedWording struct {
 	Span    concordat.Span `json:"span"` // of the submission's text
 	Comment string         `json:"comment"`
 	By      string         `json:"by,omitempty"`
@@ -238,6 +260,7 @@ type Scores struct {
 	Found      float64 // within any passage, before rules
 	Covered    float64 // within a passage that counts
 	Template   float64 // of Excluded: wording of a template
+	Form       float64 // of Excluded: reads like wording of a form
 	Verbatim   float64 // of Covered: in the same words as a source
 	Changed    float64 // of Covered: edited, reworked or condensed
 	Common     float64 // only in wording that many documents share

@@ -23,7 +23,12 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 		}
 	}
 	all := union(found)
-	onlyCommon := union(common).without(covered).without(b.masked)
+	onlyCommon := union(common).without(covered)
+	for _, m := range b.masks {
+		if m.why != concordat.ExcludedCommon {
+			onlyCommon = onlyCommon.without(m.spans)
+		}
+	}
 	s := Scores{Characters: b.count.Characters(concordat.Span{End: len(b.text)}), Checked: b.measured}
 	if b.measured == 0 {
 		return s
@@ -35,8 +40,11 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	s.Common = b.share(onlyCommon)
 	s.Excluded = b.share(all.without(covered).without(onlyCommon))
 	for _, m := range b.masks {
-		if m.why == concordat.ExcludedTemplate {
+		switch m.why {
+		case concordat.ExcludedTemplate:
 			s.Template = b.share(all.and(m.spans).without(covered).without(onlyCommon))
+		case concordat.ExcludedForm:
+			s.Form = b.share(all.and(m.spans).without(covered).without(onlyCommon))
 		}
 	}
 	s.Quoted = b.share(all.and(b.quotes))

@@ -132,7 +132,7 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 		return nil, err
 	}
 	sub := Submission{ID: concordat.DocumentID(m.Name), Title: m.Title, Text: d.Text, Flags: m.Flags, Dated: m.Dated, DatedBy: m.DatedBy}
-	f, err := r.s.compareAll(ctx, id, sub, o, libraries)
+	f, err := r.s.compareAll(ctx, id, sub, o, libraries, r.wording.shared(d.Text).found)
 	if err != nil {
 		return nil, err
 	}

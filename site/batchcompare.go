@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/align"
 	"concordat/report"
 	"concordat/store"
 )
@@ -25,6 +24,7 @@ type BatchPassage struct {
 	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1
 	LikeB     float64              `json:"like_b"`
 	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
+	Wording   concordat.Kind       `json:"wording,omitempty"`   // as what both share it by right; empty: it is evidence
 	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
 }
 
@@ -111,7 +111,7 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember, byName 
 	if err != nil {
 		return nil, err
 	}
-	one := &comparing{r: r, q: q, m: m, d: d, looks: looker{text: d.Text}}
+	one := &comparing{r: r, m: m, d: d, looks: looker{text: d.Text}}
 	var pairs []store.BatchPair
 	for _, c := range found.candidates {
 		other := byName[c.ref.Document]
@@ -135,7 +135,6 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember, byName 
 // comparing is a member on its way through its candidates.
 type comparing struct {
 	r     *batchRun
-	q     *concordat.Query
 	m     *store.BatchMember
 	d     *concordat.Document
 	looks looker
@@ -153,7 +152,7 @@ func (x *comparing) with(ctx context.Context, c *candidate, other *store.BatchMe
 	if err != nil || !worth || !x.r.claim(x.m, other) {
 		return p, false, err
 	}
-	p, err = x.r.pair(ctx, x.q, x.m, other, x.d, source)
+	p, err = x.r.pair(x.m, other, x.d, source)
 	return p, err == nil, err
 }
 
@@ -181,22 +180,19 @@ func (r *batchRun) claim(m, other *store.BatchMember) bool {
 }
 
 // pair compares two members from the one whose name comes first.
-func (r *batchRun) pair(ctx context.Context, q *concordat.Query, m, other *store.BatchMember, d, source *concordat.Document) (store.BatchPair, error) {
+func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Document) (store.BatchPair, error) {
 	a, b := m, other
 	if other.Name < m.Name {
 		a, b, d, source = other, m, source, d
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
-	passages := compare(r.prepared.of(a.Name, d.Text), r.prepared.of(b.Name, source.Text), &candidate{ref: r.ref(b.Name), title: b.Title}, source)
+	passages := r.wording.passages(r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text), [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title)
 	if len(passages) == 0 {
 		return out, nil
 	}
-	if err := r.inner.countCommon(ctx, q, passages); err != nil {
-		return out, err
-	}
 	kept := make([]BatchPassage, len(passages))
 	for i, p := range passages {
-		kept[i] = BatchPassage{A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, LikeB: likeB(source.Text, p), Documents: p.Documents, Words: p.Words}
+		kept[i] = BatchPassage{A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, LikeB: likeB(source.Text, p), Documents: p.Documents, Wording: p.Wording, Words: p.Words}
 	}
 	var err error
 	out.Passages, err = json.Marshal(kept)
@@ -216,23 +212,24 @@ type preparedTexts struct {
 }
 
 type preparedText struct {
-	*align.Text
+	*member
 	size int
 }
 
 // of returns the text of the given name prepared. What is kept leaves in no particular order when there is no room.
-func (p *preparedTexts) of(name, text string) *align.Text {
+func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	p.mu.Lock()
 	t, ok := p.texts[name]
 	p.mu.Unlock()
 	if ok {
-		return t.Text
+		return t.member
 	}
-	t = preparedText{align.Prepare(text), len(text)}
+	shared := w.shared(text)
+	t = preparedText{&member{shared, shared.prepare()}, len(text)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, ok := p.texts[name]; ok || t.size > mostPrepared {
-		return t.Text
+		return t.member
 	}
 	for other, o := range p.texts {
 		if p.size+t.size <= mostPrepared {
@@ -246,7 +243,7 @@ func (p *preparedTexts) of(name, text string) *align.Text {
 	}
 	p.texts[name] = t
 	p.size += t.size
-	return t.Text
+	return t.member
 }
 
 // likeB returns how much of the source's side of a passage stands in its equal words, by letters: the
@@ -281,7 +278,7 @@ func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source stri
 	points := report.NewCounter(source)
 	out := make([]concordat.Passage, 0, len(kept))
 	for _, k := range kept {
-		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Words: k.Words}
+		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Wording: k.Wording, Words: k.Words}
 		if !isA {
 			p.Span, p.SourceSpan, p.Similarity = k.B, k.A, k.LikeB
 			p.Words = make([]concordat.SpanPair, len(k.Words))

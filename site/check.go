@@ -156,7 +156,7 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 	if err := o.checkForward(); err != nil {
 		return nil, err
 	}
-	f, err := s.compareAll(ctx, task, sub, o, libraries)
+	f, err := s.compareAll(ctx, task, sub, o, libraries, nil)
 	if err != nil && o.Standing {
 		if end := s.o.Store.EndStanding(context.WithoutCancel(ctx), task); !errors.Is(end, concordat.ErrNotFound) {
 			err = errors.Join(err, end)
@@ -166,7 +166,8 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 }
 
 // compareAll compares a submission with the documents of this site, of mirrors and of partners.
-func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+// known is wording of the submission that is known to be shared by right already.
+func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library, known []report.Wording) (*report.Findings, error) {
 	progress := o.Progress
 	if progress == nil {
 		progress = func(Progress) {}
@@ -205,31 +206,47 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: found.left,
 			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.left, len(found.candidates))})
 	}
-	if f.Passages, err = s.align(ctx, sub.Text, found.candidates, progress); err != nil {
+	if f.Templates, err = s.templates(ctx, q.Libraries, o.Templates); err != nil {
 		return nil, err
 	}
+	shared := shareable(sub.Text, templateTexts(f.Templates))
+	shared.add(known)
+	if f.Passages, err = s.align(ctx, shared, found.candidates, documentsOf(libraries)+1, progress); err != nil {
+		return nil, err
+	}
+	f.Wording = shared.found
 	if err := s.complete(ctx, f, p, q, o); err != nil {
 		return nil, err
 	}
 	return f, s.forward(ctx, task, f, sub, &o, found.candidates, progress)
 }
 
-// complete adds to findings what does not come from comparing texts: how common wording is, what
-// libraries hand out themselves, the short texts, and the ages of the sources.
-func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Profile, q *concordat.Query, o CheckOptions) error {
-	if err := s.countCommon(ctx, q, f.Passages); err != nil {
-		return err
-	}
-	f.Templates = slices.Clone(o.Templates)
-	for _, id := range q.Libraries {
+// templates returns the given ones and those that the libraries hand out themselves.
+func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, given []report.Template) ([]report.Template, error) {
+	out := slices.Clone(given)
+	for _, id := range libraries {
 		ts, err := s.o.Store.Templates(ctx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, t := range ts {
-			f.Templates = append(f.Templates, report.Template{Site: s.o.ID, Library: id, Name: t.Name, Text: t.Text})
+			out = append(out, report.Template{Site: s.o.ID, Library: id, Name: t.Name, Text: t.Text})
 		}
 	}
+	return out, nil
+}
+
+// documentsOf returns the number of documents of libraries.
+func documentsOf(libraries []store.Library) int {
+	n := 0
+	for _, l := range libraries {
+		n += l.Documents
+	}
+	return n
+}
+
+// complete adds to findings what does not come from comparing texts: the short texts, and the ages of the sources.
+func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Profile, q *concordat.Query, o CheckOptions) error {
 	var err error
 	if o.Short {
 		if f.Short, err = s.findShort(ctx, p, q, o.ShortThreshold); err != nil {

@@ -14,21 +14,25 @@ import (
 	"concordat"
 	"concordat/align"
 	"concordat/report"
+	"concordat/wording"
 )
 
 // mostHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
 const mostHeld = 64 << 20
 
 // align compares the submission with the text of each candidate and returns all passages, those of
-// the best candidate first. What a cheap look rules out is not compared.
-func (s *Site) align(ctx context.Context, text string, candidates []*candidate, progress func(Progress)) ([]concordat.Passage, error) {
+// the best candidate first. What a cheap look rules out is not compared. Before anything is compared, shared learns
+// what the candidates share by right; of is the number of documents that could hold it.
+func (s *Site) align(ctx context.Context, shared *sharedWording, candidates []*candidate, of int, progress func(Progress)) ([]concordat.Passage, error) {
 	if len(candidates) == 0 {
 		return nil, nil
 	}
 	progress(Progress{Stage: "verify", Total: len(candidates)})
 	texts := make([]*concordat.Document, len(candidates))
 	var held atomic.Int64
-	looks := looker{text: text}
+	var mu sync.Mutex // guards counter
+	counter := wording.CounterOf(shared.words)
+	looks := looker{text: shared.text}
 	err := s.each(ctx, "verify", candidates, progress, func(ctx context.Context, i int) error {
 		d, err := s.source(ctx, candidates[i])
 		if err != nil || d == nil {
@@ -38,6 +42,10 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 		if err != nil || !worth {
 			return err
 		}
+		words := wording.Split(d.Text)
+		mu.Lock()
+		counter.Add(words)
+		mu.Unlock()
 		if held.Add(int64(len(d.Text))) > mostHeld {
 			d = &concordat.Document{}
 		}
@@ -47,7 +55,9 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 	if err != nil {
 		return nil, err
 	}
-	prepared := align.Prepare(text)
+	grams := counter.Common(2, 0)
+	shared.decide(grams, of)
+	prepared := shared.prepare()
 	found := make([][]concordat.Passage, len(candidates))
 	err = s.each(ctx, "align", candidates, progress, func(ctx context.Context, i int) (err error) {
 		d := texts[i]
@@ -56,11 +66,17 @@ func (s *Site) align(ctx context.Context, text string, candidates []*candidate, 
 			d, err = s.source(ctx, candidates[i])
 		}
 		if err == nil && d != nil {
-			found[i] = compare(prepared, align.Prepare(d.Text), candidates[i], d)
+			words := wording.Split(d.Text)
+			found[i] = compare(prepared, align.PrepareWithout(d.Text, shared.wallsOf(d.Text, words)), candidates[i], d)
+			for k := range found[i] {
+				found[i][k].Documents = grams.Documents(shared.words, found[i][k].Span)
+			}
+			shared.markForms(found[i])
+			found[i] = append(found[i], shared.beside(words, candidates[i].ref, cmp.Or(d.Title, candidates[i].title), d.Text, everyWording)...)
 		}
 		return err
 	})
-	return slices.Concat(found...), err
+	return fewBeside(slices.Concat(found...)), err
 }
 
 // each calls do for the index of each candidate, several at a time.
@@ -153,8 +169,7 @@ func compare(submission, source *align.Text, c *candidate, d *concordat.Document
 		text, before, after := around(d.Text, p.B)
 		out = append(out, concordat.Passage{
 			Span: p.A, Source: c.ref, Title: cmp.Or(d.Title, c.title), SourceSpan: p.B, SourcePoints: points.Points(p.B),
-			Kind: p.Kind, Similarity: p.Similarity, Text: text, Before: before, After: after,
-			Words: p.Words, Documents: c.documents(p.A),
+			Kind: p.Kind, Similarity: p.Similarity, Text: text, Before: before, After: after, Words: p.Words,
 		})
 	}
 	return out
@@ -175,16 +190,4 @@ func around(text string, span concordat.Span) (in, before, after string) {
 
 func startsRune(text string, at int) bool {
 	return at >= len(text) || text[at]&0xC0 != 0x80
-}
-
-// documents returns the least number of documents that hold one of the matched sentences within
-// span: a passage is as common as its rarest sentence. 0: no sentence of it was matched as a whole.
-func (c *candidate) documents(span concordat.Span) int {
-	least := 0
-	for _, h := range c.hits {
-		if h.span.Overlaps(span) && (least == 0 || h.documents < least) {
-			least = h.documents
-		}
-	}
-	return least
 }

@@ -114,3 +114,15 @@ func nominateBy(asked []concordat.Sentence, matches []concordat.Match, nearness 
 	sortCandidates(out)
 	return out
 }
+
+// documents returns the least number of documents that hold one of the matched sentences within
+// span: a passage is as common as its rarest sentence. 0: no sentence of it was matched as a whole.
+func (c *candidate) documents(span concordat.Span) int {
+	least := 0
+	for _, h := range c.hits {
+		if h.span.Overlaps(span) && (least == 0 || h.documents < least) {
+			least = h.documents
+		}
+	}
+	return least
+}

@@ -8,17 +8,23 @@ type Places struct {
 	at map[uint64]gram // first place of each
 }
 
-// Places indexes the grams of w.
-func (w *Words) Places() *Places {
-	p := &Places{w: w, at: make(map[uint64]gram, len(w.grams))}
+// Places finds the grams of w that are of c; a nil c: all.
+func (w *Words) Places(c *Common) *Places {
+	p := &Places{w: w, at: map[uint64]gram{}}
 	for i := len(w.grams) - 1; i >= 0; i-- {
-		p.at[w.grams[i].hash] = w.grams[i]
+		g := w.grams[i]
+		if c != nil {
+			if _, ok := c.held[g.hash]; !ok {
+				continue
+			}
+		}
+		p.at[g.hash] = g
 	}
 	return p
 }
 
 // mostAside is how many words of the other text may lie between two grams of one stretch.
-const mostAside = 60
+const mostAside = 12
 
 // Beside is a stretch of a text beside the same wording of another.
 type Beside struct {

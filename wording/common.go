@@ -21,6 +21,13 @@ func Least(n int) int {
 	return min(max(3, (n+4)/5), Absolute+1)
 }
 
+// LeastLong is [Least] for a stretch of mostWords words or more: a third of the documents. So much wording in a row is a
+// copied page more often than a form, and a few drafts or copiers must not hide it.
+func LeastLong(n int) int { return max(Least(n), (n+2)/3) }
+
+// mostWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
+const mostWords = 250
+
 // Counter counts the texts that hold each gram. Memory is 8 bytes a gram. The zero value counts all grams; a counter of
 // one part in several counts those whose hash falls to it, so that a large batch is counted in parts.
 type Counter struct {
@@ -35,7 +42,9 @@ type Counter struct {
 func CounterOf(w *Words) *Counter {
 	c := &Counter{only: make(map[uint64]int32, len(w.grams)), texts: 1}
 	for _, g := range w.grams {
-		c.only[g.hash] = 1
+		if g.hash != noGram {
+			c.only[g.hash] = 1
+		}
 	}
 	return c
 }
@@ -45,6 +54,9 @@ func (c *Counter) Add(w *Words) {
 	c.texts++
 	var own []uint64
 	for _, g := range w.grams {
+		if g.hash == noGram {
+			continue
+		}
 		if c.only != nil {
 			if _, ok := c.only[g.hash]; !ok {
 				continue
@@ -68,9 +80,10 @@ func (c *Counter) Add(w *Words) {
 // Texts returns the number of texts counted.
 func (c *Counter) Texts() int { return c.texts }
 
-// Common returns the grams that at least least texts hold; none for a least below 2.
-func (c *Counter) Common(least int) *Common {
-	out := &Common{held: map[uint64]int32{}}
+// Common returns the grams that at least least texts hold, and at least long if many stand in a row; none for a least
+// below 2.
+func (c *Counter) Common(least, long int) *Common {
+	out := &Common{held: map[uint64]int32{}, long: int32(long)}
 	if least < 2 {
 		return out
 	}
@@ -97,60 +110,147 @@ func (c *Counter) Common(least int) *Common {
 }
 
 // Common are grams that many texts hold. A nil Common holds none. It is safe for concurrent use once made.
-type Common struct{ held map[uint64]int32 }
+type Common struct {
+	held map[uint64]int32
+	long int32 // texts that must hold a long stretch; 0: any
+}
 
 // Join adds the grams of other; of grams of both the larger number stands.
 func (c *Common) Join(other *Common) {
+	if c.held == nil {
+		c.held = make(map[uint64]int32, len(other.held))
+	}
 	for h, n := range other.held {
 		c.held[h] = max(c.held[h], n)
 	}
 }
 
-// Stretch is a stretch of common wording.
-type Stretch struct {
-	concordat.Span
-	Documents int // that hold the gram of it that fewest hold
-}
-
-// In returns the stretches of a text that are made of common grams, in order and disjoint: at least leastWords words,
-// with up to mostSlot words filled in between, or a whole line.
-func (c *Common) In(w *Words) []Stretch {
-	if c == nil || len(c.held) == 0 {
-		return nil
-	}
-	type run struct {
-		gram
-		n    int32
-		line bool
-	}
-	var runs []run
-	for i, g := range w.grams {
-		n, ok := c.held[g.hash]
-		if !ok {
-			continue
-		}
-		runs = append(runs, run{g, n, i > len(w.hashes)-gramWords})
-	}
-	slices.SortFunc(runs, func(x, y run) int { return cmp.Or(int(x.first-y.first), int(y.last-x.last)) })
-	var out []Stretch
-	for i := 0; i < len(runs); {
-		all := runs[i]
-		for i++; i < len(runs) && runs[i].first <= all.last+mostSlot; i++ {
-			all.last, all.n, all.line = max(all.last, runs[i].last), min(all.n, runs[i].n), all.line || runs[i].line
-		}
-		if all.line || all.last-all.first >= leastWords {
-			out = append(out, Stretch{w.span(all.first, all.last), int(all.n)})
+// Least returns the grams of c that at least least texts hold.
+func (c *Common) Least(least, long int) *Common {
+	out := &Common{held: map[uint64]int32{}, long: int32(long)}
+	for h, n := range c.held {
+		if int(n) >= least {
+			out.held[h] = n
 		}
 	}
 	return out
 }
 
-// Of returns the grams of c that stand in a span of a text.
+// Documents returns the number of texts that hold the gram of a span that fewest hold; 0: none of its grams is of c.
+func (c *Common) Documents(w *Words, s concordat.Span) int {
+	least := int32(0)
+	first, last := w.within(s)
+	for i := first; i+gramWords <= last; i++ {
+		if n := c.held[w.grams[i].hash]; n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return int(least)
+}
+
+// Stretch is a stretch of common wording.
+type Stretch struct {
+	concordat.Span
+	Documents int    // that hold the gram of it that fewest hold
+	Gram      uint64 // its first gram, by which the same wording is known in other texts
+}
+
+// run is a gram of a text that is common.
+type run struct {
+	gram
+	n    int32
+	line bool
+}
+
+// In returns the stretches of a text that are made of common grams, in order and disjoint: at least leastWords words,
+// with up to mostSlot words filled in between, or a whole line. Of a long one only what enough texts hold is common.
+func (c *Common) In(w *Words) []Stretch {
+	if c == nil || len(c.held) == 0 {
+		return nil
+	}
+	var runs []run
+	for i, g := range w.grams {
+		if n, ok := c.held[g.hash]; ok {
+			runs = append(runs, run{g, n, i > len(w.hashes)-gramWords})
+		}
+	}
+	slices.SortFunc(runs, func(x, y run) int { return cmp.Or(int(x.first-y.first), int(y.last-x.last)) })
+	var out []Stretch
+	for _, s := range joined(runs) {
+		if last := s[len(s)-1].last; c.long == 0 || last-s[0].first < mostWords {
+			out = appendStretch(out, w, s)
+			continue
+		}
+		var held, rest []run
+		for _, r := range s {
+			if r.n >= c.long {
+				held = append(held, r)
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		if words(joined(rest)) < mostWords {
+			held = s
+		}
+		for _, s := range joined(held) {
+			out = appendStretch(out, w, s)
+		}
+	}
+	return out
+}
+
+// words returns the number of words of stretches.
+func words(stretches [][]run) int {
+	n := int32(0)
+	for _, s := range stretches {
+		n += s[len(s)-1].last - s[0].first
+	}
+	return int(n)
+}
+
+// joined divides runs where more than mostSlot words lie between two.
+func joined(runs []run) [][]run {
+	var out [][]run
+	for i := 0; i < len(runs); {
+		from, last := i, runs[i].last
+		for i++; i < len(runs) && runs[i].first <= last+mostSlot; i++ {
+			last = max(last, runs[i].last)
+		}
+		out = append(out, runs[from:i])
+	}
+	return out
+}
+
+func appendStretch(out []Stretch, w *Words, runs []run) []Stretch {
+	all := runs[0]
+	for _, r := range runs[1:] {
+		all.last, all.n, all.line = max(all.last, r.last), min(all.n, r.n), all.line || r.line
+	}
+	if !all.line && all.last-all.first < leastWords {
+		return out
+	}
+	span := w.span(all.first, all.last)
+	return append(out, Stretch{span, int(all.n), w.First(span)})
+}
+
+// First returns the first gram of a span; 0: it has none.
+func (w *Words) First(s concordat.Span) uint64 {
+	first, last := w.within(s)
+	switch {
+	case first+gramWords <= last:
+		return w.grams[first].hash
+	case first < last:
+		return ^w.hashOf(int(first), int(last))
+	}
+	return 0
+}
+
+// Of returns the grams that stand in a span of a text.
 func (w *Words) Of(s concordat.Span) *Common {
 	first, last := w.within(s)
 	out := &Common{held: map[uint64]int32{}}
 	for _, g := range w.grams {
-		if g.first >= first && g.last <= last {
+		if g.first >= first && g.last <= last && g.hash != noGram {
 			out.held[g.hash] = 1
 		}
 	}

@@ -21,7 +21,8 @@ const (
 	WhyInstruction Why = "instruction" // tells the reader what to write or do
 	WhyDeclaration Why = "declaration" // what somebody signs, or states because a journal or a law asks for it
 	WhyClause      Why = "clause"      // of a contract, a licence or a statute
-	WhyList        Why = "list"        // an entry of a list: an abbreviation, a row of a table
+	WhyList        Why = "list"        // an entry of a list: an abbreviation, a row of a table, a line of contents
+	WhyOutline     Why = "outline"     // tells what the sections of a paper hold
 )
 
 // Form is a sentence or a line that reads like one of a form.
@@ -36,13 +37,16 @@ var (
 	instructing    = regexp.MustCompile(`(?i)^(?:(?:[0-9]+(?:\.[0-9]+)*|[a-z]|[ivx]+)[.)]\s*|[•\-–*]\s*|\([a-z0-9]+\)\s*)?(?:please|kindly|describe|explain|state|list|give|provide|indicate|attach|summari[sz]e|outline|specify|identify|discuss|justify|name|enter|tick|check|fill|complete|write|answer|include|note|confirm|submit|sign|select|choose|mark|use|do not|read|upload|refer|set out|tell|add|show|compare|define|mention|rate|report|return)\b|\b(?:applicants?|candidates?|authors?|students?|investigators?|respondents?|participants?)\s+(?:must|should|shall|may not|are (?:asked|required|requested|expected|invited)|is (?:asked|required|requested|expected))\b|\b(?:no more than|at most|at least|up to|maximum of|between)\s+[\w,]+(?:\s+and\s+[\w,]+)?\s+(?:words|pages|characters|lines|sentences|figures)\b|^(?:bitte|beschreiben|geben|nennen|erläutern|fügen|füllen|erklären|begründen|kreuzen|legen|stellen)\b|\bSie bitte\b|^(?:veuillez|décrivez|indiquez|précisez|joignez)\b|^(?:describa|indique|explique|adjunte|por favor)\b`)
 	instructingHan = regexp.MustCompile(`请|填写|填报|须知|务必|简述|简要(?:说明|介绍)|说明如下|不予受理|一式[一二三四五六七八九十]+份|装订|报送|不得超过|(?:申请人|申请书|申报|参赛者|考生|作者|学生)[^。；]{0,24}(?:应|须|必须|不得|应当|需)`)
 
-	declaring    = regexp.MustCompile(`(?i)\b(?:I|we|the (?:authors?|undersigned|applicants?|investigators?|candidate)) (?:hereby )?(?:declare|confirm|certify|undertake|affirm|understand|agree|acknowledge|consent)s?\b|\bhereby (?:declare|certify|confirm|grant|give)\w*|\bto the best of (?:my|our|their) knowledge\b|\binformed consent\b|\bethics committee\b|\b(?:conflicts?|competing)\b[^.]{0,24}\binterests?\b|\bdata (?:that support|availability)\b|\bsupported by (?:the|a|an|grants?)\b|\bspecific grant from\b|\bauthor contributions?\b|\bread and approved the final\b|\bpermission to (?:copy|reproduce|use)\b|\bsubmitted (?:in whole|previously|for (?:a|any) (?:other )?degree)\b|\bthanks? (?:are due|to my|go to)\b|\bI (?:would like|wish) to (?:thank|express)\b|\bgrateful to\b|\bmy (?:sincere |deepest )?(?:gratitude|thanks)\b|\bviews? (?:expressed|of the authors?)\b|\bhiermit\b|\ban Eides statt\b|\b(?:versichere|erkläre) ich\b|\bich (?:versichere|erkläre)\b|\beinverstanden\b|\bmein(?:er|em)? (?:besonderer |herzlicher )?dank\b|\bje (?:soussigné|déclare|certifie)\b|\b(?:el|la) abajo firmante\b|\bdeclaro\b`)
-	declaringHan = regexp.MustCompile(`声明|本人(?:郑重|保证|承诺|完全|已|同意)|我(?:保证|承诺)|特此|承诺书?|授权书?|如(?:获得资助|有不实)|法律(?:后果|责任)由|承担全部责任|基金项目|利益冲突|作者贡献|数据可用性|知情同意|伦理委员会|衷心感谢|致谢|感谢我的导师`)
+	declaring    = regexp.MustCompile(`(?i)\b(?:I|we|the (?:authors?|undersigned|applicants?|investigators?|candidate)) (?:hereby )?(?:declare|confirm|certify|undertake|affirm|understand|agree|acknowledge|consent)s?\b|\bhereby (?:declare|certify|confirm|grant|give)\w*|\bto the best of (?:my|our|their) knowledge\b|\binformed consent\b|\bethics committee\b|\b(?:conflicts?|competing)\b[^.]{0,24}\binterests?\b|\bdata (?:that support|availability)\b|\bsupported by (?:the|a|an|grants?)\b|\bspecific grant from\b|\bauthor contributions?\b|\bread and approved the final\b|\bpermission to (?:copy|reproduce|use)\b|\bsubmitted (?:in whole|previously|for (?:a|any) (?:other )?degree)\b|\bthanks? (?:are due|to my|go to)\b|\bI (?:would like|wish) to (?:thank|express)\b|\bgrateful to\b|\bmy (?:sincere |deepest )?(?:gratitude|thanks)\b|\b(?:I|we) (?:also |especially |finally )?thank\b|\bviews? (?:expressed|of the authors?)\b|\bhiermit\b|\ban Eides statt\b|\b(?:versichere|erkläre) ich\b|\bich (?:versichere|erkläre)\b|\beinverstanden\b|\bmein(?:er|em)? (?:besonderer |herzlicher )?dank\b|\bje (?:soussigné|déclare|certifie)\b|\b(?:el|la) abajo firmante\b|\bdeclaro\b`)
+	declaringHan = regexp.MustCompile(`声明|本人(?:郑重|保证|承诺|完全|已|同意)|我(?:保证|承诺)|特此|承诺书?|授权书?|如(?:获得资助|有不实)|法律(?:后果|责任)由|承担全部责任|基金项目|利益冲突|作者贡献|数据可用性|知情同意|伦理委员会|感谢|致谢`)
 
 	clausing    = regexp.MustCompile(`(?i)\bpermission is hereby\b|\bwithout warranty\b|\bredistributions? (?:of|in)\b|\b(?:this|the) agreement\b|\b(?:the|either|each|both) part(?:y|ies)\b|\bshall (?:be|have|not|remain|come|pay|provide|keep|enter|survive)\b|\bin full force and effect\b|\bgoverned by\b|\bpursuant to\b|\b(?:article|section|clause|paragraph) [0-9]+\b|\bdieser (?:vertrag|vereinbarung)\b|\b(?:tritt|treten) am\b`)
 	clausingHan = regexp.MustCompile(`第[一二三四五六七八九十百0-9]+条|本(?:办法|条例|规定|法|细则|合同|协议)|自[^。]{0,16}起(?:施行|实施|生效)|法律、(?:行政)?法规|依法(?:追究|处理|承担)|构成犯罪|(?:甲方|乙方|双方)`)
 
-	listed = regexp.MustCompile(`^\s*(?:[\p{Lu}0-9][\p{L}0-9.\-]{0,11}\s*(?:[-–—:=|]|\t)\s*\S|[^|]{1,60}\|[^|]{1,80}|[0-9]+(?:\.[0-9]+)*\s*[.|)]?\s*\|)|^(?:chapter|appendix|table|figure|kapitel|anhang|tabelle|第[一二三四五六七八九十0-9]+[章节])\b`)
+	outlining    = regexp.MustCompile(`(?i)\b(?:section|chapter|sect\.)s? (?:[0-9]+|[ivx]+|two|three|four|five|six|seven|eight)\b.*\b(?:describe|present|discuss|introduce|review|conclude|give|explain|report|show|outline|detail|define|provide|summari[sz]e|propose|evaluat|analy[sz]e|contain|deal|focus|set)|\b(?:describe|present|discuss|introduce|review|conclude|explain|report|outline|define|provide|summari[sz]e)\w*\b.*\bin (?:section|chapter) [0-9ivx]+|\b(?:rest|remainder|structure) of (?:the|this) (?:paper|article|thesis|report|work|chapter)\b|\bthis (?:paper|article|thesis|report) is (?:organi[sz]ed|structured|arranged) as follows\b|\bKapitel [0-9]+\b.*\b(?:beschreib|behandel|stell|erläuter|diskutier|gib)`)
+	outliningHan = regexp.MustCompile(`本文(?:的)?(?:结构|组织|安排|其余部分)|第[一二三四五六七八九十0-9]+(?:节|章|部分)[^。]{0,12}(?:介绍|讨论|总结|分析|描述|给出|论述)`)
+
+	listed = regexp.MustCompile(`^\s*(?:[0-9]+(?:\.[0-9]+)+\.?\s+\S[^.。!?？]{0,80}$|\p{Lu}{2,8}\s+\S[^.。!?？]{0,50}$|[\p{Lu}0-9][\p{L}0-9.\-]{0,11}\s*(?:[-–—:=|]|\t)\s*\S|[^|]{1,60}\|[^|]{1,80}|[0-9]+(?:\.[0-9]+)*\s*[.|)]?\s*\|)|^(?:chapter|appendix|table|figure|kapitel|anhang|tabelle|第[一二三四五六七八九十0-9]+[章节])\b`)
 )
 
 // Forms returns the sentences and lines of a text that read like those of a form, in order and disjoint. It looks at
@@ -115,6 +119,8 @@ func whySentence(s string) Why {
 		return WhyDeclaration
 	case clausing.MatchString(s), han && clausingHan.MatchString(s):
 		return WhyClause
+	case outlining.MatchString(s), han && outliningHan.MatchString(s):
+		return WhyOutline
 	}
 	return ""
 }
@@ -152,8 +158,8 @@ const (
 	// mostlyForm is the least part of a shared stretch that must read like a form for all of it to be one. A paragraph
 	// that was copied with the instruction above it is more than that.
 	mostlyForm = 0.6
-	// mostClauses is the most words that clauses, headings and lists share with what is shared around them, no more
-	// than clausesGap words apart: a statute that was taken over whole is no form.
+	// mostClauses is the most words that clauses share with what is shared around them, no more than clausesGap words
+	// apart: a statute that was taken over whole is no form.
 	mostClauses = 150
 	clausesGap  = 25
 )
@@ -172,14 +178,14 @@ func FormsAmong(text string, w *Words, shared []Stretch) []FormStretch {
 	forms := Forms(text)
 	var out []FormStretch
 	for i := 0; i < len(shared); {
-		j, first := i+1, w.count(shared[i].Span)
-		for j < len(shared) && w.count(concordat.Span{Start: shared[j-1].End, End: shared[j].Start}) <= clausesGap {
-			first += w.count(shared[j].Span)
+		j, first := i+1, w.Count(shared[i].Span)
+		for j < len(shared) && w.Count(concordat.Span{Start: shared[j-1].End, End: shared[j].Start}) <= clausesGap {
+			first += w.Count(shared[j].Span)
 			j++
 		}
 		for _, s := range shared[i:j] {
 			why, ok := readsLike(text, forms, s.Span)
-			if !ok || first > mostClauses && (why == WhyClause || why == WhyHeading || why == WhyList) {
+			if !ok || first > mostClauses && why == WhyClause {
 				continue
 			}
 			out = append(out, FormStretch{s, why})
@@ -188,6 +194,18 @@ func FormsAmong(text string, w *Words, shared []Stretch) []FormStretch {
 	}
 	return out
 }
+
+// Reader tells of passages of one text whether they read like those of a form.
+type Reader struct {
+	text  string
+	forms []Form
+}
+
+// NewReader returns a reader of a text.
+func NewReader(text string) *Reader { return &Reader{text, Forms(text)} }
+
+// ReadsLikeForm reports whether most of a span reads like a form, and why.
+func (r *Reader) ReadsLikeForm(s concordat.Span) (Why, bool) { return readsLike(r.text, r.forms, s) }
 
 // readsLike returns the reason, the one of most letters, by which a stretch reads like a form.
 func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {

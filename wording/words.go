@@ -2,6 +2,7 @@ package wording
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -56,6 +57,7 @@ func Split(text string) *Words {
 	for i := 0; i+gramWords <= n; i++ {
 		w.grams = append(w.grams, gram{w.hashOf(i, i+gramWords), int32(i), int32(i + gramWords)})
 	}
+	w.apart(text)
 	w.lines(text)
 	return w
 }
@@ -65,7 +67,7 @@ func Split(text string) *Words {
 func (w *Words) lines(text string) {
 	for i := 0; i < len(w.hashes); {
 		j := i + 1
-		for j < len(w.hashes) && !hasNewline(text[w.end[j-1]:w.start[j]]) {
+		for j < len(w.hashes) && strings.IndexByte(text[w.end[j-1]:w.start[j]], '\n') < 0 {
 			j++
 		}
 		if j-i <= mostLine {
@@ -75,14 +77,21 @@ func (w *Words) lines(text string) {
 	}
 }
 
-func hasNewline(between string) bool {
-	for i := range len(between) {
-		if between[i] == '\n' {
-			return true
+// apart takes the hash from the grams that reach across an empty line: the first word of an answer is no part of the
+// question.
+func (w *Words) apart(text string) {
+	for i := 1; i < len(w.hashes); i++ {
+		if strings.Count(text[w.end[i-1]:w.start[i]], "\n") < 2 {
+			continue
+		}
+		for k := max(0, i-gramWords+1); k < min(i, len(w.grams)); k++ {
+			w.grams[k].hash = noGram
 		}
 	}
-	return false
 }
+
+// noGram is the hash of what is no gram; no text has it in common with another.
+const noGram = 0
 
 // hashOf returns the hash of words [from, to).
 func (w *Words) hashOf(from, to int) uint64 {
@@ -116,8 +125,8 @@ func (w *Words) within(s concordat.Span) (first, last int32) {
 	return int32(i), int32(j)
 }
 
-// count returns the number of words that begin in a span.
-func (w *Words) count(s concordat.Span) int {
+// Count returns the number of words that begin in a span.
+func (w *Words) Count(s concordat.Span) int {
 	if s.End <= s.Start {
 		return 0
 	}

@@ -1,0 +1,115 @@
+package site
+
+import (
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+	"concordat/store"
+	"concordat/wording"
+)
+
+// batchWording is what the documents of a batch share by right.
+type batchWording struct {
+	held      *wording.Common // grams that at least two of the documents hold
+	of        int             // documents
+	templates []string
+	// holders are the documents, by name and at most mostBeside, beside which common wording is shown, by its first gram.
+	holders map[uint64][]string
+	first   []string // the first documents, by name and at most mostBeside, beside which templates are shown
+}
+
+// mostGrams bounds the grams that are counted at a time, 8 bytes each: larger batches are counted in parts.
+const mostGrams = 16 << 20
+
+// learn counts the wording of all documents before any two are compared.
+func (r *batchRun) learn(ctx context.Context) error {
+	members, err := r.readable(ctx)
+	if err != nil {
+		return err
+	}
+	o, done, err := r.o.Options(ctx, r.job)
+	if err != nil {
+		return err
+	}
+	if done != nil {
+		done()
+	}
+	w := &batchWording{held: &wording.Common{}, of: len(members), templates: templateTexts(o.Templates), holders: map[uint64][]string{}}
+	size := 0
+	for _, m := range members[:min(len(members), mostBeside)] {
+		w.first = append(w.first, m.Name)
+	}
+	for _, m := range members {
+		size += m.Characters
+	}
+	parts := 1 + size/4/mostGrams // words of four letters, or of fewer characters where there are fewer words
+	for part := range parts {
+		counter := &wording.Counter{Part: part, Parts: parts}
+		if err := r.eachText(ctx, members, func(_ string, words *wording.Words) { counter.Add(words) }); err != nil {
+			return err
+		}
+		w.held.Join(counter.Common(2, 0))
+	}
+	common := w.held.Least(wording.Least(w.of), wording.LeastLong(w.of))
+	err = r.eachText(ctx, members, func(name string, words *wording.Words) {
+		for _, s := range common.In(words) {
+			if hs := w.holders[s.Gram]; len(hs) < mostBeside && !slices.Contains(hs, name) {
+				w.holders[s.Gram] = append(hs, name)
+			}
+		}
+	})
+	r.wording = w
+	return err
+}
+
+// eachText calls f with the words of each member, in order.
+func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember, f func(name string, words *wording.Words)) error {
+	for _, m := range members {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d, err := r.text(ctx, m.Name)
+		if err != nil {
+			return err
+		}
+		f(m.Name, wording.Split(d.Text))
+	}
+	return nil
+}
+
+// shared returns what of a member's text is shared by right.
+func (w *batchWording) shared(text string) *sharedWording {
+	s := shareable(text, w.templates)
+	s.decide(w.held, w.of)
+	return s
+}
+
+// member is the text of a member, ready for comparing.
+type member struct {
+	*sharedWording
+	prepared *align.Text
+}
+
+// passages returns what a has in common with b, whose name and title are given: evidence, and beside it what both share
+// by right.
+func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref, title string) []concordat.Passage {
+	out := compare(a.prepared, b.prepared, &candidate{ref: ref, title: title}, &concordat.Document{Title: title, Text: b.text})
+	for i := range out {
+		out[i].Documents = w.held.Documents(a.words, out[i].Span)
+	}
+	a.markForms(out)
+	return append(out, a.beside(b.words, ref, title, b.text, func(x report.Wording) bool {
+		hs := w.first
+		switch x.Kind {
+		case concordat.KindCommon:
+			hs = w.holders[a.words.First(x.Span)]
+		case concordat.KindTemplate:
+		default:
+			return true
+		}
+		return slices.Contains(hs, names[0]) || slices.Contains(hs, names[1])
+	})...)
+}
