@@ -15,6 +15,7 @@ const (
 	KindCommon     Kind = "common"     // wording found in many documents; gives no score alone
 	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
 	KindForm       Kind = "form"       // reads like wording of a form, which nobody handed in; gives no score
+	KindSentence   Kind = "sentence"   // a sentence or so in common that stands alone; gives no score
 	KindQuotation  Kind = "quotation"  // stands in quotation marks or a block quotation
 )
 
@@ -49,11 +50,11 @@ type Passage struct {
 	// Shared are the runs of words, as spans of the submission, that a partner's passage also has, where
 	// the partner opened no more than that.
 	Shared []Span `json:"shared,omitempty"`
-	// Documents is the number of documents compared that hold the wording of the passage that fewest hold, the
-	// submission among them. 0: no run of words of it is equal, or nobody counted.
+	// Documents is the number of documents compared that hold that wording of the passage which fewest hold: of
+	// libraries without the submission, of a batch all. 0: no run of words of it is equal, or nobody counted.
 	Documents int `json:"documents,omitempty"`
-	// Wording says that both sides share the passage by right, and as what: common, template, form or quotation. It is
-	// then no evidence. Empty: it is.
+	// Wording says that the passage is no evidence, and why: both sides share it by right, as common, template, form or
+	// quotation, or it is a sentence that stands alone. Empty: it is evidence.
 	Wording Kind `json:"wording,omitempty"`
 }
 
@@ -130,6 +131,7 @@ const (
 	ExcludedSection      Exclusion = "section"      // its section is left out
 	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
 	ExcludedForm         Exclusion = "form"         // it reads like wording of a form
+	ExcludedSentence     Exclusion = "sentence"     // it is a sentence or so that stands alone
 	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out
 	ExcludedCommon       Exclusion = "common"       // many documents hold it
 	ExcludedSmall        Exclusion = "small"        // it is shorter than the least length

@@ -90,8 +90,7 @@ type builder struct {
 	passages           []concordat.Passage // within the text, in order of source, then span
 	unplaced           int
 	checked            spans
-	measured           int     // characters of checked
-	weight             float64 // letters that a character of the text counts for: see weighted
+	measured           int // characters of checked
 	quotes, references spans
 	citations          spans
 	dates              map[concordat.Ref]concordat.Age
@@ -230,7 +229,6 @@ func (b *builder) setChecked() {
 	}
 	b.checked = union(all)
 	b.measured = b.count.sum(b.checked)
-	b.weight = float64(weighted(b.text, concordat.Span{End: len(b.text)})) / max(1, float64(b.count.Characters(concordat.Span{End: len(b.text)})))
 }
 
 // skipped returns what was not compared, with the reason where one is known.
@@ -347,11 +345,6 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	why := concordat.Exclusion("")
 	switch p.Wording {
 	case "":
-		for _, m := range b.masks {
-			if m.shared() && 2*b.count.sum((spans{p.Span}).and(m.spans)) >= b.count.Characters(p.Span) {
-				return m.why
-			}
-		}
 		if b.isCommon(p) {
 			return concordat.ExcludedCommon
 		}
@@ -362,6 +355,8 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 		why = concordat.ExcludedTemplate
 	case concordat.KindQuotation:
 		why = concordat.ExcludedQuote
+	case concordat.KindSentence:
+		why = concordat.ExcludedSentence
 	default:
 		why = concordat.ExcludedCommon
 	}
@@ -371,16 +366,13 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	return why
 }
 
-// shared reports whether a mask is of wording that others share by right.
-func (m mask) shared() bool {
-	return m.why == concordat.ExcludedCommon || m.why == concordat.ExcludedForm || m.why == concordat.ExcludedTemplate
-}
-
 // countsShared reports whether the rules count all wording that is shared by right in one way.
 func (b *builder) countsShared(why concordat.Exclusion) bool {
 	switch why {
 	case concordat.ExcludedForm:
 		return b.r.CountForms
+	case concordat.ExcludedSentence:
+		return b.r.CountSentences
 	case concordat.ExcludedTemplate:
 		return b.r.CountTemplates
 	case concordat.ExcludedCommon:

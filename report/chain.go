@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"unicode"
 
 	"concordat"
 )
@@ -55,7 +54,6 @@ func (b *builder) judge(chains []*chain) {
 	for _, c := range chains {
 		b.judgeOne(c)
 	}
-	b.judgeSmall(chains)
 	if b.r.MinSourceShare <= 0 {
 		return
 	}
@@ -106,86 +104,6 @@ func (b *builder) judgeOne(c *chain) {
 		c.excluded = concordat.ExcludedSmall
 	}
 	c.counted = unmasked
-}
-
-// What two texts have in common at one place is small if it is less than a sentence or so: people who write about the
-// same things come to share that much, and the formulas of a field are such sentences.
-const (
-	smallLetters = 180  // of a passage, a Chinese character counting as three,
-	smallShare   = 0.12 // and at most this part of what was compared
-	smallApart   = 240  // letters between two passages from which each stands alone
-	// mosaicPieces is the number of copied sentences of one source from which they count although each stands alone.
-	mosaicPieces = 3
-	hanLetters   = 3
-)
-
-// judgeSmall takes small matches that stand alone out, unless a rule sets another least length.
-func (b *builder) judgeSmall(chains []*chain) {
-	if b.r.MinCharacters != 0 {
-		return
-	}
-	for i := 0; i < len(chains); {
-		j := i + 1
-		for j < len(chains) && chains[j].ref == chains[i].ref {
-			j++
-		}
-		small, pieces := b.smallOf(chains[i:j])
-		if pieces < mosaicPieces {
-			for _, c := range small {
-				c.excluded = concordat.ExcludedSmall
-			}
-		}
-		i = j
-	}
-}
-
-// smallOf returns those chains of one source, in order of text, that are small with all that is near them, and at how
-// many places they are copied.
-func (b *builder) smallOf(chains []*chain) (small []*chain, pieces int) {
-	var near []*chain
-	letters, exact, end := 0, false, 0
-	flush := func() {
-		if len(near) > 0 && letters < smallLetters && float64(letters) < smallShare*float64(b.measured)*b.weight {
-			small = append(small, near...)
-			if exact && 3*letters >= smallLetters {
-				pieces++
-			}
-		}
-		near, letters, exact = near[:0:0], 0, false
-	}
-	for _, c := range chains {
-		if c.excluded != "" || c.shared != "" {
-			continue
-		}
-		if len(near) > 0 && b.count.Characters(concordat.Span{Start: end, End: c.hull.Start}) > smallApart {
-			flush()
-		}
-		near = append(near, c)
-		for _, s := range c.counted {
-			letters += weighted(b.text, s)
-		}
-		for _, p := range c.raw {
-			exact = exact || p.Kind == concordat.KindVerbatim || p.Kind == concordat.KindNear
-		}
-		end = max(end, c.hull.End)
-	}
-	flush()
-	return small, pieces
-}
-
-// weighted returns the letters of a span, a Chinese character counting as hanLetters.
-func weighted(text string, s concordat.Span) int {
-	n := 0
-	for _, r := range s.In(text) {
-		switch {
-		case !counts(r):
-		case unicode.Is(unicode.Han, r):
-			n += hanLetters
-		default:
-			n++
-		}
-	}
-	return n
 }
 
 // isCommon reports whether p is wording that many documents share, as far as that is known of the passage itself: of what
@@ -307,6 +225,8 @@ func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 		return concordat.KindCommon
 	case e.Excluded == concordat.ExcludedForm:
 		return concordat.KindForm
+	case e.Excluded == concordat.ExcludedSentence:
+		return concordat.KindSentence
 	case e.Excluded == concordat.ExcludedQuote, float64(b.count.sum(spans{e.Span}.and(b.quotes))) >= mostlyQuoted*float64(n):
 		return concordat.KindQuotation
 	}
@@ -359,6 +279,8 @@ func (b *builder) source(c *chain) concordat.Source {
 		s.Kind = concordat.KindCommon
 	case concordat.ExcludedForm:
 		s.Kind = concordat.KindForm
+	case concordat.ExcludedSentence:
+		s.Kind = concordat.KindSentence
 	}
 	return s
 }

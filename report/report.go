@@ -140,8 +140,9 @@ type Rules struct {
 	CountForms bool `json:"count_forms,omitempty"`
 	// CountWording are stretches of shared wording that somebody counts.
 	CountWording []CountedWording `json:"count_wording,omitempty"`
-	// MinCharacters is the least number of letters, marks and digits of a match. 0: a sentence or so that stands alone
-	// does not count (doc/report.md, small matches); negative: any.
+	// CountSentences counts a sentence in common that stands alone.
+	CountSentences bool `json:"count_sentences,omitempty"`
+	// MinCharacters is the least number of letters, marks and digits of a match; 0: any.
 	MinCharacters int `json:"min_characters,omitempty"`
 	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
 	MinSourceShare float64 `json:"min_source_share,omitempty"`
@@ -168,6 +169,9 @@ func (r *Rules) Validate() error {
 	}
 	if !(r.MinSourceShare >= 0 && r.MinSourceShare <= 1) {
 		fault("least share of a source %v is not within 0 to 1", r.MinSourceShare)
+	}
+	if r.MinCharacters < 0 {
+		fault("least length %d is negative", r.MinCharacters)
 	}
 	for _, k := range r.ExcludeKinds {
 		if strength(k) == unknownStrength {

@@ -130,7 +130,7 @@ func TestCommonWording(t *testing.T) {
 	}{
 		{"alone", of(10, common(at(1, 1, "x"), 21)), Rules{}, []string{"1 x-common"}, 0},
 		{"at the bound", of(10, common(at(1, 1, "x"), 20)), Rules{}, []string{"1 x"}, 0.1},
-		{"beside another passage of the source", of(10, common(at(1, 1, "x"), 21), at(2, 2, "x")), Rules{}, []string{"12 x"}, 0.2},
+		{"beside another passage of the source", of(10, common(at(1, 1, "x"), 21), at(2, 2, "x")), Rules{}, []string{"1 x-common", "2 x"}, 0.1},
 		{"beside a passage of another source", of(10, common(at(1, 1, "x"), 21), at(2, 2, "y")), Rules{}, []string{"1 x-common", "2 y"}, 0.1},
 		{"far from another passage of the source", of(10, common(at(1, 1, "x"), 21), at(7, 7, "x")), Rules{}, []string{"1 x-common", "7 x"}, 0.1},
 		{"a bound of one's own", of(10, common(at(1, 1, "x"), 4)), Rules{CommonAbove: 3}, []string{"1 x-common"}, 0},

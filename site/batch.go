@@ -117,7 +117,7 @@ func (s *Site) RunBatch(ctx context.Context, id string, o BatchOptions) error {
 	}
 	// A site over the batch's index asks it, and compares, as a site does with its libraries.
 	r.inner = New(Options{ID: s.o.ID, Index: o.Index, Store: s.o.Store, Profiler: s.o.Profiler, Logger: s.o.Logger, Now: s.o.Now, Workers: s.o.Workers})
-	for _, stage := range []func(context.Context) error{r.regain, r.read, r.learn, r.compare, r.check} {
+	for _, stage := range []func(context.Context) error{r.regain, r.read, r.compare, r.check} {
 		if err := stage(ctx); err != nil {
 			return r.failed(ctx, err)
 		}

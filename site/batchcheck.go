@@ -23,6 +23,9 @@ func (r *batchRun) check(ctx context.Context) error {
 	if !slices.ContainsFunc(members, func(m store.BatchMember) bool { return !fresh(&m) }) {
 		return r.tell(ctx, BatchCheck, len(members), len(members))
 	}
+	if err := r.learn(ctx, members); err != nil {
+		return err
+	}
 	o, done, err := r.o.Options(ctx, r.job)
 	if err != nil {
 		return err

@@ -50,7 +50,13 @@ func (r *batchRun) compare(ctx context.Context) error {
 	for i := range members {
 		byName[concordat.DocumentID(members[i].Name)] = &members[i]
 	}
-	return r.each(ctx, BatchCompare, members, func(m *store.BatchMember) bool { return m.Compared }, func(ctx context.Context, m *store.BatchMember) error {
+	compared := func(m *store.BatchMember) bool { return m.Compared }
+	if slices.ContainsFunc(members, func(m store.BatchMember) bool { return !compared(&m) }) {
+		if err := r.learn(ctx, members); err != nil {
+			return err
+		}
+	}
+	return r.each(ctx, BatchCompare, members, compared, func(ctx context.Context, m *store.BatchMember) error {
 		pairs, err := r.compareOne(ctx, m, byName)
 		if err != nil {
 			return fmt.Errorf("compare %s: %w", m.Name, err)

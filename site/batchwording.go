@@ -24,11 +24,10 @@ type batchWording struct {
 // mostGrams bounds the grams that are counted at a time, 8 bytes each: larger batches are counted in parts.
 const mostGrams = 16 << 20
 
-// learn counts the wording of all documents before any two are compared.
-func (r *batchRun) learn(ctx context.Context) error {
-	members, err := r.readable(ctx)
-	if err != nil {
-		return err
+// learn counts the wording of all documents, before any two are compared, unless that was done.
+func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error {
+	if r.wording != nil {
+		return nil
 	}
 	o, done, err := r.o.Options(ctx, r.job)
 	if err != nil {
@@ -100,7 +99,7 @@ func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref
 	for i := range out {
 		out[i].Documents = w.held.Documents(a.words, out[i].Span)
 	}
-	a.markForms(out)
+	a.judge(out)
 	return append(out, a.beside(b.words, ref, title, b.text, func(x report.Wording) bool {
 		hs := w.first
 		switch x.Kind {

@@ -211,7 +211,7 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	}
 	shared := shareable(sub.Text, templateTexts(f.Templates))
 	shared.add(known)
-	if f.Passages, err = s.align(ctx, shared, found.candidates, documentsOf(libraries)+1, progress); err != nil {
+	if f.Passages, err = s.align(ctx, shared, q, p.Questions(), found.candidates, documentsOf(libraries)+1, progress); err != nil {
 		return nil, err
 	}
 	f.Wording = shared.found

@@ -22,8 +22,9 @@ const mostHeld = 64 << 20
 
 // align compares the submission with the text of each candidate and returns all passages, those of
 // the best candidate first. What a cheap look rules out is not compared. Before anything is compared, shared learns
-// what the candidates share by right; of is the number of documents that could hold it.
-func (s *Site) align(ctx context.Context, shared *sharedWording, candidates []*candidate, of int, progress func(Progress)) ([]concordat.Passage, error) {
+// what the candidates share by right; of is the number of documents that could hold it. asked are the sentences of the
+// submission, q is by what its candidates were asked for.
+func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Query, asked []concordat.Sentence, candidates []*candidate, of int, progress func(Progress)) ([]concordat.Passage, error) {
 	if len(candidates) == 0 {
 		return nil, nil
 	}
@@ -55,6 +56,9 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, candidates []*c
 	if err != nil {
 		return nil, err
 	}
+	if err := s.countExact(ctx, counter, shared, q, asked); err != nil {
+		return nil, err
+	}
 	grams := counter.Common(2, 0)
 	shared.decide(grams, of)
 	prepared := shared.prepare()
@@ -71,12 +75,37 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, candidates []*c
 			for k := range found[i] {
 				found[i][k].Documents = grams.Documents(shared.words, found[i][k].Span)
 			}
-			shared.markForms(found[i])
+			shared.judge(found[i])
 			found[i] = append(found[i], shared.beside(words, candidates[i].ref, cmp.Or(d.Title, candidates[i].title), d.Text, everyWording)...)
+			for k := range found[i] {
+				found[i][k].Documents = max(0, found[i][k].Documents-1) // without the submission
+			}
 		}
 		return err
 	})
 	return fewBeside(slices.Concat(found...)), err
+}
+
+// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of wording that very
+// many hold only some are.
+func (s *Site) countExact(ctx context.Context, counter *wording.Counter, shared *sharedWording, q *concordat.Query, asked []concordat.Sentence) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	exact := &concordat.Query{Scheme: q.Scheme, Libraries: q.Libraries, Exclude: q.Exclude, Limit: 1}
+	for _, x := range asked {
+		exact.Fingerprints = append(exact.Fingerprints, x.Fingerprint)
+	}
+	a, err := s.o.Index.Match(ctx, exact)
+	if err != nil {
+		return fmt.Errorf("count common wording: %w", err)
+	}
+	for _, m := range a.Matches {
+		if m.Distance == 0 {
+			counter.AtLeast(shared.words, asked[m.Sentence].Span, m.Documents+1)
+		}
+	}
+	return nil
 }
 
 // each calls do for the index of each candidate, several at a time.

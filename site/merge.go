@@ -266,7 +266,7 @@ func (s *Site) Matches(ctx context.Context, sub Submission, o CheckOptions) (*Ma
 	if o.forwarded() == ForwardUnmatched {
 		found, err := s.ask(ctx, p, q, o, func(Progress) {})
 		if err == nil {
-			fw.covered, err = s.align(ctx, shareable(sub.Text, nil), found.candidates, documentsOf(libraries)+1, func(Progress) {})
+			fw.covered, err = s.align(ctx, shareable(sub.Text, nil), q, p.Questions(), found.candidates, documentsOf(libraries)+1, func(Progress) {})
 		}
 		if err != nil {
 			return nil, err

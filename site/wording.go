@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"concordat"
 	"concordat/align"
@@ -100,29 +101,80 @@ func (w *sharedWording) wallsOf(source string, words *wording.Words) []concordat
 func (w *sharedWording) prepare() *align.Text { return align.PrepareWithout(w.text, w.walls) }
 
 // What two texts share at one place, slots filled in or put a little differently, is a form's if it reads like one, is
-// short and stands alone. A copied page holds more.
+// short and stands alone: a copied page holds more. A sentence or so that stands alone is no evidence either, whatever
+// it says: people who write about the same things come to share that much, and the formulas of a field are such
+// sentences. Of a short text it may be a large part, and a mosaic is made of many.
 const (
-	mostFormWords = 60 // of the passages at one place
-	formApart     = 40 // words between two places
+	placeApart    = 40   // words between two places
+	mostFormWords = 60   // of the passages at one place that reads like a form
+	aloneLetters  = 180  // of a sentence that stands alone, a Chinese character counting as three
+	aloneShare    = 0.12 // of the words of the text at most
+	mosaicPieces  = 3    // copied sentences of one source that count although each stands alone
+	pieceLetters  = 60   // of such a sentence, at least
 )
 
-// markForms marks the passages of one source, in order of text, that read like a form's.
-func (w *sharedWording) markForms(passages []concordat.Passage) {
+// judge marks the passages of one source, in order of text, that are no evidence: those that read like a form's, and
+// sentences that stand alone.
+func (w *sharedWording) judge(passages []concordat.Passage) {
+	var alone [][]concordat.Passage
+	pieces := 0
 	for i := 0; i < len(passages); {
-		n := w.words.Count(passages[i].Span)
-		j := i + 1
-		for ; j < len(passages) && w.words.Count(concordat.Span{Start: passages[j-1].Span.End, End: passages[j].Span.Start}) < formApart; j++ {
-			n += w.words.Count(passages[j].Span)
+		j, words := i+1, w.words.Count(passages[i].Span)
+		for ; j < len(passages) && w.words.Count(concordat.Span{Start: passages[j-1].Span.End, End: passages[j].Span.Start}) < placeApart; j++ {
+			words += w.words.Count(passages[j].Span)
 		}
-		if n <= mostFormWords {
-			for k := i; k < j; k++ {
-				if _, ok := w.forms().ReadsLikeForm(passages[k].Span); ok {
-					passages[k].Wording = concordat.KindForm
-				}
+		here := passages[i:j]
+		i = j
+		if words <= mostFormWords && w.markForms(here) {
+			continue
+		}
+		if n := weightedLetters(w.text, here); n < aloneLetters && float64(words) < aloneShare*float64(w.words.Len()) {
+			alone = append(alone, here)
+			if k := here[0].Kind; n >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear) {
+				pieces++
 			}
 		}
-		i = j
 	}
+	if pieces >= mosaicPieces {
+		return
+	}
+	for _, here := range alone {
+		for k := range here {
+			here[k].Wording = cmp.Or(here[k].Wording, concordat.KindSentence)
+		}
+	}
+}
+
+// markForms marks the passages that read like a form and reports whether all do.
+func (w *sharedWording) markForms(here []concordat.Passage) bool {
+	all := true
+	for k := range here {
+		if _, ok := w.forms().ReadsLikeForm(here[k].Span); ok {
+			here[k].Wording = concordat.KindForm
+		} else {
+			all = false
+		}
+	}
+	return all
+}
+
+// hanLetters is how many letters of an alphabet a Chinese character says as much as.
+const hanLetters = 3
+
+// weightedLetters returns the letters of passages.
+func weightedLetters(text string, passages []concordat.Passage) int {
+	n := 0
+	for _, p := range passages {
+		for _, r := range p.Span.In(text) {
+			switch {
+			case unicode.Is(unicode.Han, r):
+				n += hanLetters
+			case unicode.IsLetter(r) || unicode.IsDigit(r):
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // beside returns the shared wording of the text that a source holds as well, as passages: no evidence, but shown as
@@ -143,7 +195,7 @@ func (w *sharedWording) beside(source *wording.Words, ref concordat.Ref, title, 
 			places, points = source.Places(w.words.Of(concordat.Span{End: len(w.text)})), report.NewCounter(text)
 		}
 		at, ok := places.Beside(w.words, x.Span)
-		if !ok {
+		if !ok || w.words.Count(at.Here) < leastBeside {
 			continue
 		}
 		p := concordat.Passage{Span: at.Here, Source: ref, Title: title, SourceSpan: at.There, SourcePoints: points.Points(at.There),
@@ -168,6 +220,9 @@ func (w *sharedWording) add(known []report.Wording) {
 
 // mostBeside is the number of sources that common and template wording is shown with.
 const mostBeside = 8
+
+// leastBeside is the number of words of the shortest shared wording that is shown beside a source: headings are not.
+const leastBeside = 5
 
 func everyWording(report.Wording) bool { return true }
 

@@ -33,14 +33,13 @@ const mostWords = 250
 type Counter struct {
 	Part, Parts int // Parts 0: 1
 
-	only  map[uint64]int32 // nil: all grams
-	seen  []uint64
-	texts int
+	only map[uint64]int32 // nil: all grams
+	seen []uint64
 }
 
 // CounterOf returns a counter of the grams of one text alone, which it has counted once.
 func CounterOf(w *Words) *Counter {
-	c := &Counter{only: make(map[uint64]int32, len(w.grams)), texts: 1}
+	c := &Counter{only: make(map[uint64]int32, len(w.grams))}
 	for _, g := range w.grams {
 		if g.hash != noGram {
 			c.only[g.hash] = 1
@@ -51,7 +50,6 @@ func CounterOf(w *Words) *Counter {
 
 // Add counts one text. It is not safe for concurrent use.
 func (c *Counter) Add(w *Words) {
-	c.texts++
 	var own []uint64
 	for _, g := range w.grams {
 		if g.hash == noGram {
@@ -77,8 +75,15 @@ func (c *Counter) Add(w *Words) {
 	}
 }
 
-// Texts returns the number of texts counted.
-func (c *Counter) Texts() int { return c.texts }
+// AtLeast notes that at least n texts hold a span of the text w that c counts the grams of, however many were added.
+func (c *Counter) AtLeast(w *Words, s concordat.Span, n int) {
+	first, last := w.within(s)
+	for i := first; i+gramWords <= last; i++ {
+		if h := w.grams[i].hash; h != noGram {
+			c.only[h] = max(c.only[h], int32(n))
+		}
+	}
+}
 
 // Common returns the grams that at least least texts hold, and at least long if many stand in a row; none for a least
 // below 2.
