@@ -105,9 +105,10 @@ func (w *sharedWording) prepare() *align.Text { return align.PrepareWithout(w.te
 // it says: people who write about the same things come to share that much, and the formulas of a field are such
 // sentences. Of a short text it may be a large part, and a mosaic is made of many.
 const (
-	placeApart    = 40   // words between two places
+	placeApart    = 40   // words between two places, but for what is shared by right
 	mostFormWords = 60   // of the passages at one place that reads like a form
 	aloneLetters  = 180  // of a sentence that stands alone, a Chinese character counting as three
+	summaryFactor = 2    // as many of a summary, whose pieces say least
 	aloneShare    = 0.12 // of the words of the text at most
 	mosaicPieces  = 3    // copied sentences of one source that count although each stands alone
 	pieceLetters  = 60   // of such a sentence, at least
@@ -120,7 +121,7 @@ func (w *sharedWording) judge(passages []concordat.Passage) {
 	pieces := 0
 	for i := 0; i < len(passages); {
 		j, words := i+1, w.words.Count(passages[i].Span)
-		for ; j < len(passages) && w.words.Count(concordat.Span{Start: passages[j-1].Span.End, End: passages[j].Span.Start}) < placeApart; j++ {
+		for ; j < len(passages) && w.between(passages[j-1].Span, passages[j].Span) < placeApart; j++ {
 			words += w.words.Count(passages[j].Span)
 		}
 		here := passages[i:j]
@@ -128,7 +129,11 @@ func (w *sharedWording) judge(passages []concordat.Passage) {
 		if words <= mostFormWords && w.markForms(here) {
 			continue
 		}
-		if n := weightedLetters(w.text, here); n < aloneLetters && float64(words) < aloneShare*float64(w.words.Len()) {
+		least := aloneLetters
+		if here[0].Kind == concordat.KindSummary {
+			least *= summaryFactor
+		}
+		if n := weightedLetters(w.text, here); n < least && float64(words) < aloneShare*float64(w.words.Len()) {
 			alone = append(alone, here)
 			if k := here[0].Kind; n >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear) {
 				pieces++
@@ -143,6 +148,15 @@ func (w *sharedWording) judge(passages []concordat.Passage) {
 			here[k].Wording = cmp.Or(here[k].Wording, concordat.KindSentence)
 		}
 	}
+}
+
+// between returns the words between two spans that are not shared by right.
+func (w *sharedWording) between(before, after concordat.Span) int {
+	n := 0
+	for _, s := range without(concordat.Span{Start: before.End, End: after.Start}, w.walls) {
+		n += w.words.Count(s)
+	}
+	return n
 }
 
 // markForms marks the passages that read like a form and reports whether all do.
