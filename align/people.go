@@ -413,13 +413,16 @@ func maximal(steps []step) []part {
 	return out
 }
 
-// soften gives a stretch the words back at its edges that are too few to be somebody's own: fewer than copiedOwn
-// content words up to the edge of the whole.
+// softEdge is the number of content words from which the edge of a sentence is somebody's own.
+const softEdge = 3
+
+// soften gives a stretch the words back at its edges that are too few to be somebody's own: fewer than softEdge content
+// words up to the edge of the whole.
 func soften(a *Text, whole, s stretch) stretch {
-	if content(a.words[whole.a0:s.a0]) < copiedOwn {
+	if content(a.words[whole.a0:s.a0]) < softEdge {
 		s.a0 = whole.a0
 	}
-	if content(a.words[s.a1:whole.a1]) < copiedOwn {
+	if content(a.words[s.a1:whole.a1]) < softEdge {
 		s.a1 = whole.a1
 	}
 	return s

@@ -27,7 +27,7 @@ func (b *builder) chains() []*chain {
 	var cur *chain
 	for i, p := range b.passages {
 		shared := b.sharedAs(p)
-		if cur != nil && cur.ref == p.Source && cur.shared == shared && b.near(cur.hull.End, p.Span.Start) {
+		if cur != nil && cur.ref == p.Source && cur.shared == shared && b.near(cur.hull.End, p.Span.Start) && !b.sharedBetween(cur.hull.End, p.Span.Start) {
 			cur.hull.End = max(cur.hull.End, p.Span.End)
 			cur.raw = b.passages[i-len(cur.raw) : i+1]
 			continue
@@ -36,6 +36,12 @@ func (b *builder) chains() []*chain {
 		out = append(out, cur)
 	}
 	return out
+}
+
+// sharedBetween reports whether wording that others share by right stands between two positions.
+func (b *builder) sharedBetween(end, start int) bool {
+	i, _ := slices.BinarySearchFunc(b.f.Wording, end, func(w Wording, at int) int { return cmp.Compare(w.End, at+1) })
+	return i < len(b.f.Wording) && b.f.Wording[i].Start < start
 }
 
 // near reports whether at most joinGap characters stand between two positions.

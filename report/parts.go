@@ -6,8 +6,12 @@ import (
 	"concordat"
 )
 
-// partGap is the number of source bytes that may stand between two passages shown as one piece.
-const partGap = 200
+// partGap is the number of source bytes that may stand between two passages shown as one piece, and ownGap that of bytes
+// of the submission: more are somebody's own words, of which a piece must hold none.
+const (
+	partGap = 200
+	ownGap  = 24
+)
 
 // joinParts shows passages of one source as few pieces: neighbours that follow each other in the
 // source too become one, as far as the source's text between them is known. ps is in order of
@@ -49,7 +53,7 @@ func (a *piece) weighted() float64 {
 
 // join takes b into a, or reports that the two are no one piece.
 func (a *piece) join(b concordat.Passage) bool {
-	if b.SourceSpan.Start < a.SourceSpan.Start || b.SourceSpan.Start-a.SourceSpan.End > partGap {
+	if b.SourceSpan.Start < a.SourceSpan.Start || b.SourceSpan.Start-a.SourceSpan.End > partGap || b.Span.Start-a.Span.End > ownGap {
 		return false
 	}
 	if a.Kind != b.Kind && b.Span.Start >= a.Span.End {

@@ -24,6 +24,8 @@ type sharedWording struct {
 	form  []concordat.Span // what templates hold of the text
 	walls []concordat.Span // all of the text that takes no part, in order and disjoint
 	forms func() *wording.Reader
+	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
+	clauses bool
 }
 
 // mostQuoted is the share of a text that may stand in quotation marks for them to be those of quotations: in a novel or
@@ -57,11 +59,17 @@ func (w *sharedWording) decide(held *wording.Common, of int) {
 		spans = append(spans, x.Span)
 	}
 	spans = joined(spans)
-	for _, f := range wording.FormsAmong(w.text, w.words, held.In(w.words)) {
-		for _, s := range without(f.Span, spans) {
-			w.found = append(w.found, report.Wording{Span: s, Kind: concordat.KindForm, Documents: f.Documents, Of: of, Why: string(f.Why)})
-			w.grams.Join(w.words.Of(s))
+	// What is common is taken out first: an answer is no form because the question above it is.
+	var shared []wording.Stretch
+	for _, x := range held.In(w.words) {
+		for _, s := range without(x.Span, spans) {
+			shared = append(shared, wording.Stretch{Span: s, Documents: x.Documents})
 		}
+	}
+	w.clauses = wording.ClausesAreForms(w.words, shared)
+	for _, f := range wording.FormsAmong(w.text, w.words, shared) {
+		w.found = append(w.found, report.Wording{Span: f.Span, Kind: concordat.KindForm, Documents: f.Documents, Of: of, Why: string(f.Why)})
+		w.grams.Join(w.words.Of(f.Span))
 	}
 	for _, x := range w.found {
 		spans = append(spans, x.Span)
@@ -109,7 +117,11 @@ const (
 	mostFormWords = 60   // of the passages at one place that reads like a form
 	aloneLetters  = 180  // of a sentence that stands alone, a Chinese character counting as three
 	summaryFactor = 2    // as many of a summary, whose pieces say least
-	aloneShare    = 0.12 // of the words of the text at most
+	aloneShare    = 0.15 // of the words of the text, with all else of the source: a larger part counts
+	aloneLeast    = 100  // letters of that part, at least
+	crumbLetters  = 45   // of a passage that needs another one near,
+	crumbApart    = 15   // in words here
+	crumbSource   = 400  // and in bytes of the source
 	mosaicPieces  = 3    // copied sentences of one source that count although each stands alone
 	pieceLetters  = 60   // of such a sentence, at least
 )
@@ -117,43 +129,86 @@ const (
 // judge marks the passages of one source, in order of text, that are no evidence: those that read like a form's, and
 // sentences that stand alone.
 func (w *sharedWording) judge(passages []concordat.Passage) {
-	var alone [][]concordat.Passage
-	pieces := 0
+	var alone []place
+	pieces, all := 0, place{}
 	for i := 0; i < len(passages); {
-		j, words := i+1, w.words.Count(passages[i].Span)
-		for ; j < len(passages) && w.between(passages[j-1].Span, passages[j].Span) < placeApart; j++ {
-			words += w.words.Count(passages[j].Span)
+		here := place{passages: passages[i : i+1], words: w.words.Count(passages[i].Span)}
+		end := passages[i].Span.End
+		for i++; i < len(passages) && w.between(end, passages[i].Span.Start) < placeApart; i++ {
+			here.passages = passages[i-len(here.passages) : i+1]
+			here.words += w.words.Count(passages[i].Span)
+			end = max(end, passages[i].Span.End)
 		}
-		here := passages[i:j]
-		i = j
-		if words <= mostFormWords && w.markForms(here) {
+		if here.words <= mostFormWords && w.markForms(here.passages) {
 			continue
 		}
-		least := aloneLetters
-		if here[0].Kind == concordat.KindSummary {
-			least *= summaryFactor
+		here.letters = weightedLetters(w.text, here.passages)
+		all.words, all.letters = all.words+here.words, all.letters+here.letters
+		if here.letters >= here.least() {
+			continue
 		}
-		if n := weightedLetters(w.text, here); n < least && float64(words) < aloneShare*float64(w.words.Len()) {
-			alone = append(alone, here)
-			if k := here[0].Kind; n >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear) {
-				pieces++
-			}
+		alone = append(alone, here)
+		if here.copied() {
+			pieces++
 		}
 	}
-	if pieces >= mosaicPieces {
+	if float64(all.words) >= aloneShare*float64(w.words.Len()) && all.letters >= aloneLeast {
 		return
 	}
-	for _, here := range alone {
-		for k := range here {
-			here[k].Wording = cmp.Or(here[k].Wording, concordat.KindSentence)
+	w.markCrumbs(passages)
+	for _, x := range alone {
+		if pieces >= mosaicPieces && x.copied() {
+			continue
+		}
+		for k := range x.passages {
+			x.passages[k].Wording = cmp.Or(x.passages[k].Wording, concordat.KindSentence)
 		}
 	}
 }
 
-// between returns the words between two spans that are not shared by right.
-func (w *sharedWording) between(before, after concordat.Span) int {
+// place is the passages at one place of a text.
+type place struct {
+	passages       []concordat.Passage
+	words, letters int
+}
+
+// least returns the letters below which a place is a sentence or so.
+func (p place) least() int {
+	if p.passages[0].Kind == concordat.KindSummary {
+		return summaryFactor * aloneLetters
+	}
+	return aloneLetters
+}
+
+// copied reports whether a place is a copied sentence.
+func (p place) copied() bool {
+	k := p.passages[0].Kind
+	return p.letters >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear)
+}
+
+// markCrumbs marks the passages of a few words of which no other passage of the source is near, on both sides.
+func (w *sharedWording) markCrumbs(passages []concordat.Passage) {
+	for i := range passages {
+		p := &passages[i]
+		if weightedLetters(w.text, passages[i:i+1]) >= crumbLetters {
+			continue
+		}
+		near := false
+		for k := max(0, i-1); k <= min(len(passages)-1, i+1) && !near; k++ {
+			q := passages[k]
+			near = k != i && w.between(min(p.Span.End, q.Span.End), max(p.Span.Start, q.Span.Start)) < crumbApart &&
+				max(p.SourceSpan.Start, q.SourceSpan.Start)-min(p.SourceSpan.End, q.SourceSpan.End) < crumbSource
+		}
+		if !near {
+			p.Wording = cmp.Or(p.Wording, concordat.KindSentence)
+		}
+	}
+}
+
+// between returns the words between two bytes that are not shared by right.
+func (w *sharedWording) between(end, start int) int {
 	n := 0
-	for _, s := range without(concordat.Span{Start: before.End, End: after.Start}, w.walls) {
+	for _, s := range without(concordat.Span{Start: end, End: start}, w.walls) {
 		n += w.words.Count(s)
 	}
 	return n
@@ -163,7 +218,7 @@ func (w *sharedWording) between(before, after concordat.Span) int {
 func (w *sharedWording) markForms(here []concordat.Passage) bool {
 	all := true
 	for k := range here {
-		if _, ok := w.forms().ReadsLikeForm(here[k].Span); ok {
+		if why, ok := w.forms().ReadsLikeForm(here[k].Span); ok && (w.clauses || why != wording.WhyClause) {
 			here[k].Wording = concordat.KindForm
 		} else {
 			all = false

@@ -35,13 +35,13 @@ type Form struct {
 // French and Spanish in part; they were written down, not learnt from any test set.
 var (
 	instructing    = regexp.MustCompile(`(?i)^(?:(?:[0-9]+(?:\.[0-9]+)*|[a-z]|[ivx]+)[.)]\s*|[•\-–*]\s*|\([a-z0-9]+\)\s*)?(?:please|kindly|describe|explain|state|list|give|provide|indicate|attach|summari[sz]e|outline|specify|identify|discuss|justify|name|enter|tick|check|fill|complete|write|answer|include|note|confirm|submit|sign|select|choose|mark|use|do not|read|upload|refer|set out|tell|add|show|compare|define|mention|rate|report|return)\b|\b(?:applicants?|candidates?|authors?|students?|investigators?|respondents?|participants?)\s+(?:must|should|shall|may not|are (?:asked|required|requested|expected|invited)|is (?:asked|required|requested|expected))\b|\b(?:no more than|at most|at least|up to|maximum of|between)\s+[\w,]+(?:\s+and\s+[\w,]+)?\s+(?:words|pages|characters|lines|sentences|figures)\b|^(?:bitte|beschreiben|geben|nennen|erläutern|fügen|füllen|erklären|begründen|kreuzen|legen|stellen)\b|\bSie bitte\b|^(?:veuillez|décrivez|indiquez|précisez|joignez)\b|^(?:describa|indique|explique|adjunte|por favor)\b`)
-	instructingHan = regexp.MustCompile(`请|填写|填报|须知|务必|简述|简要(?:说明|介绍)|说明如下|不予受理|一式[一二三四五六七八九十]+份|装订|报送|不得超过|(?:申请人|申请书|申报|参赛者|考生|作者|学生)[^。；]{0,24}(?:应|须|必须|不得|应当|需)`)
+	instructingHan = regexp.MustCompile(`(?:^|[，。；：、（(\s])请|请(?:说明|简述|简要|填|列出|列明|附上|附|提供|描述|阐述|注明|选择|勾选|回答|写明|写出|按|勿|认真|申请人|各)|填写|填报|须知|务必|简述|简要(?:说明|介绍)|说明如下|不予受理|一式[一二三四五六七八九十]+份|装订|报送|不得超过|(?:申请人|申请书|申报|参赛者|考生|作者|学生)[^。；]{0,24}(?:应|须|必须|不得|应当|需)`)
 
 	declaring    = regexp.MustCompile(`(?i)\b(?:I|we|the (?:authors?|undersigned|applicants?|investigators?|candidate)) (?:hereby )?(?:declare|confirm|certify|undertake|affirm|understand|agree|acknowledge|consent)s?\b|\bhereby (?:declare|certify|confirm|grant|give)\w*|\bto the best of (?:my|our|their) knowledge\b|\binformed consent\b|\bethics committee\b|\b(?:conflicts?|competing)\b[^.]{0,24}\binterests?\b|\bdata (?:that support|availability)\b|\bsupported by (?:the|a|an|grants?)\b|\bspecific grant from\b|\bauthor contributions?\b|\bread and approved the final\b|\bpermission to (?:copy|reproduce|use)\b|\bsubmitted (?:in whole|previously|for (?:a|any) (?:other )?degree)\b|\bthanks? (?:are due|to my|go to)\b|\bI (?:would like|wish) to (?:thank|express)\b|\bgrateful to\b|\bmy (?:sincere |deepest )?(?:gratitude|thanks)\b|\b(?:I|we) (?:also |especially |finally )?thank\b|\bviews? (?:expressed|of the authors?)\b|\bhiermit\b|\ban Eides statt\b|\b(?:versichere|erkläre) ich\b|\bich (?:versichere|erkläre)\b|\beinverstanden\b|\bmein(?:er|em)? (?:besonderer |herzlicher )?dank\b|\bje (?:soussigné|déclare|certifie)\b|\b(?:el|la) abajo firmante\b|\bdeclaro\b`)
 	declaringHan = regexp.MustCompile(`声明|本人(?:郑重|保证|承诺|完全|已|同意)|我(?:保证|承诺)|特此|承诺书?|授权书?|如(?:获得资助|有不实)|法律(?:后果|责任)由|承担全部责任|基金项目|利益冲突|作者贡献|数据可用性|知情同意|伦理委员会|感谢|致谢`)
 
 	clausing    = regexp.MustCompile(`(?i)\bpermission is hereby\b|\bwithout warranty\b|\bredistributions? (?:of|in)\b|\b(?:this|the) agreement\b|\b(?:the|either|each|both) part(?:y|ies)\b|\bshall (?:be|have|not|remain|come|pay|provide|keep|enter|survive)\b|\bin full force and effect\b|\bgoverned by\b|\bpursuant to\b|\b(?:article|section|clause|paragraph) [0-9]+\b|\bdieser (?:vertrag|vereinbarung)\b|\b(?:tritt|treten) am\b`)
-	clausingHan = regexp.MustCompile(`第[一二三四五六七八九十百0-9]+条|本(?:办法|条例|规定|法|细则|合同|协议)|自[^。]{0,16}起(?:施行|实施|生效)|法律、(?:行政)?法规|依法(?:追究|处理|承担)|构成犯罪|(?:甲方|乙方|双方)`)
+	clausingHan = regexp.MustCompile(`第[一二三四五六七八九十百0-9]+条|本(?:办法|条例|规定|法|细则|合同|协议)|自[^。]{0,16}起(?:施行|实施|生效)|法律、(?:行政)?法规|依法(?:追究|处理|承担)|构成犯罪|甲方|乙方|双方(?:应|同意|签|协商)`)
 
 	outlining    = regexp.MustCompile(`(?i)\b(?:section|chapter|sect\.)s? (?:[0-9]+|[ivx]+|two|three|four|five|six|seven|eight)\b.*\b(?:describe|present|discuss|introduce|review|conclude|give|explain|report|show|outline|detail|define|provide|summari[sz]e|propose|evaluat|analy[sz]e|contain|deal|focus|set)|\b(?:describe|present|discuss|introduce|review|conclude|explain|report|outline|define|provide|summari[sz]e)\w*\b.*\bin (?:section|chapter) [0-9ivx]+|\b(?:rest|remainder|structure) of (?:the|this) (?:paper|article|thesis|report|work|chapter)\b|\bthis (?:paper|article|thesis|report) is (?:organi[sz]ed|structured|arranged) as follows\b|\bKapitel [0-9]+\b.*\b(?:beschreib|behandel|stell|erläuter|diskutier|gib)`)
 	outliningHan = regexp.MustCompile(`本文(?:的)?(?:结构|组织|安排|其余部分)|第[一二三四五六七八九十0-9]+(?:节|章|部分)[^。]{0,12}(?:介绍|讨论|总结|分析|描述|给出|论述)`)
@@ -158,10 +158,9 @@ const (
 	// mostlyForm is the least part of a shared stretch that must read like a form for all of it to be one. A paragraph
 	// that was copied with the instruction above it is more than that.
 	mostlyForm = 0.6
-	// mostClauses is the most words that clauses share with what is shared around them, no more than clausesGap words
-	// apart: a statute that was taken over whole is no form.
-	mostClauses = 150
-	clausesGap  = 25
+	// mostClauses is the part of a text up to which what it shares can be the clauses of a contract or a statute that
+	// everybody writes so. Of two versions of one statute more is equal.
+	mostClauses = 0.2
 )
 
 // FormStretch is a stretch of shared wording that reads like that of a form.
@@ -175,24 +174,25 @@ func FormsAmong(text string, w *Words, shared []Stretch) []FormStretch {
 	if len(shared) == 0 {
 		return nil
 	}
-	forms := Forms(text)
+	r := NewReader(text)
+	clauses := ClausesAreForms(w, shared)
 	var out []FormStretch
-	for i := 0; i < len(shared); {
-		j, first := i+1, w.Count(shared[i].Span)
-		for j < len(shared) && w.Count(concordat.Span{Start: shared[j-1].End, End: shared[j].Start}) <= clausesGap {
-			first += w.Count(shared[j].Span)
-			j++
-		}
-		for _, s := range shared[i:j] {
-			why, ok := readsLike(text, forms, s.Span)
-			if !ok || first > mostClauses && why == WhyClause {
-				continue
-			}
+	for _, s := range shared {
+		if why, ok := r.ReadsLikeForm(s.Span); ok && (clauses || why != WhyClause) {
 			out = append(out, FormStretch{s, why})
 		}
-		i = j
 	}
 	return out
+}
+
+// ClausesAreForms reports whether clauses among the shared stretches of a text may be formulas of contracts and statutes:
+// little else of it is shared.
+func ClausesAreForms(w *Words, shared []Stretch) bool {
+	n := 0
+	for _, s := range shared {
+		n += w.Count(s.Span)
+	}
+	return float64(n) <= mostClauses*float64(w.Len())
 }
 
 // Reader tells of passages of one text whether they read like those of a form.
@@ -201,8 +201,14 @@ type Reader struct {
 	forms []Form
 }
 
-// NewReader returns a reader of a text.
-func NewReader(text string) *Reader { return &Reader{text, Forms(text)} }
+// NewReader returns a reader of a text. In a text most of which reads like a form nothing does.
+func NewReader(text string) *Reader {
+	r := &Reader{text, Forms(text)}
+	if _, all := readsLike(text, r.forms, concordat.Span{End: len(text)}); all {
+		r.forms = nil
+	}
+	return r
+}
 
 // ReadsLikeForm reports whether most of a span reads like a form, and why.
 func (r *Reader) ReadsLikeForm(s concordat.Span) (Why, bool) { return readsLike(r.text, r.forms, s) }
@@ -224,5 +230,5 @@ func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {
 			best = f.Why
 		}
 	}
-	return best, float64(sum) >= mostlyForm*float64(utf8.RuneCountInString(s.In(text)))
+	return best, sum > 0 && float64(sum) >= mostlyForm*float64(utf8.RuneCountInString(s.In(text)))
 }
