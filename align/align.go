@@ -69,6 +69,9 @@ type Options struct {
 	// VerbatimReplaces reports only the equal runs of a pair that has a long one, as PAN's measure
 	// expects, which knows one kind of disguise for each pair. People see both.
 	VerbatimReplaces bool
+	// Bridged leaves passages of sketches and of fingerprints with the units between their seeds, as PAN's measure
+	// expects. For people they are cut at units without a counterpart.
+	Bridged bool
 	// VerbatimWords is the length in words of the runs that are then reported, default 40, and
 	// VerbatimChars that of the one that must be among them, default 210 letters: some 250 characters
 	// (Sanchez-Perez et al. 2015 use 256).
@@ -139,7 +142,7 @@ func Pair(a, b *Text, o Options) []Passage {
 		o = o.forSketches().filled()
 		var out []Passage
 		p := newPairing(a, b, &o)
-		for _, f := range p.reworded() {
+		for _, f := range p.found() {
 			out = append(out, p.rough(f))
 		}
 		return out

@@ -17,6 +17,7 @@ type pairing struct {
 	// totalA and totalB are what each unit has to share; unit is the worth of a rare word in that.
 	totalA, totalB []float32
 	unit           float32
+	prints         bool // similarities are estimated from fingerprints
 
 	best []float32 // scratch of sides
 }

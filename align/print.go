@@ -9,7 +9,7 @@ import (
 
 // Print is one sentence of a document as its fingerprint tells it: what an asker and an owner know
 // of each other's sentences after the first round of a federated check, and the number of features,
-// which is one more byte.
+// which is one more byte. A Print without features stands for a sentence that is not compared: it equals none.
 type Print struct {
 	Span        concordat.Span
 	Chars       int // letters and digits, one Han character counting as three
@@ -31,7 +31,7 @@ func PairPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	p := newPrintPairing(a, b, &o)
 	var out []Passage
-	for _, f := range p.reworded() {
+	for _, f := range p.found() {
 		out = append(out, p.rough(f))
 	}
 	return out
@@ -44,7 +44,7 @@ func LiteralPrints(a, b []Print, o Options) []Passage {
 }
 
 func newPrintPairing(a, b []Print, o *Options) *pairing {
-	p := &pairing{a: printUnits(a), b: printUnits(b), o: o, unit: 1, totalA: features(a), totalB: features(b)}
+	p := &pairing{a: printUnits(a), b: printUnits(b), o: o, unit: 1, prints: true, totalA: features(a), totalB: features(b)}
 	p.account = func(c *cluster) func(cell) float32 {
 		leftA, leftB := features(a[c.a0:c.a1]), features(b[c.b0:c.b1])
 		return func(s cell) float32 {
@@ -106,6 +106,9 @@ func comparePrints(a, b []Print, o *Options) []cell {
 	columns := columnsOf(a, b)
 	var cells []cell
 	for i := range a {
+		if a[i].Features == 0 {
+			continue
+		}
 		begin := len(cells)
 		for _, j := range columns(i) {
 			n := inCommon(&a[i], &b[j])
@@ -126,9 +129,11 @@ func comparePrints(a, b []Print, o *Options) []cell {
 // in large documents those around one that shares a band with a sentence around i.
 func columnsOf(a, b []Print) func(i int) []int32 {
 	if len(a)*len(b) <= mostPrintCells {
-		all := make([]int32, len(b))
-		for j := range all {
-			all[j] = int32(j)
+		all := make([]int32, 0, len(b))
+		for j := range b {
+			if b[j].Features > 0 {
+				all = append(all, int32(j))
+			}
 		}
 		return func(int) []int32 { return all }
 	}

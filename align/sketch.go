@@ -22,7 +22,7 @@ type Sketch struct {
 
 // SketchUnit is one unit of a sketch.
 type SketchUnit struct {
-	Ordinal int            // among the units of the document, from 0
+	Ordinal int            // among the units of the document, from 0; it jumps where something takes no part
 	Span    concordat.Span // in the document's text
 	Chars   int            // letters and digits, one Han character counting as three
 	Words   []uint16       // hashes, ascending, each once
@@ -58,7 +58,11 @@ func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 		of[r] = uint16(hash(term) >> (64 - bits))
 	}
 	s := Sketch{Bits: bits, Units: make([]SketchUnit, len(t.units))}
+	ordinal := 0
 	for i, u := range t.units {
+		if i > 0 && anyMuted(t.words[t.units[i-1].last:u.first]) {
+			ordinal += holeUnits // no passage reaches across what takes no part
+		}
 		words := make([]uint16, 0, u.to-u.from)
 		for _, e := range t.entries[u.from:u.to] {
 			if !t.stops[e.term] {
@@ -66,7 +70,8 @@ func (t *Text) Sketch(key []byte, bits int) (Sketch, error) {
 			}
 		}
 		slices.Sort(words)
-		s.Units[i] = SketchUnit{i, concordat.Span{Start: int(u.start), End: int(u.end)}, int(u.chars), slices.Compact(words)}
+		s.Units[i] = SketchUnit{ordinal, concordat.Span{Start: int(u.start), End: int(u.end)}, int(u.chars), slices.Compact(words)}
+		ordinal++
 	}
 	return s, nil
 }

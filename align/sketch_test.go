@@ -194,7 +194,9 @@ func printsOf(text string) []Print {
 	for _, u := range t.units {
 		set := map[uint64]bool{}
 		for _, w := range t.words[u.first:u.last] {
-			set[w.hash] = true
+			if w.flags&stopWord == 0 {
+				set[w.hash] = true
+			}
 		}
 		var f [2]uint64
 		for n := range uint64(printHashes) {

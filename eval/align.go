@@ -34,9 +34,9 @@ const (
 )
 
 // AsPAN returns the options with PAN's habits of annotation, which are not those of people: one
-// disguise for each pair of documents, and the whole source for a summary.
+// disguise for each pair of documents, the whole source for a summary, and passages as long as their ends are apart.
 func AsPAN(o align.Options) align.Options {
-	o.VerbatimReplaces, o.WholeSource = true, true
+	o.VerbatimReplaces, o.WholeSource, o.Bridged = true, true, true
 	return o
 }
 
