@@ -156,7 +156,7 @@ func checkAll(ctx context.Context, dir string, asking int, s *innocentScenario, 
 	}
 	row.pairs = len(at[0]) * len(at[1])
 	for _, d := range at[asking] {
-		rep, err := checkAbroad(ctx, f, asking, s, d, m)
+		rep, err := checkAbroad(ctx, f, asking, len(abroad), s, d, m)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
@@ -176,10 +176,14 @@ func noLimits() store.Limits {
 }
 
 // checkAbroad checks a document at its site and returns what of the report comes from the other site. The
-// sources have the names of the documents.
-func checkAbroad(ctx context.Context, f *FedSites, here int, s *innocentScenario, d *innocentDoc, m partnerMode) (*report.Report, error) {
+// sources have the names of the documents, of which there are so many there.
+func checkAbroad(ctx context.Context, f *FedSites, here, there int, s *innocentScenario, d *innocentDoc, m partnerMode) (*report.Report, error) {
 	home := f.Sites[here]
-	o := site.CheckOptions{Forward: m.forward, Partners: f.Partners(here),
+	partners := f.Partners(here)
+	for i := range partners {
+		partners[i].Documents = there
+	}
+	o := site.CheckOptions{Forward: m.forward, Partners: partners,
 		Exclude: []concordat.Ref{{Site: home.id, Library: fedLibrary, Document: concordat.DocumentID(d.name)}}}
 	if m.template {
 		o.Templates = []report.Template{{Name: "template.txt", Text: s.template}}

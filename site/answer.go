@@ -248,7 +248,11 @@ func (s *Site) answerLibrary(ctx context.Context, q *question, g *grant, i int, 
 		return fmt.Errorf("match for %s in %s: %w", q.from, g.library.ID, err)
 	}
 	l.Missing, l.Capped = len(a.Missing), a.Capped
-	docs, err := s.gather(ctx, q, g, a.Matches)
+	given, err := s.askedTemplates(ctx, q, g)
+	if err != nil {
+		return err
+	}
+	docs, err := s.gather(ctx, q, g, slices.DeleteFunc(a.Matches, func(m concordat.Match) bool { return given[m.Sentence] }))
 	if err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	if err := s.complete(ctx, f, p, q, o); err != nil {
 		return nil, err
 	}
-	return f, s.forward(ctx, task, f, sub, &o, found.candidates, progress)
+	return f, s.forward(ctx, task, f, sub, &o, found.candidates, shared, progress)
 }
 
 // templates returns the given ones and those that the libraries hand out themselves.

@@ -35,10 +35,13 @@ func (s *Site) Elsewhere(ctx context.Context, sub Submission, o CheckOptions) (*
 	if err := o.checkForward(); err != nil {
 		return nil, err
 	}
-	fw, err := s.newForwarding(sub, &o, "")
+	shared := shareable(sub.Text, nil)
+	shared.walls = nil // of a copy of a document all of it is one
+	fw, err := s.newForwarding(sub, &o, "", shared)
 	if err != nil {
 		return nil, err
 	}
+	fw.everything = true
 	all, err := fw.mirrors(ctx)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,9 @@ import (
 	"concordat/store"
 )
 
-// What partners are asked of a submission (CheckOptions.Forward).
+// What partners are asked of a submission (CheckOptions.Forward). Sentences of which half or more is shared by right, as
+// far as is known before partners are asked, are never asked: templates, lists of references, and what enough documents
+// of this site or of a batch hold.
 const (
 	// ForwardUnmatched asks about the sentences of which less than half of the letters, marks and
 	// digits stand in passages that were found at this site, before any rule of a report. What is found
@@ -36,6 +38,7 @@ type PartnerLibraries struct {
 	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
 	SketchKey []byte            // of the epoch: outlines and edges; nil: no second round by words
 	Libraries []concordat.LibraryID
+	Documents int            // of these libraries, as the partner tells; 0: not known
 	Name      string         // of the partner, for people; may be empty
 	Level     concordat.Show // the most that is wanted; empty: metadata
 	// Deadline bounds all rounds with the partner together; 0: DefaultDeadline.
@@ -77,6 +80,8 @@ func (p *PartnerLibraries) validate() error {
 		return fmt.Errorf("a partner without client or profiler: %w", concordat.ErrInvalid)
 	case len(p.Libraries) == 0:
 		return fmt.Errorf("partner %s: no library: %w", p.Partner.Site(), concordat.ErrInvalid)
+	case p.Documents < 0:
+		return fmt.Errorf("partner %s: %d documents: %w", p.Partner.Site(), p.Documents, concordat.ErrInvalid)
 	case p.Deadline < 0:
 		return fmt.Errorf("partner %s: deadline %s: %w", p.Partner.Site(), p.Deadline, concordat.ErrInvalid)
 	}
@@ -121,8 +126,12 @@ type forwarding struct {
 	covered  []concordat.Passage // found at this site
 	count    *report.Counter
 	own      ownText
+	shared   *sharedWording          // what of the submission is shared by right, as known before partners are asked
+	heldHere func() []concordat.Span // what of it other documents of this site hold
 	// matchesOnly leaves the second round out.
 	matchesOnly bool
+	// everything compares common wording too.
+	everything bool
 }
 
 // told is what one partner, or one mirror, told.
@@ -138,6 +147,7 @@ type told struct {
 	lengths    map[concordat.Ref]int // bytes of the texts of which an outline was shown
 	statements []concordat.Statement
 	flags      []concordat.Flag
+	wording    []report.Wording // what the documents of the partner share, in order of text
 	failed     bool
 	silent     bool // it failed by not answering
 }
@@ -166,9 +176,17 @@ func (t *told) outcome() (PartnerState, concordat.Reason) {
 }
 
 // newForwarding makes the keyed profiles of the submission, one for each key.
-func (s *Site) newForwarding(sub Submission, o *CheckOptions, task concordat.TaskID) (*forwarding, error) {
-	fw := &forwarding{s: s, o: o, task: task, sub: sub, profiles: map[*profile.Profiler]*concordat.Profile{}, count: report.NewCounter(sub.Text)}
+func (s *Site) newForwarding(sub Submission, o *CheckOptions, task concordat.TaskID, shared *sharedWording) (*forwarding, error) {
+	fw := &forwarding{s: s, o: o, task: task, sub: sub, profiles: map[*profile.Profiler]*concordat.Profile{},
+		count: report.NewCounter(sub.Text), shared: shared}
 	fw.own.text = sub.Text
+	fw.heldHere = sync.OnceValue(func() []concordat.Span {
+		var spans []concordat.Span
+		for _, x := range shared.held.In(shared.words) {
+			spans = append(spans, x.Span)
+		}
+		return spans
+	})
 	add := func(p *profile.Profiler) error {
 		if fw.profiles[p] != nil {
 			return nil

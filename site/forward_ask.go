@@ -34,6 +34,7 @@ type round struct {
 	documents      map[concordat.Handle]*nominated
 	order          []*nominated // as they were told
 	fault          error        // of this site, not of the partner
+	wording        *partWording
 }
 
 // nominated is a document of the partner that matches.
@@ -60,6 +61,9 @@ func newRound(fw *forwarding, p *PartnerLibraries) *round {
 // holds in another form is left out: two forms together tell far more than either.
 func (r *round) prepare(ctx context.Context) error {
 	for i, q := range r.told.questions {
+		if r.fw.share(q.Span, r.fw.shared.walls) >= mostlyShared {
+			continue // nothing that anybody holds of it would be evidence
+		}
 		if r.fw.o.forwarded() == ForwardAll || r.fw.unmatched(q.Span) {
 			r.chosen = append(r.chosen, i)
 		}

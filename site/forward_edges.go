@@ -88,27 +88,41 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 		}
 	}
 	for _, p := range rough {
-		whole := true
-		at := p.A.Start
-		var rest []concordat.Span
-		for _, c := range sortedSpans(copies) {
-			if !c.A.Overlaps(p.A) || !c.B.Overlaps(p.B) {
-				continue
+		rest := between(p, copies)
+		for _, x := range rest {
+			whole := x.A == p.A
+			x.A = tight(fw.sub.Text, x.A)
+			switch {
+			case x.A.Len() == 0, !whole && fw.count.Characters(x.A) < leastRest, !whole && mostWider*x.B.Len() < x.A.Len():
+				continue // nothing is left, here or in the source
 			}
-			whole = false
-			if c.A.Start > at {
-				rest = append(rest, concordat.Span{Start: at, End: c.A.Start})
-			}
-			at = max(at, c.A.End)
+			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
 		}
-		if at < p.A.End {
-			rest = append(rest, concordat.Span{Start: at, End: p.A.End})
+	}
+	return out
+}
+
+// mostWider is how many times as long one side of what is left of a passage may be as the other.
+const mostWider = 3
+
+// between returns what of a rough passage lies between the copies in it, each part beside what of the source lies between
+// the same copies.
+func between(p align.Passage, copies []align.Passage) []align.Passage {
+	var out []align.Passage
+	rest := p
+	for _, c := range sortedSpans(copies) {
+		if !c.A.Overlaps(p.A) || !c.B.Overlaps(p.B) {
+			continue
 		}
-		for _, s := range rest {
-			if s = tight(fw.sub.Text, s); s.Len() > 0 && (whole || fw.count.Characters(s) >= leastRest) {
-				out = append(out, concordat.Passage{Span: s, SourceSpan: p.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
-			}
+		if c.A.Start > rest.A.Start {
+			x := rest
+			x.A.End, x.B.End = c.A.Start, max(x.B.Start, c.B.Start)
+			out = append(out, x)
 		}
+		rest.A.Start, rest.B.Start = max(rest.A.Start, c.A.End), min(max(p.B.Start, c.B.End), p.B.End)
+	}
+	if rest.A.Start < p.A.End {
+		out = append(out, rest)
 	}
 	return out
 }

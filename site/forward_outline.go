@@ -36,8 +36,13 @@ const (
 // a failure leaves unanswered is shown as the matched sentences.
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.told.matches, byMatch)
-	all := nominate(r.told.questions, r.told.matches)
-	all = slices.DeleteFunc(all, func(c *candidate) bool { return !c.nominated() })
+	r.wording = r.fw.commonAt(r.told.questions, r.told.matches, r.p.Documents)
+	r.told.wording = r.wording.common
+	evidence, common := r.wording.apart(r.told.questions, r.told.matches)
+	all := nominate(r.told.questions, evidence)
+	if few := r.p.Documents > 0 && r.p.Documents <= mostOutlined; !few {
+		all = slices.DeleteFunc(all, func(c *candidate) bool { return !c.nominated() })
+	}
 	most := cmp.Or(r.fw.o.Candidates, defaultCandidates)
 	if left := len(all) - most; left > 0 {
 		r.told.flags = append(r.told.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
@@ -50,10 +55,10 @@ func (r *round) compare(ctx context.Context) error {
 		docs[n.ref] = n
 	}
 	found, err := r.outlines(ctx, all, docs)
+	beside := r.wording.beside(r.told.questions, common, r.p.Profiler)
 	for i, c := range all {
 		n := docs[c.ref]
-		src := report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
-			Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
+		src := r.source(n)
 		ps := found[i].passages
 		switch {
 		case found[i].form == "" && c.enough():
@@ -61,8 +66,9 @@ func (r *round) compare(ctx context.Context) error {
 		case found[i].form != "":
 			src.Outline = found[i].form
 			r.told.lengths[n.ref] = found[i].length
-			ps = append(ps, r.fw.fromHits(beside(c.hits, ps), r.p.Profiler)...)
+			ps = append(ps, r.fw.fromHits(notHeld(c.hits, ps), r.p.Profiler)...)
 		}
+		ps = r.wording.judged(ps)
 		for k := range ps {
 			ps[k].Source, ps[k].Title, ps[k].Documents = n.ref, n.Title, c.documents(ps[k].Span)
 		}
@@ -70,14 +76,32 @@ func (r *round) compare(ctx context.Context) error {
 			r.told.passages, r.told.sources = append(r.told.passages, ps...), append(r.told.sources, src)
 		}
 	}
+	r.addBeside(beside, docs)
 	return err
+}
+
+// source returns what is told of a document of the partner.
+func (r *round) source(n *nominated) report.PartnerSource {
+	return report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
+		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
+}
+
+// addBeside adds the common wording that documents hold, and those documents that are told of for that alone.
+func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*nominated) {
+	for _, p := range beside {
+		if !slices.ContainsFunc(r.told.sources, func(x report.PartnerSource) bool { return x.Ref == p.Source }) {
+			r.told.sources = append(r.told.sources, r.source(docs[p.Source]))
+		}
+	}
+	r.told.passages = append(r.told.passages, beside...)
 }
 
 // leastWorth is the worth of a document's matches from which its outline is asked for; see worth.
 const leastWorth = 0.3
 
 // nominated reports whether the matches of a document are worth a second look: chance matches lie at
-// the gate, so two of them are worth a tenth or two and neighbour each other hardly ever.
+// the gate, so two of them are worth a tenth or two and neighbour each other hardly ever. Among the sentences of
+// mostOutlined documents hardly any match is chance, and a reworded text may have one only: there each is worth it.
 func (c *candidate) nominated() bool { return c.score >= leastWorth || c.enough() }
 
 const (
@@ -115,8 +139,8 @@ func (c *candidate) enough() bool {
 
 func abs(n int) int { return max(n, -n) }
 
-// beside returns the very close hits that no passage holds the better half of.
-func beside(hits []hit, ps []concordat.Passage) []hit {
+// notHeld returns the very close hits that no passage holds the better half of.
+func notHeld(hits []hit, ps []concordat.Passage) []hit {
 	var out []hit
 	for _, h := range hits {
 		held := slices.ContainsFunc(ps, func(p concordat.Passage) bool {
@@ -195,21 +219,27 @@ func steps(similarity float64) float64 {
 type ownText struct {
 	text string
 	mu   sync.Mutex // guards the rest
-	full *align.Text
-	// sketches are by key and number of bits; prints by profiler.
+	// texts are by what takes no part; sketches by that, key and number of bits; prints by profiler.
+	texts    map[string]*align.Text
 	sketches map[string]*align.Text
 	prints   map[*profile.Profiler][]align.Print
 }
 
-func (o *ownText) words(key []byte, bits int) (full, sketch *align.Text, err error) {
+// words returns the text without walls.
+func (o *ownText) words(key []byte, bits int, walls []concordat.Span) (full, sketch *align.Text, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.full == nil {
-		o.full, o.sketches = align.Prepare(o.text), map[string]*align.Text{}
+	if o.texts == nil {
+		o.texts, o.sketches = map[string]*align.Text{}, map[string]*align.Text{}
 	}
-	name := fmt.Sprintf("%d %x", bits, key)
+	name := wallsName(walls)
+	if full = o.texts[name]; full == nil {
+		full = align.PrepareWithout(o.text, walls)
+		o.texts[name] = full
+	}
+	name += fmt.Sprintf(" %d %x", bits, key)
 	if o.sketches[name] == nil {
-		s, err := o.full.Sketch(key, bits)
+		s, err := full.Sketch(key, bits)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -217,7 +247,7 @@ func (o *ownText) words(key []byte, bits int) (full, sketch *align.Text, err err
 			return nil, nil, err
 		}
 	}
-	return o.full, o.sketches[name], nil
+	return full, o.sketches[name], nil
 }
 
 func (o *ownText) fingerprints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
@@ -354,7 +384,7 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated, 
 			return outlined{}, 0, nil, err
 		}
 		var own *align.Text
-		if full, own, err = r.fw.own.words(r.p.SketchKey, o.Bits); err != nil {
+		if full, own, err = r.fw.own.words(r.p.SketchKey, o.Bits, r.wording.walls); err != nil {
 			return outlined{}, 0, nil, err
 		}
 		rough, literal = align.Pair(own, theirs, align.Options{}), align.Literal(own, theirs, align.Options{})
@@ -363,13 +393,13 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated, 
 		if err != nil {
 			return outlined{}, 0, nil, err
 		}
-		own, err := r.fw.own.fingerprints(r.p.Profiler, r.fw.profiles[r.p.Profiler])
+		own, err := r.wording.prints(r.p.Profiler)
 		if err != nil {
 			return outlined{}, 0, nil, err
 		}
 		rough, literal = align.PairPrints(own, theirs, align.Options{}), align.LiteralPrints(own, theirs, align.Options{})
 		if r.p.SketchKey != nil && len(literal) > 0 {
-			full, _, err = r.fw.own.words(r.p.SketchKey, align.DefaultSketchBits)
+			full, _, err = r.fw.own.words(r.p.SketchKey, align.DefaultSketchBits, r.wording.walls)
 			if err != nil {
 				return outlined{}, 0, nil, err
 			}
@@ -387,16 +417,19 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated, 
 	return got, words, st, err
 }
 
-// partnerPrints returns the units of an outline of fingerprints.
+// partnerPrints returns the units of an outline of fingerprints, with one that equals nothing where some are left out.
 func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
-	out := make([]align.Print, len(o.Units))
+	out := make([]align.Print, 0, len(o.Units))
 	end := 0
 	for i, u := range o.Units {
 		if u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1 || u.Chars < 0 || u.Chars > 1<<20 || u.Features < 0 || u.Features > 1<<16 {
 			return nil, fmt.Errorf("%w: unit %d", errGarbage, i)
 		}
+		if i > 0 && u.Ordinal != o.Units[i-1].Ordinal+1 {
+			out = append(out, align.Print{Span: concordat.Span{Start: end, End: end}})
+		}
 		end = u.Span.End
-		out[i] = align.Print{Span: u.Span, Chars: u.Chars, Features: u.Features, Fingerprint: u.Fingerprint}
+		out = append(out, align.Print{Span: u.Span, Chars: u.Chars, Features: u.Features, Fingerprint: u.Fingerprint})
 	}
 	return out, nil
 }

@@ -29,6 +29,7 @@ func add(f *report.Findings, all []*told) {
 		f.Partners = append(f.Partners, t.sources...)
 		f.Statements = append(f.Statements, t.statements...)
 		f.Flags = append(f.Flags, t.flags...)
+		addWording(f, t.wording)
 		if t.name != "" {
 			if f.Sites == nil {
 				f.Sites = map[concordat.SiteID]string{}
@@ -106,12 +107,13 @@ func recount(own concordat.SiteID, f *report.Findings, local []*candidate, all [
 
 // forward asks partners and mirrors and merges what they tell. What is known is kept in the store as
 // it comes.
-func (s *Site) forward(ctx context.Context, task concordat.TaskID, f *report.Findings, sub Submission, o *CheckOptions, local []*candidate, progress func(Progress)) error {
+func (s *Site) forward(ctx context.Context, task concordat.TaskID, f *report.Findings, sub Submission, o *CheckOptions,
+	local []*candidate, shared *sharedWording, progress func(Progress)) error {
 	f.Forward = o.forwarded()
 	if len(o.Partners) == 0 && len(o.Mirrors) == 0 {
 		return nil
 	}
-	fw, err := s.newForwarding(sub, o, task)
+	fw, err := s.newForwarding(sub, o, task, shared)
 	if err != nil {
 		return err
 	}
@@ -200,8 +202,8 @@ func (k *soFar) keep(ctx context.Context, so []*told) error {
 	f, o := k.f, k.o
 	g := *f
 	g.Task = k.task
-	g.Passages, g.Consulted, g.Partners, g.Statements, g.Flags = slices.Clone(f.Passages), slices.Clone(f.Consulted),
-		slices.Clone(f.Partners), slices.Clone(f.Statements), slices.Clone(f.Flags)
+	g.Passages, g.Consulted, g.Partners, g.Statements, g.Flags, g.Wording = slices.Clone(f.Passages), slices.Clone(f.Consulted),
+		slices.Clone(f.Partners), slices.Clone(f.Statements), slices.Clone(f.Flags), slices.Clone(f.Wording)
 	add(&g, so)
 	for _, p := range o.Partners {
 		if slices.ContainsFunc(so, func(t *told) bool { return t.site == p.Partner.Site() }) {
@@ -251,7 +253,8 @@ func (s *Site) Matches(ctx context.Context, sub Submission, o CheckOptions) (*Ma
 	out := &Matched{Sentences: map[concordat.SiteID][]concordat.Sentence{s.o.ID: p.Questions()}}
 	q := s.query(p, o, libraries)
 	q.Limit = 0
-	fw, err := s.newForwarding(sub, &o, "")
+	shared := shareable(sub.Text, templateTexts(o.Templates))
+	fw, err := s.newForwarding(sub, &o, "", shared)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +269,7 @@ func (s *Site) Matches(ctx context.Context, sub Submission, o CheckOptions) (*Ma
 	if o.forwarded() == ForwardUnmatched {
 		found, err := s.ask(ctx, p, q, o, func(Progress) {})
 		if err == nil {
-			fw.covered, err = s.align(ctx, shareable(sub.Text, nil), q, p.Questions(), found.candidates, documentsOf(libraries)+1, func(Progress) {})
+			fw.covered, err = s.align(ctx, shared, q, p.Questions(), found.candidates, documentsOf(libraries)+1, func(Progress) {})
 		}
 		if err != nil {
 			return nil, err

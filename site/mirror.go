@@ -276,22 +276,41 @@ func (fw *forwarding) mirror(ctx context.Context, m *MirroredLibrary, state *sto
 			t.matches = append(t.matches, x)
 		}
 	}
-	t.candidates = slices.DeleteFunc(nominate(t.questions, t.matches), func(c *candidate) bool { return !c.enough() })
+	w := fw.commonAt(t.questions, t.matches, state.Documents)
+	t.wording = w.common
+	evidence, common := w.apart(t.questions, t.matches)
+	t.candidates = slices.DeleteFunc(nominate(t.questions, evidence), func(c *candidate) bool { return !c.enough() })
 	t.candidates = t.candidates[:min(len(t.candidates), cmp.Or(fw.o.Candidates, defaultCandidates))]
+	passages := w.beside(t.questions, common, m.Profiler)
+	refs := make([]concordat.Ref, 0, len(t.candidates))
 	for _, x := range t.candidates {
-		d, err := fw.s.o.Store.MirrorDocument(ctx, m.key(), x.ref.Document)
+		refs = append(refs, x.ref)
+		for _, p := range w.judged(fw.fromHits(x.hits, m.Profiler)) {
+			p.Source, p.Documents = x.ref, x.documents(p.Span)
+			passages = append(passages, p)
+		}
+	}
+	for _, p := range passages {
+		if !slices.Contains(refs, p.Source) {
+			refs = append(refs, p.Source)
+		}
+	}
+	for _, ref := range refs {
+		d, err := fw.s.o.Store.MirrorDocument(ctx, m.key(), ref.Document)
 		if errors.Is(err, concordat.ErrNotFound) {
 			continue // removed meanwhile
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range fw.fromHits(x.hits, m.Profiler) {
-			p.Source, p.Title, p.Documents = x.ref, d.Title, x.documents(p.Span)
-			t.passages = append(t.passages, p)
+		for _, p := range passages {
+			if p.Source == ref {
+				p.Title = d.Title
+				t.passages = append(t.passages, p)
+			}
 		}
-		t.sources = append(t.sources, report.PartnerSource{Ref: x.ref, Title: d.Title, Author: d.Author, Contact: d.Contact, Date: d.Date,
-			Level: concordat.ShowMetadata, Epoch: m.Epoch, Matches: distinctSentences(t.matches, x.ref)})
+		t.sources = append(t.sources, report.PartnerSource{Ref: ref, Title: d.Title, Author: d.Author, Contact: d.Contact, Date: d.Date,
+			Level: concordat.ShowMetadata, Epoch: m.Epoch, Matches: distinctSentences(t.matches, ref)})
 		c.Shown.Documents++
 	}
 	c.Shown.Exists = c.Shown.Documents > 0

@@ -9,6 +9,7 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/report"
 	"concordat/store"
 )
 
@@ -31,6 +32,7 @@ type known struct {
 	row    store.DocumentRow
 	handle concordat.Handle
 	text   string
+	walls  []concordat.Span  // of text: what the library hands out and lists of references, which are not shown
 	hits   []store.AnswerHit // told; none of a shipped document
 	// shipped says that the partner has the document in its mirror, and no hits are known.
 	shipped bool
@@ -74,7 +76,8 @@ func (s *Site) known(ctx context.Context, from concordat.SiteID, set *epochSet, 
 		return nil, unknown("the document has changed or is gone: ask again")
 	}
 	k.text = d.Text
-	return k, nil
+	k.walls, err = s.unshown(ctx, lib, d.Text)
+	return k, err
 }
 
 func unknown(words string) *concordat.Refusal { return refuse(concordat.ReasonUnknown, "%s", words) }
@@ -238,7 +241,7 @@ func (k *known) words(ordinals []int) (*concordat.Outline, error) {
 	if len(spans) == 0 {
 		return nil, unknown("none of these sentences was told in this job")
 	}
-	sketch, err := align.Prepare(k.text).Sketch(k.key, align.DefaultSketchBits)
+	sketch, err := align.PrepareWithout(k.text, k.walls).Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {
 		return nil, err
 	}
@@ -271,8 +274,9 @@ func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
 		return nil, unknown("none of these sentences was told in this job")
 	}
 	o := &concordat.Outline{Handle: k.handle, Form: concordat.OutlineFingerprints, Length: len(k.text)}
+	count := report.NewCounter(k.text)
 	for i, sentence := range p.Indexed {
-		if !keep[i] {
+		if !keep[i] || !k.shipped && shareOf(count, sentence.Span, k.walls) >= mostlyShared {
 			continue
 		}
 		chars, features, err := k.set.Profiler.Size(sentence.Span.In(k.text))
@@ -312,7 +316,7 @@ func (s *Site) edges(ctx context.Context, from concordat.SiteID, a *concordat.Ed
 	if err := checkSpans(a.Spans, len(k.text)); err != nil {
 		return nil, err
 	}
-	text := align.Prepare(k.text)
+	text := align.PrepareWithout(k.text, k.walls)
 	near, err := k.near(text, edgesAround)
 	if err != nil {
 		return nil, err

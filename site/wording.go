@@ -23,6 +23,8 @@ type sharedWording struct {
 	found []report.Wording
 	form  []concordat.Span // what templates hold of the text
 	walls []concordat.Span // all of the text that takes no part, in order and disjoint
+	held  *wording.Common  // what at least one other document that was compared holds; nil: nothing was
+	of    int              // documents that could hold it, the text among them; 0: nothing was compared
 	forms func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
 	clauses bool
@@ -44,6 +46,7 @@ func shareable(text string, templates []string) *sharedWording {
 // decide notes the wording that others hold too: common among of documents, and that of forms. held are the grams that
 // at least one other document has, with the numbers of documents.
 func (w *sharedWording) decide(held *wording.Common, of int) {
+	w.held, w.of = held, of
 	least := wording.Least(of)
 	w.grams = &wording.Common{}
 	if least > 0 {

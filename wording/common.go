@@ -21,12 +21,12 @@ func Least(n int) int {
 	return min(max(3, (n+4)/5), Absolute+1)
 }
 
-// LeastLong is [Least] for a stretch of mostWords words or more: a third of the documents. So much wording in a row is a
+// LeastLong is [Least] for a stretch of MostWords words or more: a third of the documents. So much wording in a row is a
 // copied page more often than a form, and a few drafts or copiers must not hide it.
 func LeastLong(n int) int { return max(Least(n), (n+2)/3) }
 
-// mostWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
-const mostWords = 250
+// MostWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
+const MostWords = 250
 
 // Counter counts the texts that hold each gram. Memory is 8 bytes a gram. The zero value counts all grams; a counter of
 // one part in several counts those whose hash falls to it, so that a large batch is counted in parts.
@@ -182,7 +182,7 @@ func (c *Common) In(w *Words) []Stretch {
 	slices.SortFunc(runs, func(x, y run) int { return cmp.Or(int(x.first-y.first), int(y.last-x.last)) })
 	var out []Stretch
 	for _, s := range joined(runs) {
-		if last := s[len(s)-1].last; c.long == 0 || last-s[0].first < mostWords {
+		if last := s[len(s)-1].last; c.long == 0 || last-s[0].first < MostWords {
 			out = appendStretch(out, w, s)
 			continue
 		}
@@ -194,7 +194,7 @@ func (c *Common) In(w *Words) []Stretch {
 				rest = append(rest, r)
 			}
 		}
-		if words(joined(rest)) < mostWords {
+		if words(joined(rest)) < MostWords {
 			held = s
 		}
 		for _, s := range joined(held) {

@@ -318,8 +318,21 @@ func (c *circle) partner(ctx context.Context, w wanted, cl *federation.Client, c
 	if err != nil {
 		return nil, err
 	}
-	return &site.PartnerLibraries{Partner: cl, Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
+	return &site.PartnerLibraries{Partner: cl, Documents: documentsOf(cat, libraries), Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
 		Name: c.title(w.partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level, Deadline: how.deadline, Purpose: how.purpose}, nil
+}
+
+// documentsOf returns how many documents a partner's libraries have, 0 if its catalogue does not tell of each.
+func documentsOf(cat *concordat.Catalogue, libraries []concordat.LibraryID) int {
+	n := 0
+	for _, id := range libraries {
+		i := slices.IndexFunc(cat.Libraries, func(l concordat.OpenLibrary) bool { return l.ID == id })
+		if i < 0 {
+			return 0
+		}
+		n += max(0, cat.Libraries[i].Documents)
+	}
+	return n
 }
 
 // title is the name that a partner gives itself.

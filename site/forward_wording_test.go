@@ -1,0 +1,167 @@
+package site_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// form is wording that everybody was given.
+const form = "Applicants describe in no more than two pages how the results of the project will be made available to others. " +
+	"State which ethical questions the project raises and by which committee they have been or will be considered. "
+
+// calls returns partner libraries with the number of their documents told, as a catalogue does.
+func calls(p *partner, documents int) site.PartnerLibraries {
+	l := p.libraries("lib")
+	l.Documents = documents
+	return l
+}
+
+// asked returns how many of a text's sentences were asked by a partner's first ask.
+func (p *partner) asked(t *testing.T, text string) int {
+	t.Helper()
+	q, err := p.profiler.Profile(concordat.Document{Text: text}, nil)
+	must(t, err)
+	n := 0
+	for _, a := range p.asks {
+		for _, x := range a.Sentences {
+			if slices.ContainsFunc(q.Questions(), func(s concordat.Sentence) bool { return s.Fingerprint == x.Fingerprint }) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// TestSharedWordingIsNotAsked: what is shared by right as this site knows is not asked, whatever the rule, and nothing
+// of it comes back.
+func TestSharedWordingIsNotAsked(t *testing.T) {
+	text := glacier + bakery + "\n\n" + form + "\n\n" + orchard + foundry
+	var many []site.Incoming
+	for i := range 9 {
+		many = append(many, site.Incoming{ID: concordat.DocumentID('a' + rune(i)), Text: form + "\n\n" + strings.Repeat(fmt.Sprint("word", i, " "), 12)})
+	}
+	for name, set := range map[string]func(*parts, *site.CheckOptions){
+		"template given":      func(_ *parts, o *site.CheckOptions) { o.Templates = []report.Template{{Name: "form", Text: form}} },
+		"common at this site": func(p *parts, _ *site.CheckOptions) { p.ingest(t, "a", many...) },
+		"template of this one": func(p *parts, _ *site.CheckOptions) {
+			must(t, p.store.PutTemplate(t.Context(), store.Template{Library: "a", Name: "form", Text: form}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := here(t, river)
+			north := newPartner(t, "north")
+			north.put(t, "lib", "d", form+"\n\n"+garden)
+			o := site.CheckOptions{Forward: site.ForwardAll, Partners: []site.PartnerLibraries{north.libraries("lib")}}
+			set(p, &o)
+			f := p.check(t, text, o)
+			if n := north.asked(t, form); n != 0 {
+				t.Errorf("%d sentences of the form were asked", n)
+			}
+			if n := north.asked(t, glacier+bakery); n == 0 {
+				t.Error("no other sentence was asked")
+			}
+			if got := from(f); slices.Contains(got, "north/Title of d") {
+				t.Errorf("sources %v", got)
+			}
+		})
+	}
+}
+
+// TestPassagesEndAtSharedWording: no passage of a partner crosses what is shared by right, in either form of outline.
+func TestPassagesEndAtSharedWording(t *testing.T) {
+	text := glacier + bakery + "\n\n" + form + "\n\n" + orchard + foundry
+	at := strings.Index(text, form)
+	wall := concordat.Span{Start: at, End: at + len(strings.TrimSpace(form))}
+	for _, outline := range []string{"", concordat.OutlineWords, concordat.OutlineFingerprints} {
+		t.Run("outline "+outline, func(t *testing.T) {
+			p := here(t, "")
+			north := newPartner(t, "north")
+			north.outline = outline
+			north.put(t, "lib", "copy", winter+garden+"\n\n"+text)
+			f := p.check(t, text, site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")}, Templates: []report.Template{{Name: "form", Text: form}}})
+			found := 0
+			for _, g := range f.Passages {
+				if g.Wording != "" {
+					continue
+				}
+				found++
+				if g.Span.Overlaps(wall) {
+					t.Errorf("%v holds the form: %q", g.Span, g.Span.In(text))
+				}
+			}
+			if rep := report.Build(f, report.Rules{}); found < 2 || rep.Scores.Covered < 0.5 {
+				t.Errorf("%d passages cover %.2f, want both halves", found, rep.Scores.Covered)
+			}
+		})
+	}
+}
+
+// TestCommonAtPartner: a sentence that enough of a partner's documents hold is common wording. How many are enough
+// depends on how many it has.
+func TestCommonAtPartner(t *testing.T) {
+	text := glacier + bakery + "\n\n" + orchard + foundry
+	for _, c := range []struct {
+		holders, documents int
+		common             bool
+	}{
+		{9, 9, true}, {9, 40, true}, {3, 9, true}, {9, 0, false}, {3, 40, false}, {25, 0, true}, {1, 9, false},
+	} {
+		t.Run(fmt.Sprintf("%d of %d", c.holders, c.documents), func(t *testing.T) {
+			p := here(t, "")
+			north := newPartner(t, "north")
+			for i := range c.holders {
+				north.put(t, "lib", concordat.DocumentID(fmt.Sprint(i)), glacier+bakery+"\n\n"+strings.Repeat(fmt.Sprint("word", i, " "), 12))
+			}
+			f := p.check(t, text, site.CheckOptions{Partners: []site.PartnerLibraries{calls(north, c.documents)}})
+			s := report.Build(f, report.Rules{}).Scores
+			if c.common != (s.Covered == 0) || c.common != (s.Common > 0) {
+				t.Errorf("covered %.2f, common %.2f, want common wording %v", s.Covered, s.Common, c.common)
+			}
+			if !c.common {
+				return
+			}
+			if len(f.Wording) == 0 || f.Wording[0].Documents != c.holders+1 {
+				t.Errorf("wording %+v, want %d documents", f.Wording, c.holders+1)
+			}
+			sources := from(f)
+			if len(sources) == 0 || len(sources) > 8 {
+				t.Errorf("shown beside %v", sources)
+			}
+			for _, g := range f.Passages {
+				if !slices.ContainsFunc(f.Partners, func(x report.PartnerSource) bool { return x.Ref == g.Source }) {
+					t.Errorf("nothing is told of %s", g.Source)
+				}
+			}
+			if err := f.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestRingOfTwoSites: documents of both sites are counted together, so that a few copiers on either side are not taken
+// for a form.
+func TestRingOfTwoSites(t *testing.T) {
+	p := newSite(t, "a")
+	north := newPartner(t, "north")
+	for i := range 15 {
+		own := strings.Repeat(fmt.Sprint("word", i, " "), 12)
+		if i < 2 {
+			own += "\n\n" + glacier + bakery
+		}
+		p.ingest(t, "a", site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: own})
+		north.put(t, "lib", concordat.DocumentID(fmt.Sprint(i)), own)
+	}
+	f := p.check(t, glacier+bakery+"\n\n"+orchard+foundry, site.CheckOptions{Forward: site.ForwardAll, Partners: []site.PartnerLibraries{calls(north, 15)}})
+	rep := report.Build(f, report.Rules{})
+	if n := len(rep.Sources); rep.Scores.Covered < 0.4 || n != 4 {
+		t.Errorf("covered %.2f by %d sources, want four: five of 31 documents are no form", rep.Scores.Covered, n)
+	}
+}
