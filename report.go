@@ -56,6 +56,8 @@ type Passage struct {
 	// Wording says that the passage is no evidence, and why: both sides share it by right, as common, template, form or
 	// quotation, or it is a sentence that stands alone. Empty: it is evidence.
 	Wording Kind `json:"wording,omitempty"`
+	// Why says of a passage that reads like a form what it reads like: see package wording.
+	Why string `json:"why,omitempty"`
 }
 
 // SpanPair is a span of the submission and the equal span of the source.
@@ -118,6 +120,9 @@ type Evidence struct {
 	Sources []Source
 	// Excluded names the rule that takes the passage out of the scores; empty: it counts.
 	Excluded Exclusion
+	// Why says of a passage that reads like a form what it reads like: heading, question, instruction, declaration,
+	// clause, list or outline. Empty: it does not, or nobody said.
+	Why string
 }
 
 // Exclusion names the rule by which something gives no score. Empty: it counts.

@@ -52,7 +52,7 @@ func (p *Prepared) Build(r Rules) *Report {
 		Task: f.Task, Submission: f.Submission, Digest: p.digest,
 		Scheme: f.Scheme, Made: f.Made, Probe: f.Probe, Forward: f.Forward, Threshold: f.Threshold,
 		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
-		Templates: slices.Clone(f.Templates), Dated: f.Dated,
+		Wording: b.sharedWording(), Templates: slices.Clone(f.Templates), Dated: f.Dated,
 		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
 		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements), Sites: maps.Clone(f.Sites),
 		Unplaced: b.unplaced,
@@ -174,6 +174,8 @@ func byPassage(p, q concordat.Passage) int {
 		cmp.Compare(p.Kind, q.Kind),
 		-cmp.Compare(p.Similarity, q.Similarity),
 		cmp.Compare(p.Documents, q.Documents),
+		cmp.Compare(p.Wording, q.Wording),
+		cmp.Compare(p.Why, q.Why),
 		cmp.Compare(p.Title, q.Title),
 		cmp.Compare(p.Text, q.Text),
 		cmp.Compare(p.Before, q.Before),
@@ -320,14 +322,7 @@ func (b *builder) sharedMasks() []mask {
 	b.counted = union(counted)
 	of := map[concordat.Exclusion][]concordat.Span{}
 	for _, w := range b.f.Wording {
-		why := concordat.ExcludedCommon
-		switch w.Kind {
-		case concordat.KindForm:
-			why = concordat.ExcludedForm
-		case concordat.KindQuotation:
-			why = concordat.ExcludedQuote
-		}
-		if !b.countsShared(why) {
+		if why := w.exclusion(); !b.countsShared(why) {
 			of[why] = append(of[why], clip(b.text, w.Span))
 		}
 	}
@@ -338,6 +333,55 @@ func (b *builder) sharedMasks() []mask {
 		}
 	}
 	return out
+}
+
+// exclusion returns the rule by which the wording gives no score.
+func (w Wording) exclusion() concordat.Exclusion {
+	switch w.Kind {
+	case concordat.KindForm:
+		return concordat.ExcludedForm
+	case concordat.KindQuotation:
+		return concordat.ExcludedQuote
+	}
+	return concordat.ExcludedCommon
+}
+
+// sharedWording returns the findings' wording within the text, and whether the rules count it.
+func (b *builder) sharedWording() []SharedWording {
+	var out []SharedWording
+	for _, w := range b.f.Wording {
+		w.Span = clip(b.text, w.Span)
+		n := b.count.Characters(w.Span)
+		if n == 0 {
+			continue
+		}
+		out = append(out, SharedWording{w, b.countsShared(w.exclusion()) || 2*b.count.sum((spans{w.Span}).and(b.counted)) >= n})
+	}
+	slices.SortStableFunc(out, func(x, y SharedWording) int { return bySpan(x.Span, y.Span) })
+	return out
+}
+
+// formOf returns what a span that reads like a form reads like, by most of its characters.
+func (b *builder) formOf(s concordat.Span, passages []concordat.Passage) string {
+	by := map[string]int{}
+	for _, w := range b.f.Wording {
+		if w.Kind == concordat.KindForm {
+			by[w.Why] += b.count.sum((spans{s}).and(spans{clip(b.text, w.Span)}))
+		}
+	}
+	for _, p := range passages {
+		if p.Wording == concordat.KindForm {
+			by[p.Why] += b.count.sum((spans{s}).and(spans{p.Span}))
+		}
+	}
+	delete(by, "")
+	best := ""
+	for _, why := range slices.Sorted(maps.Keys(by)) {
+		if by[why] > by[best] {
+			best = why
+		}
+	}
+	return best
 }
 
 // sharedAs returns the rule by which a passage is shared by right; empty: it is evidence, or somebody counts it.

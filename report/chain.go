@@ -208,6 +208,13 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 	}
 	e.Characters = b.count.sum(union(covered))
 	e.Kind = b.shown(e)
+	if e.Excluded == concordat.ExcludedForm {
+		var raw []concordat.Passage
+		for _, i := range members {
+			raw = append(raw, chains[i].raw...)
+		}
+		e.Why = b.formOf(e.Span, raw)
+	}
 	e.Cited = b.cited(e.Span)
 	all := make([]aged, len(e.Sources))
 	for i := range e.Sources {

@@ -59,11 +59,11 @@ func TestRulesValidate(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
-	bad := report.Rules{MinCharacters: -1, MinSourceShare: 2, ExcludeKinds: []concordat.Kind{"stolen"},
+	bad := report.Rules{MinCharacters: -1, MinSourceShare: 2, CountWording: []report.CountedWording{{Span: concordat.Span{Start: 3, End: 3}}}, ExcludeKinds: []concordat.Kind{"stolen"},
 		ExcludeSources: []concordat.Ref{{Library: "l"}}, ExcludePassages: []report.ExcludedPassage{{Span: concordat.Span{Start: 3, End: 3}}}}
 	err := bad.Validate()
 	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) || len(joined.Unwrap()) != 5 {
-		t.Errorf("faults %v, want all five", err)
+	if !errors.As(err, &joined) || len(joined.Unwrap()) != 6 {
+		t.Errorf("faults %v, want all six", err)
 	}
 }

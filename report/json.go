@@ -45,6 +45,7 @@ type (
 		Consulted  []jsonConsulted  `json:"consulted"`
 		Short      *jsonShort       `json:"short"`
 		Templates  []jsonTemplate   `json:"templates"`
+		Wording    []jsonWording    `json:"wording"`
 		Legend     jsonLegend       `json:"legend"`
 		Rules      jsonRules        `json:"rules"`
 		Unplaced   int              `json:"unplaced"`
@@ -85,6 +86,15 @@ type (
 		Site    concordat.SiteID    `json:"site,omitempty"`
 		Library concordat.LibraryID `json:"library,omitempty"`
 		Name    string              `json:"name"`
+	}
+	// jsonWording is a stretch of the submission that others share by right.
+	jsonWording struct {
+		Span      concordat.Span `json:"span"`
+		Kind      concordat.Kind `json:"kind"`
+		Documents int            `json:"documents"`
+		Of        int            `json:"of"`
+		Why       string         `json:"why,omitempty"`
+		Counted   bool           `json:"counted"`
 	}
 	// jsonAge is the age of a source.
 	jsonAge struct {
@@ -133,6 +143,7 @@ type (
 		Changed     *float64 `json:"changed"`
 		Common      *float64 `json:"common"`
 		Template    *float64 `json:"template"`
+		Form        *float64 `json:"form"`
 		Excluded    *float64 `json:"excluded"`
 		Quoted      *float64 `json:"quoted"`
 		Largest     *float64 `json:"largest_source"`
@@ -146,6 +157,7 @@ type (
 		Characters int                 `json:"characters"`
 		Cited      bool                `json:"cited,omitempty"`
 		Excluded   concordat.Exclusion `json:"excluded,omitempty"`
+		Why        string              `json:"why,omitempty"`
 		Sources    []jsonSource        `json:"sources"`
 	}
 	jsonSource struct {
@@ -219,6 +231,8 @@ type (
 		Bibliography  bool             `json:"exclude_bibliography"`
 		Citations     bool             `json:"exclude_citations"`
 		Counted       bool             `json:"count_templates"`
+		Forms         bool             `json:"count_forms"`
+		Sentences     bool             `json:"count_sentences"`
 		MinCharacters int              `json:"min_characters"`
 		MinShare      float64          `json:"min_source_share"`
 		CommonAbove   int              `json:"common_above"`
@@ -228,6 +242,7 @@ type (
 		Sections      []string         `json:"exclude_sections"`
 		Templates     []string         `json:"exclude_template"`
 		Passages      []jsonExcluded   `json:"exclude_passages"`
+		Wording       []jsonExcluded   `json:"count_wording"`
 	}
 	jsonExcluded struct {
 		Span    concordat.Span `json:"span"`
@@ -260,7 +275,7 @@ func asJSON(r *Report) *jsonReport {
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
-		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
+		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
 	}
 	j.Coverage, j.Review = j.Scores.Covered, r.jsonReview()
 	for _, e := range r.Evidence {
@@ -276,6 +291,9 @@ func asJSON(r *Report) *jsonReport {
 	}
 	for _, t := range r.Templates {
 		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name})
+	}
+	for _, w := range r.Wording {
+		j.Wording = append(j.Wording, jsonWording{count.Points(w.Span), w.Kind, w.Documents, w.Of, w.Why, w.Counted})
 	}
 	for _, s := range r.Sections {
 		x := jsonSection{Name: s.Name, Span: count.Points(s.Span), Checked: s.Checked, Excluded: s.Excluded}
@@ -317,7 +335,7 @@ func (r *Report) jsonScores() jsonScores {
 		return j
 	}
 	j.Found, j.Covered, j.Verbatim, j.Changed = rounded(s.Found), rounded(s.Covered), rounded(s.Verbatim), rounded(s.Changed)
-	j.Common, j.Template, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
+	j.Common, j.Template, j.Form, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Form), rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
 	if s.Covered > 0 {
 		j.Literalness = rounded(s.Literalness)
 	}
@@ -326,7 +344,7 @@ func (r *Report) jsonScores() jsonScores {
 
 func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence {
 	j := jsonEvidence{Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
-		Characters: e.Characters, Cited: e.Cited, Excluded: e.Excluded}
+		Characters: e.Characters, Cited: e.Cited, Excluded: e.Excluded, Why: e.Why}
 	if e.Section >= 0 && e.Section < len(r.Sections) {
 		j.Section = r.Sections[e.Section].Name
 	}
@@ -360,22 +378,29 @@ func points(known concordat.Span) *concordat.Span {
 
 func (r *Report) jsonRules(count *Counter) jsonRules {
 	u := r.Rules
-	j := jsonRules{Quotes: u.ExcludeQuotes, Citations: u.ExcludeCitations, Counted: u.CountTemplates, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
+	j := jsonRules{Quotes: u.ExcludeQuotes, Citations: u.ExcludeCitations, Counted: u.CountTemplates, Forms: u.CountForms, Sentences: u.CountSentences, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
 		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove, OwnWork: u.OwnWork,
 		Sources: append([]concordat.Ref{}, u.ExcludeSources...), Kinds: append([]concordat.Kind{}, u.ExcludeKinds...),
 		Sections: append([]string{}, u.ExcludeSections...), Templates: append([]string{}, u.ExcludeTemplate...),
-		Passages: []jsonExcluded{}}
+		Passages: []jsonExcluded{}, Wording: []jsonExcluded{}}
 	if j.CommonAbove == 0 {
 		j.CommonAbove = DefaultCommonAbove
 	}
 	for _, p := range u.ExcludePassages {
-		x := jsonExcluded{Span: count.Points(clip(r.Submission.Text, p.Span)), Comment: p.Comment, By: p.By}
-		if !p.At.IsZero() {
-			x.At = &p.At
-		}
-		j.Passages = append(j.Passages, x)
+		j.Passages = append(j.Passages, r.jsonExcluded(count, p))
+	}
+	for _, w := range u.CountWording {
+		j.Wording = append(j.Wording, r.jsonExcluded(count, ExcludedPassage(w)))
 	}
 	return j
+}
+
+func (r *Report) jsonExcluded(count *Counter, p ExcludedPassage) jsonExcluded {
+	x := jsonExcluded{Span: count.Points(clip(r.Submission.Text, p.Span)), Comment: p.Comment, By: p.By}
+	if !p.At.IsZero() {
+		x.At = &p.At
+	}
+	return x
 }
 
 func ageJSON(a concordat.Age) jsonAge {

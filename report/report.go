@@ -80,6 +80,12 @@ type Wording struct {
 	Why       string         `json:"why,omitempty"` // of a form: what it reads like, see package wording
 }
 
+// SharedWording is Wording seen through rules.
+type SharedWording struct {
+	Wording
+	Counted bool // by a rule or by hand: what of it is found counts
+}
+
 // Template is wording that a library hands out itself, or that was given with the check: a form, a
 // cover page, a declaration.
 type Template struct {
@@ -160,7 +166,7 @@ type Rules struct {
 	CommonAbove int `json:"common_above,omitempty"`
 }
 
-// Validate reports every fault of r: a share outside 0 to 1, a negative length, an unknown kind. Build
+// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build
 // does not need it: rules that cannot be met exclude nothing, or everything.
 func (r *Rules) Validate() error {
 	var errs []error
@@ -186,6 +192,11 @@ func (r *Rules) Validate() error {
 	for i, p := range r.ExcludePassages {
 		if p.Span.Start < 0 || p.Span.End <= p.Span.Start {
 			fault("excluded passage %d from %d to %d", i, p.Span.Start, p.Span.End)
+		}
+	}
+	for i, w := range r.CountWording {
+		if w.Span.Start < 0 || w.Span.End <= w.Span.Start {
+			fault("counted wording %d from %d to %d", i, w.Span.Start, w.Span.End)
 		}
 	}
 	return errors.Join(errs...)
@@ -234,6 +245,7 @@ type Report struct {
 	Quotes      []concordat.Span    // quotations, in text order, disjoint
 	References  []concordat.Span    // lists of references, in text order, disjoint
 	Citations   []concordat.Span    // marks of citations, in text order, disjoint
+	Wording     []SharedWording     // what others share by right, in text order
 	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated       concordat.Date      // of the submission; empty: unknown
 	Short       *ShortTexts         // the short pieces; nil: they were not asked

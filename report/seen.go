@@ -35,6 +35,10 @@ func WithoutWording(r *Report) *Report {
 	for i := range out.Rules.ExcludePassages {
 		out.Rules.ExcludePassages[i].Comment, out.Rules.ExcludePassages[i].By = "", ""
 	}
+	out.Rules.CountWording = slices.Clone(r.Rules.CountWording)
+	for i := range out.Rules.CountWording {
+		out.Rules.CountWording[i].Comment, out.Rules.CountWording[i].By = "", ""
+	}
 	out.Review = nil
 	out.Disclosures, out.Statements = nil, nil // what was asked of partners, and their signed words
 	return &out
@@ -78,7 +82,7 @@ func ScoreOnly(r *Report) *Report {
 	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
 		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped, Dated: r.Dated}
 	out.Rules = Rules{ExcludeQuotes: r.Rules.ExcludeQuotes, ExcludeBibliography: r.Rules.ExcludeBibliography, ExcludeCitations: r.Rules.ExcludeCitations,
-		MinCharacters: r.Rules.MinCharacters, MinSourceShare: r.Rules.MinSourceShare, CommonAbove: r.Rules.CommonAbove}
+		MinCharacters: r.Rules.MinCharacters, MinSourceShare: r.Rules.MinSourceShare, CommonAbove: r.Rules.CommonAbove, CountTemplates: r.Rules.CountTemplates, CountForms: r.Rules.CountForms, CountSentences: r.Rules.CountSentences}
 	for _, f := range r.Flags {
 		if f.Code == FlagWithheld {
 			out.Flags = append(out.Flags, f)

@@ -55,6 +55,10 @@ func WriteText(w io.Writer, r *Report) error {
 		at := count.Points(clip(r.Submission.Text, p.Span))
 		t.wrap("- ", t.Say("Taken out by hand: characters %d to %d. %s %s", at.Start, at.End, p.Comment, by(p)))
 	}
+	for _, w := range r.Rules.CountWording {
+		at := count.Points(clip(r.Submission.Text, w.Span))
+		t.wrap("- ", t.Say("Counted by hand: characters %d to %d. %s %s", at.Start, at.End, w.Comment, by(ExcludedPassage(w))))
+	}
 	t.wrap("- ", t.Say("Scheme: %s. Look-ups: %s. Threshold: %s.", r.Scheme, t.Say(r.Probe), Percent(r.Threshold)))
 	t.wrap("- ", t.Say("SHA-256 of the text: %s", r.Digest))
 	t.wrap("- ", t.Say("Positions are Unicode code points of the text, from 0."))
@@ -89,8 +93,8 @@ type textWriter struct {
 // line writes one line of the summary.
 func (t textWriter) line(s string) { t.WriteString("  " + s + "\n") }
 
-func (t textWriter) notCounted(e concordat.Exclusion) string {
-	return t.Say("; not counted: %s", t.Exclusion(e))
+func (t textWriter) notCounted(why string) string {
+	return t.Say("; not counted: %s", why)
 }
 
 func (t textWriter) heading(s string) {
@@ -129,7 +133,7 @@ func (t textWriter) summary(r *Report, n int) {
 		}
 		note := ""
 		if x.Excluded != "" {
-			note = t.notCounted(x.Excluded)
+			note = t.notCounted(t.Exclusion(x.Excluded))
 		}
 		t.wrap(fmt.Sprintf("  %6s  ", Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, r.Place(x.Ref), note))
 	}
@@ -160,14 +164,14 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 	at := count.Points(e.Span)
 	note := ""
 	if e.Excluded != "" {
-		note = t.notCounted(e.Excluded)
+		note = t.notCounted(r.WhyNot(e))
 	}
 	t.wrap(fmt.Sprintf("[%d] ", i+1), t.Say("%s, characters %d to %d%s", t.evidenceKind(e), at.Start, at.End, note))
 	t.wrap("    ", e.Span.In(r.Submission.Text))
 	for _, s := range e.Sources {
 		note := ""
 		if s.Excluded != "" && e.Excluded == "" {
-			note = t.notCounted(s.Excluded)
+			note = t.notCounted(t.Exclusion(s.Excluded))
 		}
 		t.wrap("    <- ", t.Say("%s (%s): %s, %s%s", s.Title, r.Place(s.Ref), t.Kind(s.Kind), t.Closeness(s.Similarity), note))
 		t.wrap("       ", t.DateWords(s.Age))
@@ -197,7 +201,7 @@ func (t textWriter) short(r *Report, count *Counter) {
 	for _, p := range r.Short.Pieces {
 		note := ""
 		if p.Excluded != "" {
-			note = t.notCounted(p.Excluded)
+			note = t.notCounted(t.Exclusion(p.Excluded))
 		}
 		place := t.Say("title")
 		if p.Span.Len() > 0 {

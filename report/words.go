@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"concordat"
 )
@@ -50,6 +48,10 @@ func kindWords(k concordat.Kind) string {
 		return "common wording"
 	case concordat.KindTemplate:
 		return "template wording"
+	case concordat.KindForm:
+		return "form wording"
+	case concordat.KindSentence:
+		return "sentence that stands alone"
 	case concordat.KindQuotation:
 		return "quotation"
 	}
@@ -76,12 +78,16 @@ func exclusionWords(e concordat.Exclusion) string {
 		return "its section is left out"
 	case concordat.ExcludedTemplate:
 		return "is wording of a given template"
+	case concordat.ExcludedForm:
+		return "reads like a form"
 	case concordat.ExcludedPassage:
 		return "was taken out by hand"
 	case concordat.ExcludedCommon:
 		return "is wording that many documents share"
 	case concordat.ExcludedSmall:
 		return "is shorter than the least length"
+	case concordat.ExcludedSentence:
+		return "is a sentence or so that stands alone"
 	case concordat.ExcludedSource:
 		return "its source was taken out"
 	case concordat.ExcludedOwn:
@@ -188,6 +194,8 @@ func (l Language) Kinds() []KindMeaning {
 		{concordat.KindQuotation, "it stands in quotation marks or a block quotation; counted unless a rule takes quotations out"},
 		{concordat.KindCommon, "many documents share it; not counted"},
 		{concordat.KindTemplate, "a form that was handed out holds it; not counted"},
+		{concordat.KindForm, "it reads like a form that both answer: a heading, a question, an instruction, a declaration; not counted"},
+		{concordat.KindSentence, "no more than a sentence or so is alike there; not counted"},
 	} {
 		out = append(out, KindMeaning{string(k.kind), l.Kind(k.kind), l.Say(k.words)})
 	}
@@ -204,24 +212,6 @@ func (l Language) Steps() []KindMeaning {
 		{"similar", "less than about three quarters"},
 	} {
 		out = append(out, KindMeaning{s.name, l.Say(s.name), l.Say(s.words)})
-	}
-	return out
-}
-
-// shownWithout says how many passages are shown without score because many documents share them, or a
-// template holds them; "" for none.
-func (r *Report) shownWithout() []string {
-	count := map[concordat.Exclusion]int{}
-	for _, e := range r.Evidence {
-		count[e.Excluded]++
-	}
-	var out []string
-	l := r.Language
-	if n := count[concordat.ExcludedCommon]; n > 0 {
-		out = append(out, l.Say("Common wording: %s, shown without score.", l.Plural(n, "passage", "passages")))
-	}
-	if n := count[concordat.ExcludedTemplate]; n > 0 {
-		out = append(out, l.Say("Template wording: %s, shown without score.", l.Plural(n, "passage", "passages")))
 	}
 	return out
 }
@@ -358,50 +348,6 @@ func (l Language) Consulted(c concordat.Consulted) string {
 		out = append(out, l.Say("Cut short by a safety limit: %s.", l.Plural(c.Capped, "look-up", "look-ups")))
 	}
 	return l.join(append(out, l.partner(c)...))
-}
-
-// RuleWords says the rules of a report, one line each.
-func (r *Report) RuleWords() []string {
-	u, l := r.Rules, r.Language
-	yes := func(out bool) string { return l.Say(map[bool]string{true: "left out", false: "counted"}[out]) }
-	out := []string{
-		l.Say("Quotations: %s.", yes(u.ExcludeQuotes)),
-		l.Say("List of references: %s.", yes(u.ExcludeBibliography)),
-		l.Say("Marks of citations: %s.", yes(u.ExcludeCitations)),
-	}
-	if n := len(r.Templates); n > 0 {
-		out = append(out, l.Say("Wording of %s: %s.", l.Plural(n, "registered template", "registered templates"), yes(!u.CountTemplates)))
-	}
-	if u.MinCharacters > 0 {
-		out = append(out, l.Say("Least length of a match: %s.", l.Plural(u.MinCharacters, "letter or digit", "letters and digits")))
-	} else {
-		out = append(out, l.Say("Least length of a match: none."))
-	}
-	if u.MinSourceShare > 0 {
-		out = append(out, l.Say("Least share of a source: %.1f %%.", 100*u.MinSourceShare))
-	}
-	switch {
-	case u.CommonAbove < 0:
-		out = append(out, l.Say("Common wording: counted."))
-	default:
-		out = append(out, l.Say("Common wording: what more than %d documents hold gives no score alone.", cmp.Or(u.CommonAbove, DefaultCommonAbove)))
-	}
-	for _, k := range u.ExcludeKinds {
-		out = append(out, l.Say("Left out: passages of the kind “%s”.", l.Kind(k)))
-	}
-	for _, s := range u.ExcludeSections {
-		out = append(out, l.Say("Left out: section “%s”.", s))
-	}
-	for _, s := range u.ExcludeSources {
-		out = append(out, l.Say("Left out: source %s.", strings.TrimRight(s.String(), "/")))
-	}
-	for _, s := range u.OwnWork {
-		out = append(out, l.Say("Left out, as earlier work of the author: %s.", strings.TrimRight(s.String(), "/")))
-	}
-	if n := len(u.ExcludeTemplate); n > 0 {
-		out = append(out, l.Say("Left out: wording of %s.", l.Plural(n, "given template", "given templates")))
-	}
-	return out
 }
 
 // evidenceKind says the kind of a passage, and whether a citation stands with it.

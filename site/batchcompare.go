@@ -25,6 +25,7 @@ type BatchPassage struct {
 	LikeB     float64              `json:"like_b"`
 	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
 	Wording   concordat.Kind       `json:"wording,omitempty"`   // as what both share it by right; empty: it is evidence
+	Why       string               `json:"why,omitempty"`       // of a form: what it reads like
 	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
 }
 
@@ -198,7 +199,7 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	kept := make([]BatchPassage, len(passages))
 	for i, p := range passages {
-		kept[i] = BatchPassage{A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, LikeB: likeB(source.Text, p), Documents: p.Documents, Wording: p.Wording, Words: p.Words}
+		kept[i] = BatchPassage{A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, LikeB: likeB(source.Text, p), Documents: p.Documents, Wording: p.Wording, Why: p.Why, Words: p.Words}
 	}
 	var err error
 	out.Passages, err = json.Marshal(kept)
@@ -284,7 +285,7 @@ func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source stri
 	points := report.NewCounter(source)
 	out := make([]concordat.Passage, 0, len(kept))
 	for _, k := range kept {
-		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Wording: k.Wording, Words: k.Words}
+		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Wording: k.Wording, Why: k.Why, Words: k.Words}
 		if !isA {
 			p.Span, p.SourceSpan, p.Similarity = k.B, k.A, k.LikeB
 			p.Words = make([]concordat.SpanPair, len(k.Words))

@@ -222,7 +222,7 @@ func (w *sharedWording) markForms(here []concordat.Passage) bool {
 	all := true
 	for k := range here {
 		if why, ok := w.forms().ReadsLikeForm(here[k].Span); ok && (w.clauses || why != wording.WhyClause) {
-			here[k].Wording = concordat.KindForm
+			here[k].Wording, here[k].Why = concordat.KindForm, string(why)
 		} else {
 			all = false
 		}
@@ -271,7 +271,7 @@ func (w *sharedWording) beside(source *wording.Words, ref concordat.Ref, title, 
 			continue
 		}
 		p := concordat.Passage{Span: at.Here, Source: ref, Title: title, SourceSpan: at.There, SourcePoints: points.Points(at.There),
-			Kind: concordat.KindNear, Similarity: at.Share, Words: at.Words, Documents: x.Documents, Wording: x.Kind}
+			Kind: concordat.KindNear, Similarity: at.Share, Words: at.Words, Documents: x.Documents, Wording: x.Kind, Why: x.Why}
 		if at.Share == 1 {
 			p.Kind = concordat.KindVerbatim
 		}

@@ -234,6 +234,12 @@ func (d *doc) scoreTable() {
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		row("template", "of it template wording", report.Percent(s.Template), d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
 	}
+	if s.Form > 0 {
+		row("form", "of it wording that reads like a form", report.Percent(s.Form), d.withoutScore(concordat.ExcludedForm, "no template of it was given; not counted"))
+	}
+	if n := d.withoutScore(concordat.ExcludedSentence, ""); n != "" {
+		row("sentence", "A sentence or so that stands alone", "", n)
+	}
 	d.raw("</tbody></table>")
 }
 
@@ -248,7 +254,11 @@ func (d *doc) withoutScore(e concordat.Exclusion, why string) string {
 	if n == 0 {
 		return d.in.Say(why)
 	}
-	return d.in.Say("%s; %s", d.in.Plural(n, "passage", "passages"), d.in.Say(why))
+	passages := d.in.Plural(n, "passage", "passages")
+	if why == "" {
+		return passages
+	}
+	return d.in.Say("%s; %s", passages, d.in.Say(why))
 }
 
 func (d *doc) sections() {

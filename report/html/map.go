@@ -23,11 +23,15 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 		return "common"
 	case e == concordat.ExcludedTemplate:
 		return "template"
+	case e == concordat.ExcludedForm:
+		return "form"
+	case e == concordat.ExcludedSentence:
+		return "sentence"
 	case e != "":
 		return "out"
 	}
 	switch k {
-	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon, concordat.KindTemplate, concordat.KindQuotation:
+	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon, concordat.KindTemplate, concordat.KindForm, concordat.KindSentence, concordat.KindQuotation:
 		return string(k)
 	}
 	return "paraphrase"
@@ -50,6 +54,10 @@ func sign(class string) string {
 		return "❞"
 	case "template":
 		return "▭"
+	case "form":
+		return "□"
+	case "sentence":
+		return "–"
 	}
 	return "×"
 }
@@ -167,7 +175,7 @@ func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
 	s := d.in.Say("Passage %d, %s, %s", i+1, d.in.Kind(e.Kind), d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
-		s += d.in.Say(", not counted: %s", d.in.Exclusion(e.Excluded))
+		s += d.in.Say(", not counted: %s", d.r.WhyNot(e))
 	}
 	return s
 }

@@ -100,11 +100,21 @@ func (d *doc) paragraph(heading string, sentences ...string) {
 }
 
 func (d *doc) excluded() {
-	if len(d.r.Rules.ExcludePassages) == 0 {
+	d.byHand("Passages taken out by hand", d.r.Rules.ExcludePassages)
+	counted := make([]report.ExcludedPassage, len(d.r.Rules.CountWording))
+	for i, w := range d.r.Rules.CountWording {
+		counted[i] = report.ExcludedPassage(w)
+	}
+	d.byHand("Shared wording counted by hand", counted)
+}
+
+// byHand lists what people decided of single passages; nothing for none.
+func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
+	if len(passages) == 0 {
 		return
 	}
-	d.caption("Passages taken out by hand", "Place", "Words", "Reason", "By", "On")
-	for _, p := range d.r.Rules.ExcludePassages {
+	d.caption(caption, "Place", "Words", "Reason", "By", "On")
+	for _, p := range passages {
 		s := p.Span
 		s.Start = report.RuneStart(d.full, min(max(s.Start, 0), len(d.full)))
 		s.End = report.RuneStart(d.full, max(min(s.End, len(d.full)), s.Start))

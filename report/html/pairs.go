@@ -92,7 +92,7 @@ func (d *doc) about(e concordat.Evidence) string {
 	}
 	s += d.in.Say(", %s", d.in.Plural(len(e.Sources), "source", "sources"))
 	if e.Excluded != "" {
-		return s + d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.in.Exclusion(e.Excluded), "it "))
+		return s + d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.r.WhyNot(e), "it "))
 	}
 	return s + d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }

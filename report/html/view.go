@@ -274,7 +274,7 @@ func (d *doc) smallMap() {
 	for _, s := range d.r.Covered {
 		add(s.Span, class(s.Kind, ""))
 	}
-	for _, c := range []string{"out", "common", "template", "quotation", "summary", "paraphrase", "near", "verbatim"} {
+	for _, c := range []string{"out", "common", "template", "form", "sentence", "quotation", "summary", "paraphrase", "near", "verbatim"} {
 		if by[c] != nil {
 			d.raw(`<path class="f-`, c, `" d="`, by[c].String(), `"/>`)
 		}

@@ -94,6 +94,9 @@ func (d *doc) scores() {
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		rows = append(rows, []string{say("of it template wording"), report.Percent(s.Template), say("held by a form that was handed out, not counted")})
 	}
+	if s.Form > 0 {
+		rows = append(rows, []string{say("of it wording that reads like a form"), report.Percent(s.Form), say("no template of it was given; not counted")})
+	}
 	d.table(d.in.Say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked)), []float64{0.4, 0.15, 0.45}, nil, rows)
 }
 
@@ -339,8 +342,27 @@ func (d *doc) paragraph(heading string, sentences ...string) {
 }
 
 func (d *doc) excluded() {
+	d.byHand("Passages taken out by hand", d.r.Rules.ExcludePassages)
+	counted := make([]report.ExcludedPassage, len(d.r.Rules.CountWording))
+	for i, w := range d.r.Rules.CountWording {
+		counted[i] = report.ExcludedPassage(w)
+	}
+	d.byHand("Shared wording counted by hand", counted)
 	var rows [][]string
-	for _, p := range d.r.Rules.ExcludePassages {
+	for i, e := range d.r.Evidence {
+		if e.Excluded != "" {
+			rows = append(rows, []string{strconv.Itoa(i + 1), shorten(e.Span.In(d.full), 60), d.r.WhyNot(e)})
+		}
+	}
+	if rows != nil {
+		d.table(d.in.Say("Passages that do not count"), []float64{0.1, 0.5, 0.4}, []string{"No.", "Words", "Reason"}, rows)
+	}
+}
+
+// byHand lists what people decided of single passages; nothing for none.
+func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
+	var rows [][]string
+	for _, p := range passages {
 		s := d.clip(p.Span)
 		at := d.count.Points(s)
 		on := ""
@@ -350,16 +372,7 @@ func (d *doc) excluded() {
 		rows = append(rows, []string{d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)), shorten(s.In(d.full), 80), p.Comment, p.By, on})
 	}
 	if rows != nil {
-		d.table(d.in.Say("Passages taken out by hand"), []float64{0.15, 0.3, 0.25, 0.14, 0.16}, []string{"Place", "Words", "Reason", "By", "On"}, rows)
-	}
-	rows = nil
-	for i, e := range d.r.Evidence {
-		if e.Excluded != "" {
-			rows = append(rows, []string{strconv.Itoa(i + 1), shorten(e.Span.In(d.full), 60), d.in.Exclusion(e.Excluded)})
-		}
-	}
-	if rows != nil {
-		d.table(d.in.Say("Passages that do not count"), []float64{0.1, 0.5, 0.4}, []string{"No.", "Words", "Reason"}, rows)
+		d.table(d.in.Say(caption), []float64{0.15, 0.3, 0.25, 0.14, 0.16}, []string{"Place", "Words", "Reason", "By", "On"}, rows)
 	}
 }
 
@@ -390,7 +403,7 @@ func (d *doc) clip(s concordat.Span) concordat.Span {
 // standing returns how the report names an evidence that does not count.
 func (d *doc) standing(e concordat.Evidence) string {
 	if e.Excluded != "" {
-		return d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.in.Exclusion(e.Excluded), "it "))
+		return d.in.Say(". Not counted: it %s.", strings.TrimPrefix(d.r.WhyNot(e), "it "))
 	}
 	return d.in.Say(", %s.", d.in.Plural(e.Characters, "letter counts", "letters count"))
 }

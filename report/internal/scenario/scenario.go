@@ -19,6 +19,7 @@ import (
 //	-- submission ID | TITLE --     the text
 //	-- source SITE/LIBRARY/DOCUMENT | TITLE --   the text, or nothing where it may not be shown
 //	-- passages --                  lines: KIND | from … to | SITE/LIBRARY/DOCUMENT | from … to | key=value …
+//	-- wording --                  lines: KIND | from … to | documents | of | why
 //	-- skipped --                   lines: REASON | from … to
 //	-- sections --                  lines: NAME | from … to
 //	-- consulted --                 lines: SITE/LIBRARY | asked | answered | error
@@ -46,6 +47,8 @@ func Read(file string) (*report.Findings, error) {
 			texts[id], titles[id] = strings.TrimRight(body, "\n")+"\n", title
 		case "passages":
 			err = eachLine(body, 4, func(c []string) error { return passage(f, texts, titles, c) })
+		case "wording":
+			err = eachLine(body, 5, func(c []string) error { return wording(f, c) })
 		case "skipped":
 			err = eachLine(body, 2, func(c []string) error {
 				s, err := find(f.Submission.Text, c[1])
@@ -154,6 +157,10 @@ func passage(f *report.Findings, texts, titles map[string]string, c []string) er
 			p.Documents, err = strconv.Atoi(value)
 		case "similarity":
 			p.Similarity, err = strconv.ParseFloat(value, 64)
+		case "wording":
+			p.Wording = concordat.Kind(value)
+		case "why":
+			p.Why = value
 		case "hidden":
 			p.Text, p.Before, p.After, p.Words, p.SourcePoints = "", "", "", nil, concordat.Span{}
 		default:
@@ -164,6 +171,22 @@ func passage(f *report.Findings, texts, titles map[string]string, c []string) er
 		}
 	}
 	f.Passages = append(f.Passages, p)
+	return nil
+}
+
+func wording(f *report.Findings, c []string) error {
+	w := report.Wording{Kind: concordat.Kind(c[0]), Why: c[4]}
+	var err error
+	if w.Span, err = find(f.Submission.Text, c[1]); err != nil {
+		return err
+	}
+	if w.Documents, err = strconv.Atoi(c[2]); err != nil {
+		return err
+	}
+	if w.Of, err = strconv.Atoi(c[3]); err != nil {
+		return err
+	}
+	f.Wording = append(f.Wording, w)
 	return nil
 }
 

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"concordat"
+)
+
+// formReasons are the words for what a passage that reads like a form reads like, by the reasons of package wording: as
+// one, and as one and several of a number.
+var formReasons = map[string][3]string{
+	"heading":     {"a heading", "heading", "headings"},
+	"question":    {"a question", "question", "questions"},
+	"instruction": {"an instruction", "instruction", "instructions"},
+	"declaration": {"a declaration", "declaration", "declarations"},
+	"clause":      {"a clause", "clause", "clauses"},
+	"list":        {"an entry of a list", "entry of a list", "entries of lists"},
+	"outline":     {"an outline of sections", "outline of sections", "outlines of sections"},
+}
+
+// FormReason says what a passage reads like, by the reasons of package wording; "" for none that is known.
+func (l Language) FormReason(why string) string {
+	words, ok := formReasons[why]
+	if !ok {
+		return ""
+	}
+	return l.Say(words[0])
+}
+
+// WhyNot says why a passage gives no score, of one that reads like a form also what it reads like; "" if it counts.
+func (r *Report) WhyNot(e concordat.Evidence) string {
+	if e.Excluded == concordat.ExcludedForm {
+		if why := r.Language.FormReason(e.Why); why != "" {
+			return r.Language.Say("reads like a form: %s", why)
+		}
+	}
+	return r.Language.Exclusion(e.Excluded)
+}
+
+// shownWithout says how many passages are shown without score because others share them by right or because they
+// stand alone, a line for each of these reasons; none for none.
+func (r *Report) shownWithout() []string {
+	count := map[concordat.Exclusion]int{}
+	reasons := map[string]int{}
+	for _, e := range r.Evidence {
+		count[e.Excluded]++
+		if e.Excluded == concordat.ExcludedForm {
+			reasons[e.Why]++
+		}
+	}
+	l := r.Language
+	passages := func(e concordat.Exclusion) string { return l.Plural(count[e], "passage", "passages") }
+	var out []string
+	if count[concordat.ExcludedCommon] > 0 {
+		out = append(out, l.join(append([]string{l.Say("Common wording: %s, shown without score.", passages(concordat.ExcludedCommon))}, r.holders()...)))
+	}
+	if count[concordat.ExcludedTemplate] > 0 {
+		out = append(out, l.Say("Template wording: %s, shown without score.", passages(concordat.ExcludedTemplate)))
+	}
+	if count[concordat.ExcludedForm] > 0 {
+		if by := l.formReasons(reasons); by != "" {
+			out = append(out, l.Say("Reads like a form: %s (%s), not counted. The rules can count it.", passages(concordat.ExcludedForm), by))
+		} else {
+			out = append(out, l.Say("Reads like a form: %s, not counted. The rules can count it.", passages(concordat.ExcludedForm)))
+		}
+	}
+	if count[concordat.ExcludedSentence] > 0 {
+		out = append(out, l.Say("A sentence or so that stands alone: %s, not counted. The rules can count it.", passages(concordat.ExcludedSentence)))
+	}
+	return out
+}
+
+// formReasons says how many passages read like what, most first.
+func (l Language) formReasons(count map[string]int) string {
+	var whys []string
+	for why := range count {
+		if _, ok := formReasons[why]; ok {
+			whys = append(whys, why)
+		}
+	}
+	slices.SortFunc(whys, func(a, b string) int {
+		if count[a] != count[b] {
+			return count[b] - count[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for i, why := range whys {
+		whys[i] = l.Plural(count[why], formReasons[why][1], formReasons[why][2])
+	}
+	return strings.Join(whys, l.Say(", "))
+}
+
+// holders says by how many documents the common wording is held, of how many that could hold it.
+func (r *Report) holders() []string {
+	type bounds struct{ least, most int }
+	by := map[int]bounds{}
+	var ofs []int
+	for _, w := range r.Wording {
+		if w.Kind != concordat.KindCommon || w.Counted || w.Of <= 0 || w.Documents <= 0 {
+			continue
+		}
+		b, ok := by[w.Of]
+		if !ok {
+			b.least = w.Documents
+			ofs = append(ofs, w.Of)
+		}
+		by[w.Of] = bounds{min(b.least, w.Documents), max(b.most, w.Documents)}
+	}
+	slices.Sort(ofs)
+	l := r.Language
+	var out []string
+	for _, of := range ofs {
+		if b := by[of]; b.least == b.most {
+			out = append(out, l.Say("Held by %s of %s.", Thousands(b.least), l.Plural(of, "document", "documents")))
+		} else {
+			out = append(out, l.Say("Held by %s to %s of %s.", Thousands(b.least), Thousands(b.most), l.Plural(of, "document", "documents")))
+		}
+	}
+	return out
+}
