@@ -15,6 +15,8 @@ type Rules struct {
 	Bibliography  bool              `json:"exclude_bibliography"`
 	Citations     bool              `json:"exclude_citations"`
 	Counted       bool              `json:"count_templates"`
+	Forms         bool              `json:"count_forms,omitempty"`
+	Sentences     bool              `json:"count_sentences,omitempty"`
 	MinCharacters int               `json:"min_characters"`
 	MinShare      float64           `json:"min_source_share"` // 0 to 1
 	CommonAbove   int               `json:"common_above"`     // 0: the default, negative: nothing is common
@@ -24,6 +26,7 @@ type Rules struct {
 	Sections      []string          `json:"exclude_sections,omitempty"`
 	Templates     []string          `json:"exclude_template,omitempty"`
 	Passages      []ExcludedPassage `json:"exclude_passages,omitempty"`
+	Wording       []ExcludedPassage `json:"count_wording,omitempty"` // shared wording and single sentences that somebody counts
 }
 
 // ExcludedPassage is a passage that somebody took out, with the reason. By and At are set by the site.
@@ -101,6 +104,22 @@ func (c *Client) ExcludePassage(ctx context.Context, id concordat.TaskID, passag
 // IncludePassage takes all passages that were taken out and touch the span in again.
 func (c *Client) IncludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span) (Ruled, error) {
 	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{false, nil, &passage, ""}})
+}
+
+// CountWording counts a stretch of shared wording, in code points of the submission, for a reason.
+func (c *Client) CountWording(ctx context.Context, id concordat.TaskID, span concordat.Span, reason string) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{true, span, reason}, once: true})
+}
+
+// UncountWording counts no longer any shared wording that somebody counted and that touches the span.
+func (c *Client) UncountWording(ctx context.Context, id concordat.TaskID, span concordat.Span) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{false, span, ""}})
+}
+
+type countedWording struct {
+	Count   bool           `json:"count"`
+	Span    concordat.Span `json:"span"`
+	Comment string         `json:"comment,omitempty"`
 }
 
 // Note is a comment, a verdict, or that somebody agrees with one.

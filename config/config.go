@@ -67,6 +67,8 @@ type Report struct {
 	ExcludeQuotes       bool
 	ExcludeBibliography bool
 	ExcludeCitations    bool
+	CountForms          bool
+	CountSentences      bool
 	Language            string // of a report's own words: en or zh
 	Certificate, Key    string // files by which PDF reports are signed; empty: the site's own key
 	ExcludeKinds        []string

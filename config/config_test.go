@@ -121,6 +121,8 @@ report:
   exclude_quotes: true
   exclude_bibliography: true
   exclude_citations: true
+  count_forms: true
+  count_sentences: true
   exclude_kinds: [summary, common]
   exclude_sections: budget, 经费
   min_characters: 10
@@ -186,7 +188,7 @@ func TestFull(t *testing.T) {
 	want := map[string]string{
 		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
-		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh", "report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true",
+		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh", "report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true", "report.count_forms": "true", "report.count_sentences": "true",
 		"report.exclude_quotes": "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",
 		"report.min_source_share": "0.01", "report.common_above": "-1", "extract.max_input": "64MiB",

@@ -355,7 +355,7 @@ func (b *builder) sharedWording() []SharedWording {
 		if n == 0 {
 			continue
 		}
-		out = append(out, SharedWording{w, b.countsShared(w.exclusion()) || 2*b.count.sum((spans{w.Span}).and(b.counted)) >= n})
+		out = append(out, SharedWording{w, b.countsShared(w.exclusion()) || b.countedByHand(spans{w.Span})})
 	}
 	slices.SortStableFunc(out, func(x, y SharedWording) int { return bySpan(x.Span, y.Span) })
 	return out
@@ -389,7 +389,7 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	why := concordat.Exclusion("")
 	switch p.Wording {
 	case "":
-		if b.isCommon(p) {
+		if b.isCommon(p) && !b.countedByHand(spans{p.Span}) {
 			return concordat.ExcludedCommon
 		}
 		return ""
@@ -404,10 +404,15 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 	default:
 		why = concordat.ExcludedCommon
 	}
-	if b.countsShared(why) || 2*b.count.sum((spans{p.Span}).and(b.counted)) >= b.count.Characters(p.Span) {
+	if b.countsShared(why) || b.countedByHand(spans{p.Span}) {
 		return ""
 	}
 	return why
+}
+
+// countedByHand reports whether somebody counts most of s.
+func (b *builder) countedByHand(s spans) bool {
+	return len(b.counted) > 0 && 2*b.count.sum(s.and(b.counted)) >= b.count.sum(s)
 }
 
 // countsShared reports whether the rules count all wording that is shared by right in one way.

@@ -144,7 +144,7 @@ type Rules struct {
 	CountTemplates bool `json:"count_templates,omitempty"`
 	// CountForms counts wording that reads like that of a form.
 	CountForms bool `json:"count_forms,omitempty"`
-	// CountWording are stretches of shared wording that somebody counts.
+	// CountWording are stretches of shared wording, or sentences that stand alone, that somebody counts.
 	CountWording []CountedWording `json:"count_wording,omitempty"`
 	// CountSentences counts a sentence in common that stands alone.
 	CountSentences bool `json:"count_sentences,omitempty"`
@@ -214,7 +214,7 @@ type ExcludedPassage struct {
 	At      time.Time      `json:"at,omitzero"`
 }
 
-// CountedWording is shared wording that somebody counts, with the reason.
+// CountedWording is shared wording, or a sentence that stands alone, that somebody counts, with the reason.
 type CountedWording struct {
 	Span    concordat.Span `json:"span"` // of the submission's text
 	Comment string         `json:"comment"`

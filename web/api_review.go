@@ -105,13 +105,13 @@ func (w *Web) apiReviewed(ctx context.Context, id string) (*visitor, store.Task,
 type apiRulesInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,exclude-passage,include-passage,template-passage,add-template,clear-templates"`
+		Action   string               `json:"action" enum:"set,undo,exclude-source,include-source,own-work,not-own-work,exclude-passage,include-passage,count-wording,uncount-wording,template-passage,add-template,clear-templates"`
 		Site     concordat.SiteID     `json:"site,omitempty" doc:"With library and document: a source"`
 		Library  concordat.LibraryID  `json:"library,omitempty"`
 		Document concordat.DocumentID `json:"document,omitempty"`
 		Start    int                  `json:"start,omitempty" minimum:"0" doc:"Of a passage, in code points of the submission"`
 		End      int                  `json:"end,omitempty" minimum:"0"`
-		Comment  string               `json:"comment,omitempty" doc:"Why a passage is taken out"`
+		Comment  string               `json:"comment,omitempty" doc:"Why a passage is taken out, or wording counted"`
 		Text     string               `json:"text,omitempty" doc:"Template wording"`
 		Set      struct {
 			Quotes         bool             `json:"exclude_quotes,omitempty"`
@@ -119,6 +119,8 @@ type apiRulesInput struct {
 			Citations      bool             `json:"exclude_citations,omitempty"`
 			CountTemplates bool             `json:"count_templates,omitempty"`
 			CountCommon    bool             `json:"count_common,omitempty"`
+			CountForms     bool             `json:"count_forms,omitempty"`
+			CountSentences bool             `json:"count_sentences,omitempty"`
 			CommonAbove    int              `json:"common_above,omitempty" minimum:"0" doc:"0: as it is"`
 			MinCharacters  int              `json:"min_characters,omitempty" minimum:"0"`
 			MinShare       float64          `json:"min_source_share,omitempty" minimum:"0" maximum:"1"`
@@ -135,7 +137,7 @@ func (in *apiRulesInput) form(text string) url.Values {
 	f := url.Values{"action": {b.Action}, "site": {string(b.Site)}, "library": {string(b.Library)}, "document": {string(b.Document)},
 		"start": {strconv.Itoa(span.Start)}, "end": {strconv.Itoa(span.End)}, "comment": {b.Comment}, "text": {b.Text},
 		"min_characters": {strconv.Itoa(s.MinCharacters)}, "min_source": {strconv.FormatFloat(100*s.MinShare, 'g', -1, 64)}, "section": s.Sections}
-	for name, on := range map[string]bool{"quotes": s.Quotes, "bibliography": s.Bibliography, "citations": s.Citations, "count_templates": s.CountTemplates, "count_common": s.CountCommon} {
+	for name, on := range map[string]bool{"quotes": s.Quotes, "bibliography": s.Bibliography, "citations": s.Citations, "count_templates": s.CountTemplates, "count_common": s.CountCommon, "count_forms": s.CountForms, "count_sentences": s.CountSentences} {
 		if on {
 			f.Set(name, "on")
 		}

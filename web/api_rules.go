@@ -30,6 +30,7 @@ func (w *Web) apiOfRules(a huma.API) {
 	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change", "If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again", "Needs no If-Match: changes of others stay.", wordsBody), w.apiExclude)
+	register(w, a, do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer", "Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. Needs no If-Match: changes of others stay.", wordsBody), w.apiCountWording)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
 	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", wordsBody), w.apiAddComment)
@@ -62,6 +63,8 @@ type apiRuleSet struct {
 	Bibliography  bool         `json:"exclude_bibliography"`
 	Citations     bool         `json:"exclude_citations"`
 	Counted       bool         `json:"count_templates" doc:"Count the wording of templates"`
+	Forms         bool         `json:"count_forms,omitempty" doc:"Count wording that reads like that of a form"`
+	Sentences     bool         `json:"count_sentences,omitempty" doc:"Count a sentence or so that stands alone"`
 	MinCharacters int          `json:"min_characters" minimum:"0" doc:"Least letters, marks and digits of a match"`
 	MinShare      float64      `json:"min_source_share" minimum:"0" maximum:"1"`
 	CommonAbove   int          `json:"common_above" doc:"Documents above which wording is common; 0: the default, negative: nothing is"`
@@ -71,10 +74,11 @@ type apiRuleSet struct {
 	Sections      []string     `json:"exclude_sections,omitempty" maxItems:"1000"`
 	Templates     []string     `json:"exclude_template,omitempty" maxItems:"100"`
 	Passages      []apiPassage `json:"exclude_passages,omitempty" maxItems:"1000"`
+	Wording       []apiPassage `json:"count_wording,omitempty" maxItems:"1000" doc:"Shared wording and single sentences that somebody counts"`
 }
 
 func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
-	out := apiRuleSet{Quotes: r.ExcludeQuotes, Bibliography: r.ExcludeBibliography, Citations: r.ExcludeCitations, Counted: r.CountTemplates,
+	out := apiRuleSet{Quotes: r.ExcludeQuotes, Bibliography: r.ExcludeBibliography, Citations: r.ExcludeCitations, Counted: r.CountTemplates, Forms: r.CountForms, Sentences: r.CountSentences,
 		MinCharacters: r.MinCharacters, MinShare: r.MinSourceShare, CommonAbove: r.CommonAbove, Sections: r.ExcludeSections, Templates: r.ExcludeTemplate}
 	for _, s := range r.ExcludeSources {
 		out.Sources = append(out.Sources, apiRef(s))
@@ -89,13 +93,17 @@ func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
 		s := count.Points(p.Span)
 		out.Passages = append(out.Passages, apiPassage{apiSpan{s.Start, s.End}, p.Comment, p.By, moment(p.At)})
 	}
+	for _, c := range r.CountWording {
+		s := count.Points(c.Span)
+		out.Wording = append(out.Wording, apiPassage{apiSpan{s.Start, s.End}, c.Comment, c.By, moment(c.At)})
+	}
 	return out
 }
 
 // rules is the inverse of ruleSet. Passages that were there before keep who took them out, and when;
 // new ones are the visitor's.
 func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *visitor, now time.Time) report.Rules {
-	out := report.Rules{ExcludeQuotes: s.Quotes, ExcludeBibliography: s.Bibliography, ExcludeCitations: s.Citations, CountTemplates: s.Counted,
+	out := report.Rules{ExcludeQuotes: s.Quotes, ExcludeBibliography: s.Bibliography, ExcludeCitations: s.Citations, CountTemplates: s.Counted, CountForms: s.Forms, CountSentences: s.Sentences,
 		MinCharacters: s.MinCharacters, MinSourceShare: s.MinShare, CommonAbove: s.CommonAbove, ExcludeSections: s.Sections, ExcludeTemplate: s.Templates}
 	for _, one := range s.Sources {
 		out.ExcludeSources = append(out.ExcludeSources, concordat.Ref(one))
@@ -114,6 +122,15 @@ func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *visitor
 			}
 		}
 		out.ExcludePassages = append(out.ExcludePassages, one)
+	}
+	for _, c := range s.Wording {
+		one := report.CountedWording{Span: count.Bytes(concordat.Span(c.Span)), Comment: strings.TrimSpace(c.Comment), By: v.Name, At: now}
+		for _, old := range before.CountWording {
+			if old.Span == one.Span && old.Comment == one.Comment {
+				one = old
+			}
+		}
+		out.CountWording = append(out.CountWording, one)
 	}
 	return out
 }
@@ -267,39 +284,75 @@ func (w *Web) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOut
 	if (in.Body.Source == nil) == (in.Body.Passage == nil) {
 		return nil, fmt.Errorf("%w: want a source or a passage", concordat.ErrInvalid)
 	}
-	for tries := 1; ; tries++ {
-		r, err := w.reviewed(ctx, v, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		f := url.Values{"comment": {in.Body.Comment}}
+	return w.reviseRules(ctx, v, in.ID, func(r *reviewed, f url.Values) error {
 		what := "include-"
 		if in.Body.Exclude {
 			what = "exclude-"
 		}
+		f.Set("comment", in.Body.Comment)
 		if s := in.Body.Source; s != nil {
-			what += "source"
+			f.Set("action", what+"source")
 			f.Set("site", string(s.Site))
 			f.Set("library", string(s.Library))
 			f.Set("document", string(s.Document))
-		} else {
-			what += "passage"
-			at := r.count.Bytes(concordat.Span(*in.Body.Passage))
-			if at.Len() <= 0 {
-				return nil, fmt.Errorf("%w: the passage is not one of the text", concordat.ErrInvalid)
-			}
-			f.Set("start", strconv.Itoa(at.Start))
-			f.Set("end", strconv.Itoa(at.End))
+			return nil
 		}
-		f.Set("action", what)
+		f.Set("action", what+"passage")
+		return r.place(f, *in.Body.Passage)
+	})
+}
+
+// place sets the place of a passage in a form.
+func (r *reviewed) place(f url.Values, s apiSpan) error {
+	at := r.count.Bytes(concordat.Span(s))
+	if at.Len() <= 0 {
+		return fmt.Errorf("%w: the passage is not one of the text", concordat.ErrInvalid)
+	}
+	f.Set("start", strconv.Itoa(at.Start))
+	f.Set("end", strconv.Itoa(at.End))
+	return nil
+}
+
+// reviseRules changes the rules in force as a page's form does, which fill fills in, and tries again when somebody else
+// has changed them meanwhile.
+func (w *Web) reviseRules(ctx context.Context, v *visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput, error) {
+	for tries := 1; ; tries++ {
+		r, err := w.reviewed(ctx, v, id)
+		if err != nil {
+			return nil, err
+		}
+		f := url.Values{}
+		if err := fill(r, f); err != nil {
+			return nil, err
+		}
 		rules, subject, err := w.newRules(ctx, v, r.task.ID, r.now.Rules, f)
 		if err != nil {
 			return nil, err
 		}
-		out, err := w.keepRules(ctx, v, r, rules, strings.TrimSpace(what+" "+subject))
+		out, err := w.keepRules(ctx, v, r, rules, strings.TrimSpace(f.Get("action")+" "+subject))
 		if errors.Is(err, errRevision) && tries < mostRuleTries {
 			continue
 		}
 		return out, err
 	}
+}
+
+type apiCountWordingInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		Count   bool    `json:"count" doc:"false: no longer"`
+		Span    apiSpan `json:"span" doc:"Of the submission, in code points; no longer counting concerns all stretches that it touches"`
+		Comment string  `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
+	}
+}
+
+func (w *Web) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*apiRulesOutput, error) {
+	return w.reviseRules(ctx, visitorOf(ctx), in.ID, func(r *reviewed, f url.Values) error {
+		f.Set("action", "uncount-wording")
+		if in.Body.Count {
+			f.Set("action", "count-wording")
+		}
+		f.Set("comment", in.Body.Comment)
+		return r.place(f, in.Body.Span)
+	})
 }

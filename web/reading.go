@@ -169,7 +169,8 @@ func (w *Web) links(in language, p *checkPage) html.Links {
 	l.PassageTools = func(i int) template.HTML {
 		e := p.Report.Evidence[i]
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: i + 1, Evidence: e, MayReview: p.MayReview,
-			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i + 1)})
+			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i + 1),
+			Counted: slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
 	}
 	return l
 }
@@ -189,6 +190,12 @@ type passageTools struct {
 	MayAsk    bool
 	Asked     []askedFor
 	Original  string // where it is shown on the page of its original; empty: nowhere
+	Counted   bool   // somebody counts it, or a stretch of it, though others share it
+}
+
+// MayCount reports whether the passage is one that counts only where somebody says so.
+func (p passageTools) MayCount() bool {
+	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence}, p.Evidence.Excluded)
 }
 
 // Partners are those whose documents are sources of the passage that somebody can be asked about.

@@ -115,6 +115,8 @@ func (w *Web) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rul
 		return rules, name, nil
 	case "exclude-passage", "include-passage":
 		return w.passageRules(v, rules, f)
+	case "count-wording", "uncount-wording":
+		return w.wordingRules(v, rules, f)
 	case "template-passage":
 		return w.passageTemplate(ctx, id, rules, f)
 	case "add-template":
@@ -164,7 +166,7 @@ func setRules(rules report.Rules, f url.Values) (report.Rules, error) {
 		rules.CommonAbove = 0
 	}
 	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "", f.Get("citations") != ""
-	rules.CountTemplates = f.Get("count_templates") != ""
+	rules.CountTemplates, rules.CountForms, rules.CountSentences = f.Get("count_templates") != "", f.Get("count_forms") != "", f.Get("count_sentences") != ""
 	rules.MinCharacters, rules.MinSourceShare = least, share/100
 	rules.ExcludeKinds, rules.ExcludeSections = nil, f["section"]
 	for _, k := range f["kind"] {
@@ -199,6 +201,25 @@ func (w *Web) passageRules(v *visitor, rules report.Rules, f url.Values) (report
 		return rules, "", wrong("wrong.reason", mostNote)
 	}
 	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages), report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
+	return rules, place + ": " + why, nil
+}
+
+// wordingRules counts a stretch of shared wording, or does so no longer.
+func (w *Web) wordingRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
+	s, err := spanOf(f)
+	if err != nil {
+		return rules, "", err
+	}
+	place := fmt.Sprintf("%d–%d", s.Start, s.End)
+	if f.Get("action") == "uncount-wording" {
+		rules.CountWording = slices.DeleteFunc(slices.Clone(rules.CountWording), func(c report.CountedWording) bool { return c.Span.Overlaps(s) })
+		return rules, place, nil
+	}
+	why := strings.TrimSpace(f.Get("comment"))
+	if why == "" || len(why) > mostNote {
+		return rules, "", wrong("wrong.reason", mostNote)
+	}
+	rules.CountWording = append(slices.Clone(rules.CountWording), report.CountedWording{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
 	return rules, place + ": " + why, nil
 }
 

@@ -348,6 +348,7 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 	}
 	rules := w.o.Rules()
 	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "", f.Get("citations") != ""
+	rules.CountForms, rules.CountSentences = f.Get("count_forms") != "", f.Get("count_sentences") != ""
 	rules.ExcludeKinds = nil
 	for _, k := range f["kind"] {
 		rules.ExcludeKinds = append(rules.ExcludeKinds, concordat.Kind(k))

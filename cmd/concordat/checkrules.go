@@ -17,6 +17,7 @@ import (
 type ruleFlags struct {
 	quotes, bibliography     bool
 	citations, countTemplate bool
+	countForms, countSingle  bool
 	minMatch, commonAbove    int
 	minSource                float64
 	sources, sections, kinds []string
@@ -28,6 +29,8 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.bibliography, "exclude-bibliography", false, "the list of references does not count")
 	fl.BoolVar(&f.citations, "exclude-citations", false, "the marks of citations, such as (Author, 2020), do not count")
 	fl.BoolVar(&f.countTemplate, "count-templates", false, "wording of the libraries' templates, and of --template, counts")
+	fl.BoolVar(&f.countForms, "count-forms", false, "wording that reads like that of a form, of which no template was given, counts")
+	fl.BoolVar(&f.countSingle, "count-sentences", false, "a sentence or so in common that stands alone counts")
 	fl.IntVar(&f.minMatch, "min-match", 0, "matches below this many letters do not count")
 	fl.Float64Var(&f.minSource, "min-source", 0, "sources below this share of the submission do not count")
 	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")
@@ -66,6 +69,7 @@ func (f *ruleFlags) over(ctx context.Context, a *app, o *opened, r report.Rules)
 	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)
 	r.ExcludeCitations = r.ExcludeCitations || f.citations
 	r.CountTemplates = r.CountTemplates || f.countTemplate
+	r.CountForms, r.CountSentences = r.CountForms || f.countForms, r.CountSentences || f.countSingle
 	r.ExcludeQuotes = r.ExcludeQuotes || f.quotes
 	r.ExcludeBibliography = r.ExcludeBibliography || f.bibliography
 	r.MinCharacters = cmp.Or(f.minMatch, r.MinCharacters)

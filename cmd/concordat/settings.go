@@ -69,8 +69,8 @@ func extraction(c *config.Config) sandbox.Options {
 // defaultRules returns the rules of the configuration.
 func defaultRules(c *config.Config) report.Rules {
 	r := report.Rules{ExcludeQuotes: c.Report.ExcludeQuotes, ExcludeBibliography: c.Report.ExcludeBibliography,
-		ExcludeCitations: c.Report.ExcludeCitations,
-		MinCharacters:    c.Report.MinCharacters, MinSourceShare: c.Report.MinSourceShare, CommonAbove: c.Report.CommonAbove,
+		ExcludeCitations: c.Report.ExcludeCitations, CountForms: c.Report.CountForms, CountSentences: c.Report.CountSentences,
+		MinCharacters: c.Report.MinCharacters, MinSourceShare: c.Report.MinSourceShare, CommonAbove: c.Report.CommonAbove,
 		ExcludeSections: c.Report.ExcludeSections}
 	for _, k := range c.Report.ExcludeKinds {
 		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))

@@ -1,0 +1,100 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// formed are findings of a text that answers a form, which nobody handed in, beside another that does.
+func formed() *report.Findings {
+	const question = "Describe the aims of your project in no more than two hundred words."
+	text := question + "\n\n" + strings.Repeat("Nobody else has written about the gauges of this valley. ", 20)
+	source := concordat.Ref{Site: "here", Library: "theses", Document: "other.txt"}
+	return &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text, Title: "one"}, Threshold: 0.3,
+		Wording: []report.Wording{{Span: concordat.Span{End: len(question)}, Kind: concordat.KindForm, Documents: 2, Of: 9, Why: "instruction"}},
+		Passages: []concordat.Passage{{Span: concordat.Span{End: len(question)}, Source: source, Title: "Another", SourceSpan: concordat.Span{End: len(question)},
+			Kind: concordat.KindVerbatim, Similarity: 1, Text: question, Wording: concordat.KindForm, Why: "instruction"}}}
+}
+
+// TestCountWording: wording that reads like a form is shown with the reason, does not count, and is counted by hand,
+// with a reason, without JavaScript; undone, and by programs too.
+func TestCountWording(t *testing.T) {
+	d := newDesk(t, true)
+	ada := d.signedIn(t, "ada", store.RoleOfficer)
+	d.finished(t, "one", "ada", formed())
+	var got struct {
+		Coverage float64
+		Wording  []struct{ Counted bool }
+		Rules    struct {
+			Forms   bool                    `json:"count_forms"`
+			Wording []report.CountedWording `json:"count_wording"`
+		}
+	}
+	read := func() {
+		t.Helper()
+		got.Rules.Wording = nil
+		if err := json.Unmarshal([]byte(ada.get("/checks/one/report?format=json", http.StatusOK)), &got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := ada.get("/checks/one/passages/1", http.StatusOK)
+	if !strings.Contains(page, "reads like a form: an instruction") || !strings.Contains(page, `value="count-wording"`) || strings.Contains(page, `value="exclude-passage"`) {
+		t.Errorf("no reason, or nothing to count it by, in\n%s", page)
+	}
+	if read(); got.Coverage != 0 || got.Wording[0].Counted {
+		t.Errorf("at first %+v", got)
+	}
+	change := func(want int, f url.Values) string {
+		t.Helper()
+		f.Set("start", "0")
+		f.Set("end", "68")
+		f.Set("at", "passage")
+		return ada.post("/checks/one/rules", want, f)
+	}
+	change(http.StatusBadRequest, url.Values{"action": {"count-wording"}}) // no reason
+	page = change(http.StatusOK, url.Values{"action": {"count-wording"}, "comment": {"it is her own question"}})
+	if read(); got.Coverage == 0 || !got.Wording[0].Counted || len(got.Rules.Wording) != 1 || got.Rules.Wording[0].By != "ada" || got.Rules.Wording[0].Comment != "it is her own question" {
+		t.Errorf("counted %+v", got)
+	}
+	if !strings.Contains(page, `value="uncount-wording"`) {
+		t.Errorf("nothing to take it back by, in\n%s", page)
+	}
+	if log := ada.get("/checks/one", http.StatusOK); !strings.Contains(log, "counts shared wording:") || !strings.Contains(log, "it is her own question") {
+		t.Errorf("no log in\n%s", log)
+	}
+	change(http.StatusOK, url.Values{"action": {"uncount-wording"}})
+	if read(); got.Coverage != 0 || len(got.Rules.Wording) != 0 {
+		t.Errorf("no longer counted %+v", got)
+	}
+	change(http.StatusOK, url.Values{"action": {"undo"}})
+	if read(); got.Coverage == 0 {
+		t.Errorf("undone %+v", got)
+	}
+	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"uncount-wording"}, "start": {"0"}, "end": {"5"}})
+	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"0"}, "min_source": {"0"}, "count_forms": {"on"}})
+	if read(); got.Coverage == 0 || !got.Rules.Forms {
+		t.Errorf("with all forms %+v", got)
+	}
+
+	program := ada.program("read", "review")
+	const path = "/api/v1/checks/one/"
+	var ruled struct {
+		Rules struct {
+			Forms   bool                           `json:"count_forms"`
+			Wording []struct{ Comment, By string } `json:"count_wording"`
+		}
+	}
+	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68}}`, http.StatusBadRequest, nil)
+	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":9999,"end":9999},"comment":"x"}`, http.StatusBadRequest, nil)
+	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68},"comment":"by a program"}`, http.StatusOK, &ruled)
+	if w := ruled.Rules.Wording; !ruled.Rules.Forms || len(w) != 1 || w[0].Comment != "by a program" || w[0].By != "ada" {
+		t.Errorf("rules %+v", ruled)
+	}
+}
