@@ -46,6 +46,7 @@ type (
 		Short      *jsonShort       `json:"short"`
 		Templates  []jsonTemplate   `json:"templates"`
 		Wording    []jsonWording    `json:"wording"`
+		Works      []jsonWorks      `json:"shared_works"`
 		Legend     jsonLegend       `json:"legend"`
 		Rules      jsonRules        `json:"rules"`
 		Unplaced   int              `json:"unplaced"`
@@ -95,6 +96,16 @@ type (
 		Of        int            `json:"of"`
 		Why       string         `json:"why,omitempty"`
 		Counted   bool           `json:"counted"`
+	}
+	// jsonWorks are the works that one source cites too.
+	jsonWorks struct {
+		Site     concordat.SiteID     `json:"site"`
+		Library  concordat.LibraryID  `json:"library"`
+		Document concordat.DocumentID `json:"document"`
+		Title    string               `json:"title"`
+		Works    int                  `json:"works"`
+		Of       int                  `json:"of"`
+		Entries  []concordat.Span     `json:"entries"`
 	}
 	// jsonAge is the age of a source.
 	jsonAge struct {
@@ -275,7 +286,7 @@ func asJSON(r *Report) *jsonReport {
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
-		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
+		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
 	}
 	j.Coverage, j.Review = j.Scores.Covered, r.jsonReview()
 	for _, e := range r.Evidence {
@@ -294,6 +305,13 @@ func asJSON(r *Report) *jsonReport {
 	}
 	for _, w := range r.Wording {
 		j.Wording = append(j.Wording, jsonWording{count.Points(w.Span), w.Kind, w.Documents, w.Of, w.Why, w.Counted})
+	}
+	for _, w := range r.SharedWorks {
+		x := jsonWorks{w.Source.Site, w.Source.Library, w.Source.Document, w.Title, w.Works, w.Of, make([]concordat.Span, len(w.Entries))}
+		for i, s := range w.Entries {
+			x.Entries[i] = count.Points(s)
+		}
+		j.Works = append(j.Works, x)
 	}
 	for _, s := range r.Sections {
 		x := jsonSection{Name: s.Name, Span: count.Points(s.Span), Checked: s.Checked, Excluded: s.Excluded}

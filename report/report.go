@@ -42,12 +42,14 @@ type Findings struct {
 	Passages []concordat.Passage `json:"passages"`
 	// Wording is what of the submission others share by right, in text order and disjoint: found before anything was
 	// compared, it is no evidence and no passage of evidence reaches across it.
-	Wording   []Wording             `json:"wording,omitempty"`
-	Consulted []concordat.Consulted `json:"consulted"`
-	Flags     []concordat.Flag      `json:"flags"`
-	Forward   string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
-	Threshold float64               `json:"threshold"` // covered share from which a report asks to be read
-	Probe     string                `json:"probe"`     // how far around each band the index looked: exact or one
+	Wording []Wording `json:"wording,omitempty"`
+	// SharedWorks are the works that sources cite too, in any order: no evidence.
+	SharedWorks []SharedWorks         `json:"shared_works,omitempty"`
+	Consulted   []concordat.Consulted `json:"consulted"`
+	Flags       []concordat.Flag      `json:"flags"`
+	Forward     string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
+	Threshold   float64               `json:"threshold"` // covered share from which a report asks to be read
+	Probe       string                `json:"probe"`     // how far around each band the index looked: exact or one
 	// Dated is when the submission is from, and DatedBy who says so; empty: unknown.
 	Dated   concordat.Date       `json:"dated,omitempty"`
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
@@ -246,6 +248,7 @@ type Report struct {
 	References  []concordat.Span    // lists of references, in text order, disjoint
 	Citations   []concordat.Span    // marks of citations, in text order, disjoint
 	Wording     []SharedWording     // what others share by right, in text order
+	SharedWorks []SharedWorks       // works that sources cite too, most first; no part of any share
 	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated       concordat.Date      // of the submission; empty: unknown
 	Short       *ShortTexts         // the short pieces; nil: they were not asked

@@ -37,6 +37,12 @@ func Veil(f *Findings, veiled func(concordat.Ref) bool) *Findings {
 		}
 		out.Short = &short
 	}
+	out.SharedWorks = slices.Clone(f.SharedWorks)
+	for i := range out.SharedWorks {
+		if w := &out.SharedWorks[i]; veiled(w.Source) {
+			w.Title = HiddenTitle
+		}
+	}
 	out.Partners = slices.Clone(f.Partners)
 	for i := range out.Partners {
 		if veiled(out.Partners[i].Ref) {
@@ -75,6 +81,10 @@ func Renamed(f *Findings, names map[concordat.Ref]concordat.Ref) *Findings {
 	out.Passages = slices.Clone(f.Passages)
 	for i := range out.Passages {
 		rename(&out.Passages[i].Source)
+	}
+	out.SharedWorks = slices.Clone(f.SharedWorks)
+	for i := range out.SharedWorks {
+		rename(&out.SharedWorks[i].Source)
 	}
 	out.Dates = slices.Clone(f.Dates)
 	for i := range out.Dates {

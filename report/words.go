@@ -273,6 +273,7 @@ func (r *Report) Statement() []string {
 	}
 	out = append(out, r.skippedWords()...)
 	out = append(out, r.shownWithout()...)
+	out = append(out, r.citesWords()...)
 	out = append(out, r.shortStatement()...)
 	if len(r.Consulted) == 0 {
 		out = append(out, l.Say("No library is on record as asked."))

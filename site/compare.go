@@ -63,6 +63,7 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 	shared.decide(grams, of)
 	prepared := shared.prepare()
 	found := make([][]concordat.Passage, len(candidates))
+	cited := make([]report.SharedWorks, len(candidates))
 	err = s.each(ctx, "align", candidates, progress, func(ctx context.Context, i int) (err error) {
 		d := texts[i]
 		texts[i] = nil
@@ -80,9 +81,11 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 			for k := range found[i] {
 				found[i][k].Documents = max(0, found[i][k].Documents-1) // without the submission
 			}
+			cited[i], _ = shared.bothCite(d.Text, candidates[i].ref, cmp.Or(d.Title, candidates[i].title))
 		}
 		return err
 	})
+	shared.cited = slices.DeleteFunc(cited, func(w report.SharedWorks) bool { return w.Works == 0 })
 	return fewBeside(slices.Concat(found...)), err
 }
 

@@ -28,6 +28,8 @@ type sharedWording struct {
 	forms func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
 	clauses bool
+	works func() []report.Work // that the text cites
+	cited []report.SharedWorks // that candidates cite too, set by align
 }
 
 // mostQuoted is the share of a text that may stand in quotation marks for them to be those of quotations: in a novel or
@@ -38,6 +40,7 @@ const mostQuoted = 0.2
 func shareable(text string, templates []string) *sharedWording {
 	w := &sharedWording{text: text, words: wording.Split(text), given: templates}
 	w.forms = sync.OnceValue(func() *wording.Reader { return wording.NewReader(text) })
+	w.works = sync.OnceValue(func() []report.Work { return report.Works(text) })
 	w.form = report.Given(text, templates)
 	w.walls = joined(slices.Concat(report.References(text), w.form))
 	return w
@@ -106,6 +109,15 @@ func (w *sharedWording) wallsOf(source string, words *wording.Words) []concordat
 		walls = append(walls, s.Span)
 	}
 	return joined(walls)
+}
+
+// bothCite returns the works that the text and a source both cite; ok is false for none.
+func (w *sharedWording) bothCite(source string, ref concordat.Ref, title string) (out report.SharedWorks, ok bool) {
+	works := w.works()
+	if len(works) == 0 {
+		return out, false
+	}
+	return report.BothCite(works, report.Works(source), ref, title)
 }
 
 // prepare makes the text ready for comparing.

@@ -1,0 +1,357 @@
+package report
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"concordat"
+)
+
+// SharedWorks are the works that a submission and one source both cite in their lists of references. They are no
+// evidence and no part of any share.
+type SharedWorks struct {
+	Source  concordat.Ref    `json:"source"`
+	Title   string           `json:"title"`
+	Works   int              `json:"works"`   // of the submission's that the source cites too
+	Of      int              `json:"of"`      // works that the submission cites
+	Entries []concordat.Span `json:"entries"` // those of Works, in the submission's text, in order
+}
+
+// Work is an entry of a list of references.
+type Work struct {
+	concordat.Span                 // of the text
+	doi            string          // folded; empty: it has none
+	author         string          // first author's family name, folded; the whole name in Han
+	year           string          // empty: it has none
+	title          map[string]bool // first words of the title, folded, a Han character being a word
+}
+
+const (
+	mostWorks      = 5000 // entries of one text that are read
+	mostEntry      = 2000 // bytes of an entry that are looked at
+	mostTitleWords = 12   // of a title that are compared
+	// sameTitle is the least part of the shorter title's words that the other must have.
+	sameTitle = 0.7
+)
+
+// Works returns the works that a text cites in its lists of references, in order and each once, of the first mostWorks entries. An
+// entry may go on over several lines, be numbered or stand apart; one of which neither a DOI nor author and year can be
+// told is left out.
+func Works(text string) []Work {
+	var out []Work
+	seen := newWorkSet(nil)
+	read := 0
+	for _, list := range bibliography(text) {
+		for _, s := range entriesOf(text, list) {
+			if read++; read > mostWorks {
+				return out
+			}
+			if w, ok := parseWork(text, s); ok && !seen.has(w) {
+				out = append(out, w)
+				seen.add(w)
+			}
+		}
+	}
+	return out
+}
+
+// BothCite compares the works of a submission with those of a source. ok is false where they have none in common.
+func BothCite(submission, source []Work, ref concordat.Ref, title string) (out SharedWorks, ok bool) {
+	out = SharedWorks{Source: ref, Title: title, Of: len(submission)}
+	if len(submission) == 0 || len(source) == 0 {
+		return out, false
+	}
+	there := newWorkSet(source)
+	for _, w := range submission {
+		if there.has(w) {
+			out.Works++
+			out.Entries = append(out.Entries, w.Span)
+		}
+	}
+	return out, out.Works > 0
+}
+
+// entriesOf divides a list into entries. Numbered entries begin at their numbers; else an empty line ends an entry, and
+// so does a line that begins with an author where the entry before it is whole.
+func entriesOf(text string, list concordat.Span) []concordat.Span {
+	var ls []line
+	numbered, filled := 0, 0
+	for _, l := range lines(list.In(text)) {
+		if len(ls) == 0 && (l.trimmed == "" || bibliographyHeadings[heading(l.trimmed)]) {
+			continue
+		}
+		ls = append(ls, l)
+		if l.trimmed != "" {
+			filled++
+			if entryNumber.MatchString(l.trimmed) {
+				numbered++
+			}
+		}
+	}
+	byNumber := numbered >= 2 && 3*numbered >= filled || numbered == 1 && filled == 1
+	var out []concordat.Span
+	open := false
+	for _, l := range ls {
+		if l.trimmed == "" {
+			open = open && byNumber
+			continue
+		}
+		s := concordat.Span{Start: list.Start + l.Start, End: list.Start + l.End}
+		begins := !open || entryNumber.MatchString(l.trimmed)
+		if !byNumber && !begins {
+			begins = beginsEntry(l.trimmed) && isWhole(out[len(out)-1].In(text))
+		}
+		if begins {
+			out = append(out, s)
+		} else {
+			out[len(out)-1].End = s.End
+		}
+		open = true
+	}
+	return out
+}
+
+// beginsEntry reports whether a line begins as an entry does, with a name.
+func beginsEntry(l string) bool {
+	r, _ := utf8.DecodeRuneInString(l)
+	return unicode.IsUpper(r) || unicode.Is(unicode.Han, r)
+}
+
+// isWhole reports whether what was read of an entry can be all of it.
+func isWhole(entry string) bool {
+	entry = strings.TrimSpace(entry)
+	last, _ := utf8.DecodeLastRuneInString(entry)
+	i := strings.LastIndexAny(entry, " \n")
+	return entryYear.MatchString(tail(entry, mostEntry)) && (strings.ContainsRune(".。．)）", last) || unicode.IsDigit(last) || strings.Contains(entry[i+1:], "://"))
+}
+
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[RuneStart(s, len(s)-n):]
+}
+
+var (
+	workDOI    = regexp.MustCompile(`(?i)\b10\.[0-9]{4,9}/[^\s"<>，。]+`)
+	workURL    = regexp.MustCompile(`(?i)(?:https?://|doi:\s*)\S+`)
+	workNumber = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*[0-9]{1,4}\s*[\]］〕】)]|[0-9]{1,3}[.．、])\s*`)
+	// workYear is a year that stands in parentheses, as most styles have it; else the last year is meant.
+	workYear   = regexp.MustCompile(`[(（]\s*(?:[^()（）]{0,20}\s)?((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[,，][^()（）]{0,24})?\s*[)）]\s*[.:,．：，]?\s*`)
+	anyYear    = regexp.MustCompile(`(?:^|[^0-9])((?:1[5-9]|20)[0-9]{2})[a-z]?(?:[^0-9]|$)`)
+	workMark   = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
+	workQuoted = regexp.MustCompile(`[“"„«]([^“”"„«»]{8,300})[”"»“]`)
+	nameEnds   = regexp.MustCompile(`[,，;；:：.．。(（]|\s(?:and|und|et|&|等)\s`)
+	initials   = regexp.MustCompile(`^(?:\p{Lu}\.[\s-]*)+`)
+	// titleBegins is where a title may begin behind names: a full stop that is none of an initial, or a colon.
+	titleBegins = regexp.MustCompile(`(?:[\p{Ll}\p{Han}]|[\p{L}]\s\p{Lu}{1,3}|\bal|等)[.．。]\s*|[:：]\s*|\p{Lu}\.[.]?:?\s+`)
+	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
+)
+
+// parseWork reads an entry. ok is false if it tells neither a DOI nor an author with a year or a title.
+func parseWork(text string, s concordat.Span) (w Work, ok bool) {
+	entry := s.In(text)
+	if len(entry) > mostEntry {
+		entry = entry[:RuneStart(entry, mostEntry)]
+	}
+	entry = strings.Join(strings.Fields(norm.NFC.String(entry)), " ")
+	w.Span = s
+	w.doi = strings.ToLower(strings.TrimRight(workDOI.FindString(entry), ".,;)]}"))
+	entry = workNumber.ReplaceAllString(workURL.ReplaceAllString(workDOI.ReplaceAllString(entry, ""), ""), "")
+	names, rest := entry, ""
+	if m := workYear.FindStringSubmatchIndex(entry); m != nil {
+		w.year = entry[m[2]:m[3]]
+		names, rest = entry[:m[0]], entry[m[1]:]
+	} else if all := anyYear.FindAllStringSubmatch(entry, -1); all != nil {
+		w.year = all[len(all)-1][1]
+	}
+	w.author = familyName(names)
+	w.title = titleWords(titleOf(entry, names, rest))
+	return w, w.doi != "" || w.author != "" && len(w.title) > 0 && (w.year != "" || len(w.title) >= 4)
+}
+
+// familyName returns the folded family name of the first of some authors.
+func familyName(names string) string {
+	names = initials.ReplaceAllString(strings.TrimSpace(names), "")
+	if m := nameEnds.FindStringIndex(names); m != nil {
+		names = names[:m[0]]
+	}
+	fields := strings.Fields(names)
+	if len(fields) == 0 {
+		return ""
+	}
+	name := fields[0]
+	for _, f := range fields[1:] { // van der Berg: what begins small belongs to what follows
+		if r, _ := utf8.DecodeRuneInString(name); !unicode.IsLower(r) {
+			break
+		}
+		name = f
+	}
+	return fold(name)
+}
+
+// titleOf returns the title of an entry, as far as it can be told: rest is what stands behind the year in parentheses.
+func titleOf(entry, names, rest string) string {
+	if m := workQuoted.FindStringSubmatch(entry); m != nil {
+		return m[1]
+	}
+	if m := workMark.FindStringIndex(entry); m != nil { // GB/T 7714 marks the kind behind the title
+		title := entry[:m[0]]
+		if i := titleBegins.FindStringIndex(title); i != nil {
+			title = title[i[1]:]
+		}
+		return title
+	}
+	// A year behind the title, as in "Name: Title. In: Journal 3 (1999), 4-9", has names and a colon before it, or no title
+	// behind it.
+	if _, title, ok := strings.Cut(names, ": "); ok {
+		rest = title
+	} else if i := titleBegins.FindStringIndex(names); i != nil && len(titleWords(rest)) < 2 {
+		rest = names[i[1]:]
+	}
+	if m := titleEnds.FindStringIndex(rest); m != nil {
+		return rest[:m[0]]
+	}
+	return rest
+}
+
+// titleWords returns the first words of a title, folded.
+func titleWords(title string) map[string]bool {
+	out := map[string]bool{}
+	add := func(w string) {
+		if w != "" && len(out) < mostTitleWords {
+			out[w] = true
+		}
+	}
+	for _, word := range strings.FieldsFunc(title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) }) {
+		from := 0
+		for i, r := range word {
+			if unicode.Is(unicode.Han, r) {
+				add(significant(word[from:i]))
+				add(string(r))
+				from = i + utf8.RuneLen(r)
+			}
+		}
+		add(significant(word[from:]))
+	}
+	return out
+}
+
+// significant returns a word folded; empty if it is short: an article, an initial.
+func significant(word string) string {
+	if utf8.RuneCountInString(word) < 3 {
+		return ""
+	}
+	return fold(word)
+}
+
+// umlauts are written with an e where a keyboard has none.
+var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u", "ß", "ss")
+
+// fold returns the letters and digits of a word in one case, without marks.
+func fold(word string) string {
+	return umlauts.Replace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsMark(r), !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(word)))
+}
+
+// workSet finds works by DOI, or by author and year.
+type workSet struct {
+	dois map[string]bool
+	by   map[string][]Work
+}
+
+func newWorkSet(works []Work) *workSet {
+	s := &workSet{map[string]bool{}, map[string][]Work{}}
+	for _, w := range works {
+		s.add(w)
+	}
+	return s
+}
+
+func (w Work) key() string { return w.author + "|" + w.year }
+
+func (s *workSet) add(w Work) {
+	if w.doi != "" {
+		s.dois[w.doi] = true
+	}
+	if w.author != "" {
+		s.by[w.key()] = append(s.by[w.key()], w)
+	}
+}
+
+// mostAlike bounds the works of one author and year that one is compared with.
+const mostAlike = 50
+
+func (s *workSet) has(w Work) bool {
+	if w.doi != "" && s.dois[w.doi] {
+		return true
+	}
+	alike := s.by[w.key()]
+	if w.author == "" {
+		return false
+	}
+	return slices.ContainsFunc(alike[:min(len(alike), mostAlike)], func(x Work) bool {
+		return (w.doi == "" || x.doi == "" || w.doi == x.doi) && sameTitles(w.title, x.title)
+	})
+}
+
+// sameTitles reports whether two titles are those of one work.
+func sameTitles(a, b map[string]bool) bool {
+	both := 0
+	for w := range a {
+		if b[w] {
+			both++
+		}
+	}
+	return both > 0 && float64(both) >= sameTitle*float64(min(len(a), len(b))) && 2*both >= max(len(a), len(b))
+}
+
+// sharedWorks returns what of the findings' shared works can be placed in the text: most works first, then by source.
+func (b *builder) sharedWorks() []SharedWorks {
+	var out []SharedWorks
+	for _, w := range b.f.SharedWorks {
+		w.Entries = union(clipAll(b.text, w.Entries))
+		if w.Works > 0 {
+			out = append(out, w)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y SharedWorks) int {
+		return cmp.Or(cmp.Compare(y.Works, x.Works), compareRefs(x.Source, y.Source))
+	})
+	return out
+}
+
+func clipAll(text string, spans []concordat.Span) []concordat.Span {
+	out := make([]concordat.Span, len(spans))
+	for i, s := range spans {
+		out[i] = clip(text, s)
+	}
+	return out
+}
+
+// mostCiting is the number of sources of which it is said that both cite the same works; the JSON form has all.
+const mostCiting = 10
+
+// citesWords says which works the submission and its sources both cite, a line for each source.
+func (r *Report) citesWords() []string {
+	l := r.Language
+	var out []string
+	for _, w := range r.SharedWorks[:min(len(r.SharedWorks), mostCiting)] {
+		out = append(out, l.Say("Both cite the same works: %s of %s with %s. That is no part of any share.", Thousands(w.Works), Thousands(w.Of), cmp.Or(w.Title, string(w.Source.Document))))
+	}
+	if n := len(r.SharedWorks) - mostCiting; n > 0 {
+		out = append(out, l.Say("Some of the same works are cited by %s.", l.Plural(n, "more source", "more sources")))
+	}
+	return out
+}
