@@ -168,6 +168,7 @@ type batchRun struct {
 	wording *batchWording
 	// prepared are texts of members.
 	prepared preparedTexts
+	works    citedWorks
 
 	mu      sync.Mutex // guards what follows
 	stage   string

@@ -156,6 +156,9 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 		asked = len(p.Questions())
 	}
 	f.Consulted = append(f.Consulted, concordat.Consulted{Site: r.s.o.ID, Library: r.library, Asked: asked, Answered: asked})
+	if err := r.addWorks(ctx, f, m, by); err != nil {
+		return err
+	}
 	for _, p := range pairs {
 		other := by[p.A+p.B-m.Number]
 		if other == nil {

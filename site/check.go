@@ -347,11 +347,19 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.FinishTask(ctx, task, state, "")
 }
 
-// resultsOf returns the rows of the results table.
+// resultsOf returns the rows of the results table: one for each passage, and one for each source of works that both
+// cite, by which a deletion finds them.
 func resultsOf(f *report.Findings) []store.Result {
-	results := make([]store.Result, len(f.Passages))
-	for i, p := range f.Passages {
-		results[i] = store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents}
+	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
+	for _, p := range f.Passages {
+		results = append(results, store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents})
+	}
+	for _, w := range f.SharedWorks {
+		r := store.Result{Kind: concordat.KindWorks, Source: w.Source, Title: w.Title}
+		if len(w.Entries) > 0 {
+			r.Span = w.Entries[0]
+		}
+		results = append(results, r)
 	}
 	return results
 }

@@ -56,6 +56,11 @@ func (s *Site) veil(ctx context.Context, f *report.Findings) (*report.Findings, 
 			return nil, err
 		}
 	}
+	for _, w := range f.SharedWorks {
+		if err := look(w.Source); err != nil {
+			return nil, err
+		}
+	}
 	if f.Short != nil {
 		for _, m := range f.Short.Matches {
 			if err := look(m.Source); err != nil {

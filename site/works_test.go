@@ -1,0 +1,51 @@
+package site_test
+
+import (
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+)
+
+const (
+	worksOne = "\n\nReferences\n\n[1] Harrow, B. (1994). Counting wells in dry valleys. Oxbow Press.\n[2] Ndiaye, O. (2007). Notes on the repair of gauges. Journal of Shared Water, 14(2), 101-126.\n[3] Berg, M. (2011). Borders under ground. Water Law Review, 3, 12-40.\n"
+	worksTwo = "\n\nBibliography\n\nNdiaye O. Notes on the repair of gauges. J Shared Water. 2007;14(2):101-26.\n\nHarrow, Bea (1994): Counting wells in dry valleys. Oxbow Press.\n\nQuist, A. (2015). Who reads the record? Harbour Press.\n"
+)
+
+// TestWorksThatBothCite: they are said of a source of a library and of a member of a batch alike, and are no part of a
+// share; the rows by which a deletion finds its sources name them.
+func TestWorksThatBothCite(t *testing.T) {
+	p := newSite(t, "theses")
+	shared := prose(1, 8)
+	p.ingest(t, "theses", site.Incoming{ID: "source.txt", Title: "On gauges", Text: shared + prose(2, 8) + worksTwo})
+	f, err := p.Check(t.Context(), site.Submission{ID: "mine.txt", Text: shared + prose(3, 8) + worksOne}, site.CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.SharedWorks) != 1 || f.SharedWorks[0].Works != 2 || f.SharedWorks[0].Of != 3 || f.SharedWorks[0].Source.Document != "source.txt" {
+		t.Fatalf("shared works %+v", f.SharedWorks)
+	}
+	r := report.Build(f, report.Rules{})
+	for _, s := range r.Covered {
+		if s.End > strings.Index(f.Submission.Text, "References") {
+			t.Errorf("the list counts at %v", s.Span)
+		}
+	}
+	if said := strings.Join(r.Statement(), " "); !strings.Contains(said, "Both cite the same works: 2 of 3 with") {
+		t.Errorf("statement %q", said)
+	}
+	rows, err := p.store.Results(t.Context(), f.Task)
+	if err != nil || len(rows) == 0 || rows[len(rows)-1].Kind != concordat.KindWorks {
+		t.Errorf("rows %+v, %v", rows, err)
+	}
+
+	b := newBatch(t, newSite(t), map[string]string{"a.txt": shared + prose(4, 8) + worksOne, "b.txt": shared + prose(5, 8) + worksTwo}, []string{"a.txt", "b.txt"}, site.BatchJob{NoLibraries: true})
+	for _, m := range b.run(t).Members {
+		f, err := b.Findings(t.Context(), m.Task)
+		if err != nil || len(f.SharedWorks) != 1 || f.SharedWorks[0].Works != 2 || f.SharedWorks[0].Of != 3 {
+			t.Errorf("%s: shared works %+v, %v", m.Name, f.SharedWorks, err)
+		}
+	}
+}
