@@ -28,8 +28,8 @@ type sharedWording struct {
 	forms func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
 	clauses bool
-	works func() []report.Work // that the text cites
-	cited []report.SharedWorks // that candidates cite too, set by align
+	works   func() []report.Work // that the text cites
+	cited   []report.SharedWorks // that candidates cite too, set by align
 }
 
 // mostQuoted is the share of a text that may stand in quotation marks for them to be those of quotations: in a novel or
