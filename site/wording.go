@@ -133,7 +133,7 @@ const (
 	aloneLetters  = 180  // of a sentence that stands alone, a Chinese character counting as three
 	summaryFactor = 2    // as many of a summary, whose pieces say least
 	aloneShare    = 0.15 // of the words of the text, with all else of the source: a larger part counts
-	aloneLeast    = 100  // letters of that part, at least
+	aloneLeast    = 90   // letters of that part, at least
 	crumbLetters  = 45   // of a passage that needs another one near,
 	crumbApart    = 15   // in words here
 	crumbSource   = 400  // and in bytes of the source
