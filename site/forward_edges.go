@@ -87,14 +87,21 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 			out = append(out, p)
 		}
 	}
+	var copied []concordat.Span // of the source
+	for _, c := range copies {
+		copied = append(copied, c.B)
+	}
+	copied = joined(copied)
 	for _, p := range rough {
-		rest := between(p, copies)
-		for _, x := range rest {
+		for _, x := range between(p, copies) {
 			whole := x.A == p.A
 			x.A = tight(fw.sub.Text, x.A)
-			switch {
-			case x.A.Len() == 0, !whole && fw.count.Characters(x.A) < leastRest, !whole && mostWider*x.B.Len() < x.A.Len():
-				continue // nothing is left, here or in the source
+			left := x.B.Len()
+			for _, c := range copied {
+				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
+			}
+			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || mostWider*left < x.A.Len() && left < x.B.Len() {
+				continue // nothing is left, here or in the source: what has been copied is no counterpart of other wording
 			}
 			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
 		}

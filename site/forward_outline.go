@@ -69,6 +69,9 @@ func (r *round) compare(ctx context.Context) error {
 			ps = append(ps, r.fw.fromHits(notHeld(c.hits, ps), r.p.Profiler)...)
 		}
 		ps = r.wording.judged(ps)
+		if found[i].form == concordat.OutlineFingerprints && !slices.ContainsFunc(ps, c.matched) {
+			ps = slices.DeleteFunc(ps, isEvidence)
+		}
 		for k := range ps {
 			ps[k].Source, ps[k].Title, ps[k].Documents = n.ref, n.Title, c.documents(ps[k].Span)
 		}
@@ -85,6 +88,14 @@ func (r *round) source(n *nominated) report.PartnerSource {
 	return report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
 }
+
+// matched reports whether a passage is evidence and a sentence of it matched by itself. Fingerprints of a whole document
+// that are somewhat alike at one place, where none of them matched, are alike by chance.
+func (c *candidate) matched(p concordat.Passage) bool {
+	return isEvidence(p) && c.documents(p.Span) > 0
+}
+
+func isEvidence(p concordat.Passage) bool { return p.Wording == "" }
 
 // addBeside adds the common wording that documents hold, and those documents that are told of for that alone.
 func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*nominated) {
