@@ -113,8 +113,8 @@ func TestCheckFindsPassages(t *testing.T) {
 			continue
 		}
 		share := covered(concordat.Span{Start: at, End: at + len(p.Text)}, found, append(p.Also, p.Document))
-		if share < 0.9 {
-			t.Errorf("%s: a %s passage is covered to %.2f, want 0.9: %q", p.Document, p.Kind, share, p.Text)
+		if share < 0.8 {
+			t.Errorf("%s: a %s passage is covered to %.2f, want 0.8: %q", p.Document, p.Kind, share, p.Text)
 		}
 	}
 }

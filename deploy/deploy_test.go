@@ -178,7 +178,7 @@ func TestPackage(t *testing.T) {
 
 // The recipe of the image has known instructions, copies what there is, and runs as somebody without rights.
 func TestContainerfile(t *testing.T) {
-	known := []string{"FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+	known := []string{"ARG", "FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
 	text := read(t, "container/Containerfile")
 	variables(t, "Containerfile", text)
 	user := ""

@@ -156,7 +156,7 @@ func grantsOf(r *run, kind string) error {
 		if err != nil {
 			return err
 		}
-		for _, s := range report.Build(f, report.Rules{CommonAbove: len(docs)}).Sources {
+		for _, s := range report.Build(f, report.Rules{CommonAbove: -1, CountSentences: true}).Sources {
 			p := unordered(d.ID, string(s.Document))
 			if v, ok := share[p]; ok && !r.short {
 				both[p] = min(v, s.Share)

@@ -296,7 +296,7 @@ func shortAnswers(r *run) error {
 				f, e := b.Check(r.ctx, d)
 				err = e
 				if e == nil {
-					share = report.Build(f, report.Rules{}).Scores.Covered
+					share = report.Build(f, report.Rules{CountSentences: true}).Scores.Covered
 					features = append(features, literalness(f))
 				}
 			}

@@ -11,11 +11,14 @@ import (
 // pages the few blocks beyond it make most of all duplicate pairs (doc/design.md, detection).
 const Absolute = 20
 
+// fewest is the number of documents below which nothing can be called common: three copies of four are copies.
+const fewest = 5
+
 // Least returns the number of documents that must hold wording for it to be common among n, those of one call: a fifth
 // of them, at least three, at most one more than [Absolute]. A ring of copiers in a call is smaller. 0: among so few
 // nothing can be called common.
 func Least(n int) int {
-	if n < 3 {
+	if n < fewest {
 		return 0
 	}
 	return min(max(3, (n+4)/5), Absolute+1)
