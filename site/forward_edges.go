@@ -100,7 +100,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 			for _, c := range copied {
 				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
 			}
-			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || mostWider*left < x.A.Len() && left < x.B.Len() {
+			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || mostWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
 				continue // nothing is left, here or in the source: what has been copied is no counterpart of other wording
 			}
 			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})

@@ -145,7 +145,7 @@ func TestSameTextAtTwoSites(t *testing.T) {
 	p := newSite(t, "a")
 	var docs []site.Incoming
 	for i := range 8 {
-		docs = append(docs, site.Incoming{ID: concordat.DocumentID('a' + rune(i)), Text: glacier + "\n\n" + strings.Repeat(string(rune('a'+i))+"x ", 3)})
+		docs = append(docs, site.Incoming{ID: concordat.DocumentID('a' + rune(i)), Text: glacier + orchard + "\n\n" + strings.Repeat(string(rune('a'+i))+"x ", 3)})
 	}
 	for i := range 60 {
 		docs = append(docs, site.Incoming{ID: concordat.DocumentID(fmt.Sprint("other", i)), Text: strings.Repeat(fmt.Sprint("word", i, " "), 12)})
@@ -155,15 +155,15 @@ func TestSameTextAtTwoSites(t *testing.T) {
 	for _, id := range []concordat.SiteID{"north", "south"} {
 		n := newPartner(t, id)
 		for i := range 8 {
-			n.put(t, "lib", concordat.DocumentID('a'+rune(i)), glacier)
+			n.put(t, "lib", concordat.DocumentID('a'+rune(i)), glacier+orchard)
 		}
 		partners = append(partners, n.libraries("lib"))
 	}
-	f := p.check(t, glacier+"\n\n"+bakery, site.CheckOptions{Forward: site.ForwardAll, Partners: partners[:1]})
+	f := p.check(t, glacier+orchard+"\n\n"+bakery, site.CheckOptions{Forward: site.ForwardAll, Partners: partners[:1]})
 	if rep := report.Build(f, report.Rules{}); rep.Scores.Covered == 0 || rep.Scores.Common > 0 || len(rep.Sources) != 16 {
 		t.Errorf("two sites, eight documents each: covered %.2f by %d sources, want 16", rep.Scores.Covered, len(rep.Sources))
 	}
-	f = p.check(t, glacier+"\n\n"+bakery, site.CheckOptions{Forward: site.ForwardAll, Partners: partners})
+	f = p.check(t, glacier+orchard+"\n\n"+bakery, site.CheckOptions{Forward: site.ForwardAll, Partners: partners})
 	rep := report.Build(f, report.Rules{})
 	if rep.Scores.Covered > 0 || rep.Scores.Common == 0 || len(rep.Sources) != 24 {
 		t.Errorf("three sites, eight each: covered %.2f, common %.2f by %d sources", rep.Scores.Covered, rep.Scores.Common, len(rep.Sources))
