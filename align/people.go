@@ -208,8 +208,9 @@ func (e *evidence) condensed(s stretch) []stretch {
 // one alignment in order leaves out, sentences that were exchanged, is aligned by itself.
 func (e *evidence) stretches(s stretch, needed float64) []stretch {
 	var out []stretch
-	for from, to := s.a0, s.a0; from < s.a1; from = to + 1 {
-		for to = from; to < s.a1 && e.a.words[to].hash != mutedHash; to++ {
+	for from := s.a0; from < s.a1; from++ {
+		to := from
+		for ; to < s.a1 && e.a.words[to].hash != mutedHash; to++ {
 		}
 		if from == to {
 			continue
@@ -226,6 +227,7 @@ func (e *evidence) stretches(s stretch, needed float64) []stretch {
 			}
 			at = max(at, f.a1)
 		}
+		from = to
 	}
 	slices.SortFunc(out, func(x, y stretch) int { return int(x.a0 - y.a0) })
 	return out

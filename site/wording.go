@@ -32,10 +32,6 @@ type sharedWording struct {
 	cited   []report.SharedWorks // that candidates cite too, set by align
 }
 
-// mostQuoted is the share of a text that may stand in quotation marks for them to be those of quotations: in a novel or
-// a chronicle most of what people say does.
-const mostQuoted = 0.2
-
 // shareable returns what of a text is known to be shared by right from the text and the templates alone.
 func shareable(text string, templates []string) *sharedWording {
 	w := &sharedWording{text: text, words: wording.Split(text), given: templates}
@@ -74,6 +70,10 @@ func (w *sharedWording) decide(held *wording.Common, of int) {
 	}
 	w.clauses = wording.ClausesAreForms(w.words, shared)
 	for _, f := range wording.FormsAmong(w.text, w.words, shared) {
+		if w.words.Count(f.Span) < leastBeside {
+			spans = append(spans, f.Span) // a heading: no evidence, and nothing to show
+			continue
+		}
 		w.found = append(w.found, report.Wording{Span: f.Span, Kind: concordat.KindForm, Documents: f.Documents, Of: of, Why: string(f.Why)})
 		w.grams.Join(w.words.Of(f.Span))
 	}

@@ -191,7 +191,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	change(http.StatusBadRequest, "template-passage", "start", "5", "end", "5")
 	change(http.StatusBadRequest, "set", "min_characters", "0", "min_source", "0", "common_above", "0")
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source", "0", "common_above", "1")
-	if !strings.Contains(page, "what more than 1 documents hold") {
+	if !strings.Contains(page, "or more than 1 of them, gives no score") {
 		t.Errorf("rules in\n%s", page)
 	}
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source", "0", "count_common", "on", "citations", "on")
