@@ -57,6 +57,8 @@ type BatchStore interface {
 	PairsOfMember(ctx context.Context, id string, member int) ([]store.BatchPair, error)
 	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
 	BatchPair(ctx context.Context, id string, a, b int) (store.BatchPair, error)
+	PutBatchWording(ctx context.Context, id string, data []byte) error
+	BatchWording(ctx context.Context, id string) ([]byte, error)
 	SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error
 	SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error
 	PutChecked(ctx context.Context, id string, m store.BatchMember, shares map[int]float64) error

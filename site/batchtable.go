@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"concordat"
@@ -78,6 +79,40 @@ func (v *BatchView) MemberLines() []MemberLine {
 		}
 	}
 	return out
+}
+
+// WordingLine is wording that several documents of a batch hold, as programs see it.
+type WordingLine struct {
+	Type      string   `json:"type"`   // wording
+	Number    int      `json:"number"` // from 1, by which it is addressed
+	Documents []string `json:"documents"`
+	Held      int      `json:"held"` // number of them
+	Of        int      `json:"of"`   // documents of the batch
+	Words     int      `json:"words"`
+	Counted   bool     `json:"counted"`       // by the rules of a site: fewer hold it than make it common, and it does not read like a form
+	Why       string   `json:"why,omitempty"` // what it reads like, if it does like a form
+	Text      string   `json:"text"`          // its beginning; empty: not kept
+}
+
+// mostWordingText is how many code points of wording a line tells.
+const mostWordingText = 400
+
+// WordingLines returns the wording that several documents hold, what counts first.
+func (s *Site) WordingLines(ctx context.Context, v *BatchView) ([]WordingLine, error) {
+	texts, err := s.WordingTexts(ctx, v, v.Wording, mostWordingText)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]WordingLine, len(v.Wording))
+	for i := range v.Wording {
+		w := &v.Wording[i]
+		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: !w.Common && w.Why == "", Why: w.Why, Text: texts[i]}
+		for _, m := range w.Documents() {
+			out[i].Documents = append(out[i].Documents, v.Members[m].Name)
+		}
+		out[i].Held = len(out[i].Documents)
+	}
+	return out, nil
 }
 
 // PairLines returns the pairs that reach the threshold, largest share first.
@@ -240,6 +275,7 @@ func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 			out.Passages = append(out.Passages, p)
 		}
 	}
+	out.SharedWorks = slices.DeleteFunc(slices.Clone(f.SharedWorks), func(w report.SharedWorks) bool { return w.Source != source })
 	for _, c := range f.Consulted {
 		if c.Library == source.Library {
 			out.Consulted = append(out.Consulted, c)

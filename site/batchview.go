@@ -25,7 +25,9 @@ type BatchView struct {
 	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
 	// in order of name, as indices into Members. Each document of a counted pair is in one.
 	Clusters [][]int
-	Shares   map[[2]int]float64 // of member i that stands in member j, of those in clusters and of the Pairs
+	// Wording is what several of the documents hold alike, that of most words in all documents first.
+	Wording []ViewedWording
+	Shares  map[[2]int]float64 // of member i that stands in member j, of those in clusters and of the Pairs
 
 	cluster  map[int]int // number of the cluster of a member, from 1
 	withheld bool        // the shares of Members are
@@ -88,6 +90,9 @@ func ViewBatch(ctx context.Context, db BatchStore, id string) (*BatchView, error
 		return nil, err
 	}
 	v.group()
+	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
+		return nil, err
+	}
 	// What is below the threshold is of use within a cluster, and in a batch of which one matrix shows all.
 	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
@@ -102,7 +107,7 @@ func ViewBatch(ctx context.Context, db BatchStore, id string) (*BatchView, error
 // nor with which sources: the documents with their shares. The view is not changed.
 func (v *BatchView) WithoutPairs() *BatchView {
 	out := *v
-	out.Pairs, out.Clusters, out.Shares, out.cluster = nil, nil, nil, nil
+	out.Pairs, out.Clusters, out.Shares, out.cluster, out.Wording = nil, nil, nil, nil, nil
 	out.Members = slices.Clone(v.Members)
 	for i := range out.Members {
 		out.Members[i].Fresh = json.RawMessage("[]")

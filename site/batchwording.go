@@ -47,25 +47,30 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	parts := 1 + size/4/mostGrams // words of four letters, or of fewer characters where there are fewer words
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}
-		if err := r.eachText(ctx, members, func(_ string, words *wording.Words) { counter.Add(words) }); err != nil {
+		if err := r.eachText(ctx, members, func(_ store.BatchMember, _ string, words *wording.Words) { counter.Add(words) }); err != nil {
 			return err
 		}
 		w.held.Join(counter.Common(2, 0))
 	}
 	common := w.held.Least(wording.Least(w.of), wording.LeastLong(w.of))
-	err = r.eachText(ctx, members, func(name string, words *wording.Words) {
+	held := newHeldAlike(w)
+	err = r.eachText(ctx, members, func(m store.BatchMember, text string, words *wording.Words) {
 		for _, s := range common.In(words) {
-			if hs := w.holders[s.Gram]; len(hs) < mostBeside && !slices.Contains(hs, name) {
-				w.holders[s.Gram] = append(hs, name)
+			if hs := w.holders[s.Gram]; len(hs) < mostBeside && !slices.Contains(hs, m.Name) {
+				w.holders[s.Gram] = append(hs, m.Name)
 			}
 		}
+		held.add(m.Number, text, words)
 	})
+	if err != nil {
+		return err
+	}
 	r.wording = w
-	return err
+	return r.keepHeld(ctx, held, members)
 }
 
 // eachText calls f with the words of each member, in order.
-func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember, f func(name string, words *wording.Words)) error {
+func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember, f func(m store.BatchMember, text string, words *wording.Words)) error {
 	for _, m := range members {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -74,7 +79,7 @@ func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember, f 
 		if err != nil {
 			return err
 		}
-		f(m.Name, wording.Split(d.Text))
+		f(m, d.Text, wording.Split(d.Text))
 	}
 	return nil
 }

@@ -26,6 +26,8 @@ func (w *Web) apiOfBatches(a huma.API) {
 	register(w, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
 	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
 	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
+	register(w, a, get("list-batch-wording", "/batches/{id}/wording", "Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
+	register(w, a, do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}", "Count such wording in the reports of its documents, or no longer", officers), w.apiCountBatchWording)
 	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers), w.apiCancelBatch)
 	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again", "Check a batch against the libraries again, or go on with one that failed", checkers), w.apiRepeatBatch)
 	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers), w.apiLineage)

@@ -49,6 +49,7 @@ var shownPages = map[string][]string{
 	"GET /batches/new":                   {"/batches/new"},
 	"GET /batches/{id}":                  {"/batches/BATCH"},
 	"GET /batches/{id}/pairs/{a}/{b}":    {"/batches/BATCH/pairs/1/2"},
+	"GET /batches/{id}/wording/{n}":      {"/batches/BATCH/wording/1"},
 	"GET /rechecks":                      {"/rechecks"},
 }
 

@@ -27,6 +27,8 @@ func (w *Web) batchesRoutes() {
 	w.page("GET /batches/{id}/tables/{name}", everyone, w.batchTable)
 	w.page("GET /batches/{id}/pairs/{a}/{b}", everyone, w.batchPairPage)
 	w.page("POST /batches/{id}/pairs/{a}/{b}", officers, w.decidePair)
+	w.page("GET /batches/{id}/wording/{n}", everyone, w.batchWordingPage)
+	w.page("POST /batches/{id}/wording/{n}", officers, w.countBatchWording)
 	w.page("POST /batches/{id}/cancel", checkers, w.cancelBatch)
 	w.page("POST /batches/{id}/again", checkers, w.batchAgain)
 	w.page("POST /batches/{id}/lineage", officers, w.setLineage)

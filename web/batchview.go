@@ -31,6 +31,8 @@ type batchPage struct {
 	All                             *shownMatrix // of all documents; nil: there are too many
 	Rows                            []shownPair
 	Documents                       []shownMember
+	Held                            []shownWording // wording that several documents hold
+	MoreHeld                        int
 	Events                          []store.BatchEvent
 	Strays                          []string
 	Recheck                         *store.Recheck
@@ -122,6 +124,13 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) 
 	}
 	if err := p.fill(l); err != nil {
 		return nil, err
+	}
+	if p.ShowsPairs() {
+		some := view.Wording[:min(len(view.Wording), batchShownWording)]
+		p.MoreHeld = len(view.Wording) - len(some)
+		if p.Held, err = w.showWording(ctx, view, some, wordingExcerpt, l); err != nil {
+			return nil, err
+		}
 	}
 	if ended(b.State) {
 		p.Strays = site.Strays(view.Job.Manifest, view.Members)

@@ -144,6 +144,17 @@ func (c *Common) Least(least, long int) *Common {
 	return out
 }
 
+// Fewer returns the grams of c that fewer than most texts hold.
+func (c *Common) Fewer(most int) *Common {
+	out := &Common{held: map[uint64]int32{}}
+	for h, n := range c.held {
+		if int(n) < most {
+			out.held[h] = n
+		}
+	}
+	return out
+}
+
 // Documents returns the number of texts that hold the gram of a span that fewest hold; 0: none of its grams is of c.
 func (c *Common) Documents(w *Words, s concordat.Span) int {
 	least := int32(0)

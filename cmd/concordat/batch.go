@@ -167,7 +167,7 @@ func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchChec
 	if err := w.write(ctx); err != nil {
 		return err
 	}
-	if err := w.tell(); err != nil {
+	if err := w.tell(ctx); err != nil {
 		return err
 	}
 	return f.exit(w.v, busy)

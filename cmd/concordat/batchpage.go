@@ -76,7 +76,7 @@ func (w *batchWriter) write(ctx context.Context) error {
 		}
 		e := json.NewEncoder(f[4])
 		e.SetEscapeHTML(false)
-		return w.lines(e.Encode)
+		return w.lines(ctx, e.Encode)
 	}, paths...)
 }
 
@@ -113,8 +113,8 @@ func (w *batchWriter) pair(ctx context.Context, p site.ViewedPair) error {
 	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.pairPath(p))), format: "html"})
 }
 
-// lines gives every line of the JSON output: members, pairs, clusters, and the batch.
-func (w *batchWriter) lines(line func(any) error) error {
+// lines gives every line of the JSON output: members, pairs, clusters, wording that several hold, and the batch.
+func (w *batchWriter) lines(ctx context.Context, line func(any) error) error {
 	for _, m := range w.v.MemberLines() {
 		if err := line(m); err != nil {
 			return err
@@ -127,6 +127,15 @@ func (w *batchWriter) lines(line func(any) error) error {
 	}
 	for _, c := range w.v.ClusterLines() {
 		if err := line(c); err != nil {
+			return err
+		}
+	}
+	held, err := w.o.WordingLines(ctx, w.v)
+	if err != nil {
+		return err
+	}
+	for _, h := range held {
+		if err := line(h); err != nil {
 			return err
 		}
 	}
@@ -166,9 +175,9 @@ func (w *batchWriter) summary() batchSummary {
 }
 
 // tell prints the result.
-func (w *batchWriter) tell() error {
+func (w *batchWriter) tell(ctx context.Context) error {
 	if w.a.json {
-		return w.lines(w.a.line)
+		return w.lines(ctx, w.a.line)
 	}
 	s := w.summary()
 	w.a.say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
@@ -182,6 +191,9 @@ func (w *batchWriter) tell() error {
 			why = "  does not count: " + r
 		}
 		w.a.say("  %3.0f%%  %s – %s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, why)
+	}
+	if n := len(w.v.Wording); n > 0 {
+		w.a.say("  %d stretches of wording are held by %d documents or more: see --json, or the batch's page", n, site.LeastHeld)
 	}
 	w.a.say("reports: %s", s.Reports)
 	w.a.say("overview: %s", s.Overview)

@@ -56,7 +56,7 @@ func (a *app) batchTools() []*cobra.Command {
 				if err := w.write(ctx); err != nil {
 					return err
 				}
-				return w.tell()
+				return w.tell(ctx)
 			})
 		}}
 	export.Flags().StringVarP(&out, "out", "o", "", "folder for the overview page, tables and reports")
@@ -214,7 +214,7 @@ func (a *app) showBatch(ctx context.Context, o *opened, id string) error {
 	}
 	w := batchWriter{a: a, o: o, v: v}
 	if a.json {
-		return w.lines(a.line)
+		return w.lines(ctx, a.line)
 	}
 	s := w.summary()
 	a.say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)

@@ -97,8 +97,20 @@ func testBatches(t *testing.T, p Place) {
 	if d := cmp.Diff(events, kept); d != "" {
 		t.Error(d)
 	}
+	if data, err := db.BatchWording(ctx, "one"); err != nil || data != nil {
+		t.Errorf("wording at first: %q, %v", data, err)
+	}
+	must(t, db.PutBatchWording(ctx, "one", []byte("[1]")))
+	must(t, db.PutBatchWording(ctx, "one", []byte("[1,2]")))
+	wantErr(t, db.PutBatchWording(ctx, "nowhere", []byte("[1]")), concordat.ErrNotFound)
+	if data, err := db.BatchWording(ctx, "one"); err != nil || string(data) != "[1,2]" {
+		t.Errorf("wording: %q, %v", data, err)
+	}
 	must(t, db.DeleteBatch(ctx, "one"))
 	must(t, db.DeleteBatch(ctx, "one"))
+	if data, err := db.BatchWording(ctx, "one"); err != nil || data != nil {
+		t.Errorf("wording of a deleted batch: %q, %v", data, err)
+	}
 	if kept, err = db.BatchEvents(ctx, "one"); err != nil || len(kept) > 0 {
 		t.Errorf("events of a deleted batch: %v, %v", kept, err)
 	}

@@ -1,0 +1,145 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+const (
+	batchShownWording = 50    // stretches that a page of a batch shows
+	wordingExcerpt    = 120   // code points of each there
+	wordingWhole      = 20000 // code points of one on its own page
+	wordingDocuments  = 500   // documents that its page lists
+)
+
+// shownWording is wording that several documents of a batch hold.
+type shownWording struct {
+	*site.ViewedWording
+	Held    int
+	Text    string
+	Reads   string // what it reads like; empty: not like a form
+	Members []*store.BatchMember
+	More    int // documents that are left out
+}
+
+// Counts reports whether it counts by the rules of a site.
+func (s *shownWording) Counts() bool { return !s.Common && s.Why == "" }
+
+func (w *Web) showWording(ctx context.Context, v *site.BatchView, all []site.ViewedWording, runes int, l language) ([]shownWording, error) {
+	texts, err := w.o.Site.WordingTexts(ctx, v, all, runes)
+	out := make([]shownWording, len(all))
+	for i := range all {
+		members := all[i].Documents()
+		out[i] = shownWording{ViewedWording: &all[i], Held: len(members), Reads: l.report().FormReason(all[i].Why)}
+		if err == nil {
+			out[i].Text = texts[i]
+		}
+		for _, m := range members[:min(len(members), wordingDocuments)] {
+			out[i].Members = append(out[i].Members, &v.Members[m])
+		}
+		out[i].More = len(members) - len(out[i].Members)
+	}
+	return out, err
+}
+
+type wordingPage struct {
+	*site.BatchView
+	One       shownWording
+	MayReview bool
+}
+
+func (w *Web) wordingOf(ctx context.Context, v *visitor, id, n string) (*site.BatchView, *site.ViewedWording, error) {
+	view, see, err := w.seenBatch(ctx, v, id)
+	if err == nil && !shows(see, SeeReport) {
+		err = errNotShown
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	number, err := strconv.Atoi(n)
+	if err != nil {
+		return nil, nil, fmt.Errorf("wording %q: %w", n, concordat.ErrNotFound)
+	}
+	one, err := view.WordingOf(number)
+	return view, one, err
+}
+
+// batchWordingPage shows wording that several documents of a batch hold, and which do.
+func (w *Web) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p := &wordingPage{MayReview: v.mayReview()}
+	view, one, err := w.wordingOf(r.Context(), v, r.PathValue("id"), r.PathValue("n"))
+	var shown []shownWording
+	if err == nil {
+		shown, err = w.showWording(r.Context(), view, []site.ViewedWording{*one}, wordingWhole, languageOf(r))
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	p.BatchView, p.One = view, shown[0]
+	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "wording": one.Number})
+	w.show(rw, r, v, http.StatusOK, "wording", "title.wording", p)
+}
+
+func (w *Web) countBatchWording(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
+		return w.applyWording(ctx, v, b, r.PathValue("n"), r.PostForm.Get("action") != "uncount-wording", r.PostForm.Get("comment"))
+	})
+}
+
+func (w *Web) applyWording(ctx context.Context, v *visitor, b store.Batch, n string, count bool, why string) error {
+	number, err := strconv.Atoi(n)
+	if err != nil {
+		return fmt.Errorf("wording %q: %w", n, concordat.ErrNotFound)
+	}
+	why = strings.TrimSpace(why)
+	if count && why == "" || len(why) > mostNote {
+		return wrong("wrong.reason", mostNote)
+	}
+	if err := w.o.Site.CountWording(ctx, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules()); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count})
+	return nil
+}
+
+type apiWordingsOutput struct {
+	Body struct {
+		Wording []site.WordingLine `json:"wording"`
+	}
+}
+
+func (w *Web) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
+	v, err := w.pairsOf(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiWordingsOutput{}
+	out.Body.Wording, err = w.o.Site.WordingLines(ctx, v)
+	return out, err
+}
+
+type apiCountBatchInput struct {
+	ID   string `path:"id"`
+	N    string `path:"n" doc:"Number of the wording, from 1"`
+	Body struct {
+		Count   bool   `json:"count" doc:"false: no longer"`
+		Comment string `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
+	}
+}
+
+func (w *Web) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
+		if !v.mayReview() {
+			return errReviewers
+		}
+		return w.applyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
+	})
+}
