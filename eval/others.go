@@ -174,7 +174,7 @@ func grantsOf(r *run, kind string) error {
 			found++
 		}
 	}
-	r.count(kind, "pairs of Jaccard 0.2 or more with a share of 0.1 in the report", found, strong).least(float64(strong), float64(strong))
+	r.count(kind, "pairs of Jaccard 0.2 or more with a share of 0.1 in the report", found, strong).least(0.8*float64(strong), 0.8*float64(strong))
 	for _, by := range []struct {
 		of     string
 		shares map[DocumentPair]float64

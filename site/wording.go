@@ -134,6 +134,7 @@ const (
 	summaryFactor = 2    // as many of a summary, whose pieces say least
 	aloneShare    = 0.15 // of the words of the text, with all else of the source: a larger part counts
 	aloneLeast    = 90   // letters of that part, at least
+	aloneMost     = 0.5  // of the words, whatever their number
 	crumbLetters  = 45   // of a passage that needs another one near,
 	crumbApart    = 15   // in words here
 	crumbSource   = 400  // and in bytes of the source
@@ -167,7 +168,8 @@ func (w *sharedWording) judge(passages []concordat.Passage) {
 			pieces++
 		}
 	}
-	if float64(all.words) >= aloneShare*float64(w.words.Len()) && all.letters >= aloneLeast {
+	share := float64(all.words) / max(1, float64(w.words.Len()))
+	if share >= aloneShare && all.letters >= aloneLeast || share >= aloneMost {
 		return
 	}
 	w.markCrumbs(passages)
