@@ -261,37 +261,6 @@ func readTerm(d *decoder) term {
 	return term{epoch: d.u32(), from: d.time(), to: d.time()}
 }
 
-// Wrap encrypts a secret that is kept outside the keystore, such as a Pending, with a key of the
-// identity; of names what it is, and Unwrap needs the same.
-func (id *Identity) Wrap(of string, secret []byte, random io.Reader) ([]byte, error) {
-	nonce, err := draw(random, chacha20poly1305.NonceSizeX)
-	if err != nil {
-		return nil, err
-	}
-	a, err := chacha20poly1305.NewX(expand(id.secret, labelSecret, "wrap\x00"))
-	if err != nil {
-		return nil, err
-	}
-	return a.Seal(nonce, nonce, secret, []byte(of)), nil
-}
-
-// Unwrap is the reverse of Wrap. It fails with ErrOpen.
-func (id *Identity) Unwrap(of string, b []byte) ([]byte, error) {
-	if len(b) < chacha20poly1305.NonceSizeX {
-		return nil, ErrOpen
-	}
-	a, err := chacha20poly1305.NewX(expand(id.secret, labelSecret, "wrap\x00"))
-	if err != nil {
-		return nil, err
-	}
-	n := chacha20poly1305.NonceSizeX
-	plain, err := a.Open(nil, b[:n], b[n:], []byte(of))
-	if err != nil {
-		return nil, ErrOpen
-	}
-	return plain, nil
-}
-
 // Equal reports whether two secrets are the same, in time that does not depend on where they differ.
 func (s Secret) Equal(t Secret) bool {
 	return s.kind == t.kind && subtle.ConstantTimeCompare(s.key, t.key) == 1

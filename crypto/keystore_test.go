@@ -117,25 +117,3 @@ func TestRootKeystore(t *testing.T) {
 		t.Errorf("export of what is not here: %v", err)
 	}
 }
-
-func TestWrap(t *testing.T) {
-	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
-	w, err := a.Wrap("pending 1", []byte("secret"), source(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := a.Unwrap("pending 1", w); err != nil || string(got) != "secret" {
-		t.Errorf("unwrap: %q, %v", got, err)
-	}
-	if _, err := a.Unwrap("pending 2", w); !errors.Is(err, crypto.ErrOpen) {
-		t.Errorf("as something else: %v", err)
-	}
-	if _, err := b.Unwrap("pending 1", w); !errors.Is(err, crypto.ErrOpen) {
-		t.Errorf("by another site: %v", err)
-	}
-	for n := range len(w) {
-		if _, err := a.Unwrap("pending 1", w[:n]); !errors.Is(err, crypto.ErrOpen) {
-			t.Fatalf("cut to %d: %v", n, err)
-		}
-	}
-}

@@ -88,7 +88,7 @@ func (id *Identity) OpenReply(env []byte, p *Pending, from *Card, policy Policy,
 
 const pendingSize = 32 + 16 + 32 + 8 + sealSeedSize
 
-// Bytes returns p as it is kept while its reply may come after a restart; keep it wrapped (Wrap).
+// Bytes returns p as it is kept while its reply may come after a restart: it is a secret.
 func (p *Pending) Bytes() []byte {
 	b := append(make([]byte, 0, pendingSize), p.To[:]...)
 	b = append(append(b, p.ID[:]...), p.Digest[:]...)

@@ -50,7 +50,6 @@ func TestFailingSource(t *testing.T) {
 		"Enrol":    func(r *short) error { _, _, err := inv.Enrol(a.card, b.card, start, r); return err },
 		"Lock":     func(r *short) error { _, err := a.Lock(secret, r); return err },
 		"LockRoot": func(r *short) error { _, err := a.LockRoot(secret, r); return err },
-		"Wrap":     func(r *short) error { _, err := a.Wrap("x", []byte("y"), r); return err },
 		"SealRequest": func(r *short) error {
 			_, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute}, b.card, start, r)
 			return err

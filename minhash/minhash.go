@@ -142,21 +142,6 @@ func Resemblance(distance int) float64 {
 	return max(0, 1-float64(distance)/(concordat.Bits/2))
 }
 
-// ResemblanceOf returns the estimate from the number of equal hashes, which has a little less
-// spread than the one from bits where b > 1: with an equal share e, R = (e − 2^−b) / (1 − 2^−b),
-// clamped to 0 to 1 (Li and König 2010, section 3).
-func (s *Sketcher) ResemblanceOf(f, g concordat.Fingerprint) float64 {
-	equal := 0
-	for i := range s.bins {
-		at := i * s.b
-		if (f[at/60]^g[at/60])>>(at%60)&(1<<s.b-1) == 0 {
-			equal++
-		}
-	}
-	chance := math.Ldexp(1, -s.b)
-	return min(1, max(0, (float64(equal)/float64(s.bins)-chance)/(1-chance)))
-}
-
 // Recall returns the chance that two feature sets of resemblance r become candidates: that they
 // share a band exactly, or, with one-nibble probing (b = 4), a band but for one hash.
 // With q = (1 + (2^b − 1) r) / 2^b per hash, m = 20/b hashes a band.

@@ -2,9 +2,6 @@ package report
 
 import "concordat"
 
-// Quotations returns what of a text stands in quotation marks or in a block quotation, in order and disjoint.
-func Quotations(text string) []concordat.Span { return quotations(text) }
-
 // References returns the lists of references of a text, in order and disjoint.
 func References(text string) []concordat.Span { return bibliography(text) }
 

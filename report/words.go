@@ -28,9 +28,6 @@ func closeness(similarity float64) string {
 	return "similar"
 }
 
-// KindWords says a kind in plain words.
-func KindWords(k concordat.Kind) string { return English.Kind(k) }
-
 // Kind says a kind in plain words.
 func (l Language) Kind(k concordat.Kind) string { return l.Say(kindWords(k)) }
 
@@ -58,10 +55,7 @@ func kindWords(k concordat.Kind) string {
 	return "similar"
 }
 
-// ExclusionWords says why something gives no score; "" if it counts.
-func ExclusionWords(e concordat.Exclusion) string { return English.Exclusion(e) }
-
-// Exclusion is [ExclusionWords] in language l.
+// Exclusion says why something gives no score; "" if it counts.
 func (l Language) Exclusion(e concordat.Exclusion) string { return l.Say(exclusionWords(e)) }
 
 func exclusionWords(e concordat.Exclusion) string {
@@ -100,10 +94,7 @@ func exclusionWords(e concordat.Exclusion) string {
 	return "was taken out by a rule"
 }
 
-// SkipWords says why something was not compared.
-func SkipWords(r concordat.SkipReason) string { return English.Skip(r) }
-
-// Skip is [SkipWords] in language l.
+// Skip says why something was not compared.
 func (l Language) Skip(r concordat.SkipReason) string { return l.Say(skipWords(r)) }
 
 func skipWords(r concordat.SkipReason) string {

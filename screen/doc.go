@@ -4,8 +4,8 @@
 // It has the four families of methods of the literature, on plain numbers and texts:
 //   - prints of documents, compared by Hamming distance: [Design], [NewPlan], [Tables] and
 //     [WideTables], [Batch] and [WideBatch], [SelfJoin] and [Packed] (Manku, Jain and Das Sarma 2007);
-//   - sketches of shingles, which estimate resemblance and containment: [SketchPairs], and
-//     [SketchJoin] for more than memory holds (Broder 1997);
+//   - sketches of shingles, which estimate resemblance and containment: [SketchJoin]
+//     (Broder 1997);
 //   - an index of the grams of short texts: [Short];
 //   - the joint use of the sentence fingerprints that the rest of the product has: [Candidates], [Join] and
 //     [Compare].

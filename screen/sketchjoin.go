@@ -34,7 +34,7 @@ type SketchStats struct {
 }
 
 // Run calls emit with every pair of sketches that has a value in common (or a super-shingle, by the
-// options) and reaches the threshold, by A, then B. The pairs are those of SketchPairs. It ends with
+// options) and reaches the threshold, by A, then B. The pairs are those of Broder 1997, section 3. It ends with
 // the first error of Sketch, Space or emit, or the cause of a cancelled ctx.
 func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stats SketchStats, err error) {
 	if j.Documents < 0 || int64(j.Documents) > math.MaxUint32 || j.Options.Threshold < 0 || j.Options.Threshold > 1 {

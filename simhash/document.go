@@ -126,11 +126,6 @@ func signs(sums *[64]int64, ties uint64) uint64 {
 	return out
 }
 
-// Distance128 returns the number of bits in which two 128-bit prints differ.
-func Distance128(a, b [2]uint64) int {
-	return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1])
-}
-
 // TF says how a feature's number of occurrences in its document counts.
 type TF int
 
