@@ -60,8 +60,9 @@ type Answer struct {
 	Capped int
 }
 
-// A Matcher answers which known sentences lie near those asked. A shard, a whole site and a peer
-// are Matchers. Match is safe for concurrent use; it fails with ErrScheme if the query's scheme is
+// A Matcher answers which known sentences lie near those asked. A shard is a Matcher, and so is a site's
+// index, whether this process holds it, another process does, or several machines do; another site is a
+// [Partner] instead. Match is safe for concurrent use; it fails with ErrScheme if the query's scheme is
 // not the Matcher's. A part that is out of reach is listed in Answer.Missing and is no error.
 type Matcher interface {
 	Match(ctx context.Context, q *Query) (*Answer, error)

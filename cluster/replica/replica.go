@@ -3,7 +3,7 @@
 // goroutine; Step takes what happened and returns what to do, so that the same code runs in a
 // simulation of thousands of faults and in a real node.
 //
-// Start from Replica. doc/cluster.md describes the protocol; R1 to R9 in comments are its rules.
+// Start from Replica. doc/cluster.md describes the protocol; R1 to R15 in comments are its rules.
 package replica
 
 import (
@@ -26,8 +26,9 @@ type Config struct {
 	Patience time.Duration
 	// Wait is how long a master holds a fetch that it has nothing for; default 500 ms.
 	Wait time.Duration
-	// FirstFetch is below the number of the copy's first fetch; default 0. Of several copies that a node opens in one
-	// life, each has one above all numbers of those before: their masters take them for one (R15).
+	// FirstFetch is one less than the number of the copy's first fetch; default 0. A node that opens a copy of the
+	// shard again within one session starts it above the fetches of the copies before: to a master they are one
+	// follower, whose fetches with lower numbers are late ones (R15).
 	FirstFetch uint64
 	// Retry is the pause before an exchange that failed is tried again; default 100 ms.
 	Retry time.Duration

@@ -74,7 +74,6 @@ var outside = map[string][]string{
 	"golang.org/x/crypto":               {"crypto", "web"},
 	"github.com/spf13/cobra":            {"cmd/concordat"},
 	"github.com/danielgtaylor/huma/v2":  {"web"},
-	"github.com/clipperhouse/uax29":     {"segment"},
 	"codeberg.org/go-pdf/fpdf":          {"report/pdf"},
 	"github.com/smallstep/pkcs7":        {"crypto/cms"},
 	"github.com/schollz/progressbar/v3": {"cmd/concordat"},
