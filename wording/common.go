@@ -31,6 +31,16 @@ func LeastLong(n int) int { return max(Least(n), (n+2)/3) }
 // MostWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
 const MostWords = 250
 
+// A stretch of wholeWords or more words that makes wholeShare of a text is that text copied whole, however many hold it:
+// no form leaves so little room to answer. In short texts a stretch is long from half of their words on, wholeWords at least.
+const (
+	wholeWords = 100
+	wholeShare = 0.8
+)
+
+// longFrom returns the number of words from which a stretch of the text is long, and must be held by more documents.
+func (w *Words) longFrom() int { return min(MostWords, max(wholeWords, w.Len()/2)) }
+
 // Counter counts the texts that hold each gram. Memory is 8 bytes a gram. The zero value counts all grams; a counter of
 // one part in several counts those whose hash falls to it, so that a large batch is counted in parts.
 type Counter struct {
@@ -133,9 +143,12 @@ func (c *Common) Join(other *Common) {
 	}
 }
 
-// Least returns the grams of c that at least least texts hold.
+// Least returns the grams of c that at least least texts hold, long as in [Counter.Common]; none for a least below 2.
 func (c *Common) Least(least, long int) *Common {
 	out := &Common{held: map[uint64]int32{}, long: int32(long)}
+	if least < 2 {
+		return out
+	}
 	for h, n := range c.held {
 		if int(n) >= least {
 			out.held[h] = n
@@ -182,7 +195,8 @@ type run struct {
 }
 
 // In returns the stretches of a text that are made of common grams, in order and disjoint: at least leastWords words,
-// with up to mostSlot words filled in between, or a whole line. Of a long one only what enough texts hold is common.
+// with up to mostSlot words filled in between, or a whole line. Of a long one only what enough texts hold is common, and
+// what makes nearly all of the text is not.
 func (c *Common) In(w *Words) []Stretch {
 	if c == nil || len(c.held) == 0 {
 		return nil
@@ -196,8 +210,12 @@ func (c *Common) In(w *Words) []Stretch {
 	slices.SortFunc(runs, func(x, y run) int { return cmp.Or(int(x.first-y.first), int(y.last-x.last)) })
 	var out []Stretch
 	for _, s := range joined(runs) {
-		if last := s[len(s)-1].last; c.long == 0 || last-s[0].first < MostWords {
+		n := words([][]run{s})
+		if c.long == 0 || n < w.longFrom() {
 			out = appendStretch(out, w, s)
+			continue
+		}
+		if n >= wholeWords && float64(n) >= wholeShare*float64(w.Len()) {
 			continue
 		}
 		var held, rest []run
@@ -208,7 +226,7 @@ func (c *Common) In(w *Words) []Stretch {
 				rest = append(rest, r)
 			}
 		}
-		if words(joined(rest)) < MostWords {
+		if words(joined(rest)) < w.longFrom() {
 			held = s
 		}
 		for _, s := range joined(held) {
@@ -222,7 +240,11 @@ func (c *Common) In(w *Words) []Stretch {
 func words(stretches [][]run) int {
 	n := int32(0)
 	for _, s := range stretches {
-		n += s[len(s)-1].last - s[0].first
+		last := s[0].last
+		for _, r := range s[1:] {
+			last = max(last, r.last)
+		}
+		n += last - s[0].first
 	}
 	return int(n)
 }

@@ -45,7 +45,7 @@ func TestCommon(t *testing.T) {
 	slot := func(n int) string {
 		return fmt.Sprintf("This study aims to investigate subject%d number%d from both a theoretical and an empirical point of view.", n, n)
 	}
-	var call, slots, ring, drafts []string
+	var call, slots, ring, drafts, whole []string
 	for i := range 30 {
 		call = append(call, own(i, 30)+"\n\n"+form+"\n\n"+own(100+i, 30))
 		slots = append(slots, own(i, 30)+"\n\n"+slot(i)+"\n\n"+own(100+i, 30))
@@ -62,6 +62,13 @@ func TestCommon(t *testing.T) {
 			drafts = append(drafts, own(i, 420))
 		}
 	}
+	for i := range 20 {
+		if i < 8 {
+			whole = append(whole, own(i, 5)+"\n\n"+own(700, 150))
+		} else {
+			whole = append(whole, own(i, 155))
+		}
+	}
 	trim := func(s []string) string { return strings.Trim(strings.Join(s, "|"), ". ") }
 	for name, c := range map[string]struct {
 		texts []string
@@ -72,6 +79,7 @@ func TestCommon(t *testing.T) {
 		"two documents":            {call[:2], ""},
 		"a ring of five in thirty": {ring, ""},
 		"three drafts in thirteen": {drafts, ""},
+		"a text copied whole":      {whole, ""},
 	} {
 		if got := trim(common(c.texts)); got != c.want {
 			t.Errorf("%s: common is %q, want %q", name, got, c.want)
