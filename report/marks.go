@@ -1,6 +1,84 @@
 package report
 
-import "concordat"
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+const (
+	// leadIn is the number of bytes before a quotation in which what introduces it is looked for: a clause or so.
+	leadIn = 240
+	// leastAttributed is the number of bytes of the shortest quotation that is told of as one. Shorter ones are terms.
+	leastAttributed = 40
+	// mostAttributed is the largest part of a text that quotations with their sources can make and still be shared by
+	// right: of a text made of quotations somebody judges by hand.
+	mostAttributed = 0.25
+)
+
+// legalSource is a provision of a statute, a regulation or a contract, by its number.
+var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\.)|sections?|secs?\.|paragraphs?|clauses?|rules?|regulation|directive|act)\s*\(?(?:[a-z]{2,3}\)?\s*)?(?:no\.?\s*)?[0-9])|第\s*[一二三四五六七八九十百千0-9]+\s*[条款章]`)
+
+// clauseEnd ends what may introduce a quotation: a line, or a sentence. A point behind one or two letters abbreviates.
+var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
+
+// AttributedQuotations returns the quotations of a text that name their source, in order and disjoint: a citation, the
+// title of a work or a provision of a statute stands before the quotation, in the clause that introduces it, or right
+// behind. None where they make more than mostAttributed of the text.
+func AttributedQuotations(text string) []concordat.Span {
+	var out []concordat.Span
+	var cites spans
+	sum := 0
+	for _, q := range quotations(text) {
+		if q.Len() < leastAttributed {
+			continue
+		}
+		if cites == nil {
+			cites = citations(text)
+		}
+		if attributed(text, q, cites) {
+			out = append(out, q)
+			sum += q.Len()
+		}
+	}
+	if float64(sum) > mostAttributed*float64(len(text)) {
+		return nil
+	}
+	return out
+}
+
+// attributed reports whether the source of a quotation is named before or behind it.
+func attributed(text string, q concordat.Span, cites spans) bool {
+	from := max(0, q.Start-leadIn)
+	for from < q.Start && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	before := text[from:q.Start]
+	if ends := clauseEnd.FindAllStringIndex(strings.TrimRight(before, " :：,，\n"), -1); ends != nil {
+		n := ends[len(ends)-1][1]
+		from, before = from+n, before[n:]
+	}
+	if legalSource.MatchString(before) {
+		return true
+	}
+	behind := text[q.End:min(len(text), q.End+longestCitation)]
+	next := strings.IndexFunc(behind, func(r rune) bool { return counts(r) || r == '\n' || strings.ContainsRune("[［〔【(（", r) })
+	if next >= 0 && strings.ContainsRune("[［〔【(（", firstRune(behind[next:])) {
+		line, _, _ := strings.Cut(behind[next:], "\n")
+		if _, ok := citation(text, q.End+next); ok || legalSource.MatchString(line) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(cites.from(spans{{Start: from, End: q.Start}}), func(c concordat.Span) bool { return c.Start >= from && c.End <= q.Start })
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
 
 // References returns the lists of references of a text, in order and disjoint.
 func References(text string) []concordat.Span { return bibliography(text) }
@@ -9,4 +87,9 @@ func References(text string) []concordat.Span { return bibliography(text) }
 // templateRun characters that one of them holds too, and lines that are one of theirs.
 func Given(text string, templates []string) []concordat.Span {
 	return union(append(wordingOf(text, templates), wholeLines(text, givenLines(templates))...))
+}
+
+// Without returns what of a span is in none of the others, which are in order and disjoint.
+func Without(s concordat.Span, others []concordat.Span) []concordat.Span {
+	return spans{s}.without(others)
 }

@@ -182,7 +182,7 @@ func (l Language) Kinds() []KindMeaning {
 		{concordat.KindNear, "mostly the same words"},
 		{concordat.KindParaphrase, "the same content in other words"},
 		{concordat.KindSummary, "a longer source in short"},
-		{concordat.KindQuotation, "it stands in quotation marks or a block quotation; counted unless a rule takes quotations out"},
+		{concordat.KindQuotation, "it stands in quotation marks or a block quotation; not counted where it names its source or a rule takes quotations out"},
 		{concordat.KindCommon, "many documents share it; not counted"},
 		{concordat.KindTemplate, "a form that was handed out holds it; not counted"},
 		{concordat.KindForm, "it reads like a form that both answer: a heading, a question, an instruction, a declaration; not counted"},
