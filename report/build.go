@@ -99,6 +99,7 @@ type builder struct {
 	masked             spans // union of masks
 	counted            spans // shared wording that somebody counts
 	common             int   // documents above which wording is common
+	byNumber           bool  // common decides of each passage, see commonByNumber
 	kinds              map[concordat.Kind]bool
 	sources, own       refSet
 }
@@ -130,6 +131,7 @@ func (b builder) with(r Rules) *builder {
 	if b.common == 0 {
 		b.common = DefaultCommonAbove
 	}
+	b.byNumber = b.commonByNumber()
 	for _, k := range r.ExcludeKinds {
 		b.kinds[k] = true
 	}

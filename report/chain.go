@@ -112,10 +112,20 @@ func (b *builder) judgeOne(c *chain) {
 	c.counted = unmasked
 }
 
-// isCommon reports whether p is wording that many documents share, as far as that is known of the passage itself: of what
-// partners found, and of findings of earlier versions.
+// isCommon reports whether p is wording that many documents share, by the number of documents that hold it.
 func (b *builder) isCommon(p concordat.Passage) bool {
-	return p.Kind == concordat.KindCommon || b.common > 0 && p.Documents > b.common
+	return p.Kind == concordat.KindCommon || b.byNumber && p.Documents > b.common
+}
+
+// commonByNumber reports whether the number of documents that hold a passage says that it is common: where common wording
+// was not sought before comparing, where the documents of several sites hold the same, none of which sees all of them, or
+// where the rules set a lower bound than the one it was sought by.
+func (b *builder) commonByNumber() bool {
+	if b.common <= 0 {
+		return false
+	}
+	several := slices.ContainsFunc(b.f.Passages, func(p concordat.Passage) bool { return p.Source.Site != b.f.Passages[0].Source.Site })
+	return b.f.WordingOf == 0 || several || b.common < DefaultCommonAbove
 }
 
 // reason returns the mask that holds most characters of s, the earlier one of two equals.

@@ -43,6 +43,9 @@ type Findings struct {
 	// Wording is what of the submission others share by right, in text order and disjoint: found before anything was
 	// compared, it is no evidence and no passage of evidence reaches across it.
 	Wording []Wording `json:"wording,omitempty"`
+	// WordingOf is the number of documents among which Wording was sought, the submission among them; 0: it was not, as
+	// in findings of earlier versions.
+	WordingOf int `json:"wording_of,omitempty"`
 	// SharedWorks are the works that sources cite too, in any order: no evidence.
 	SharedWorks []SharedWorks         `json:"shared_works,omitempty"`
 	Consulted   []concordat.Consulted `json:"consulted"`

@@ -139,6 +139,7 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 	if err != nil {
 		return nil, err
 	}
+	f.WordingOf = max(f.WordingOf, r.wording.of)
 	return f, r.addOthers(ctx, f, m, pairs, by)
 }
 

@@ -214,7 +214,7 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	if f.Passages, err = s.align(ctx, shared, q, p.Questions(), found.candidates, documentsOf(libraries)+1, progress); err != nil {
 		return nil, err
 	}
-	f.Wording, f.SharedWorks = shared.found, shared.cited
+	f.Wording, f.WordingOf, f.SharedWorks = shared.found, documentsOf(libraries)+1, shared.cited
 	if err := s.complete(ctx, f, p, q, o); err != nil {
 		return nil, err
 	}
