@@ -64,7 +64,7 @@ func newOwner(t testing.TB, libraries ...concordat.LibraryID) *owner {
 		must(t, db.CreateLibrary(t.Context(), store.Library{ID: l, Title: "Library " + string(l)}))
 	}
 	f := &faulty{Index: openShard(t, filepath.Join(dir, "index"), p)}
-	o.parts = &parts{site.New(site.Options{ID: "here", Index: f, Store: db, Profiler: p, Now: o.clock.now}), db, f}
+	o.parts = &parts{site.New(site.Options{ID: "here", Index: f, Store: db, Profiler: p, Now: o.clock.now}), db, f, p}
 	o.use(t, o.newSet(t, testEpoch))
 	return o
 }

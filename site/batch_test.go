@@ -72,11 +72,7 @@ func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j
 	if err := p.store.CreateBatch(t.Context(), b, inputs); err != nil {
 		t.Fatal(err)
 	}
-	pr, err := profile.New(profile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shard, err := index.Open(filepath.Join(t.TempDir(), "batch"), index.Options{Site: "here", Scheme: pr.Scheme(), Shard: "00"})
+	shard, err := index.Open(filepath.Join(t.TempDir(), "batch"), index.Options{Site: "here", Scheme: p.profiler.Scheme(), Shard: "00"})
 	if err != nil {
 		t.Fatal(err)
 	}

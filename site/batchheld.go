@@ -18,6 +18,8 @@ import (
 const (
 	// LeastHeld is the number of documents of a batch that must hold wording for it to be told of by itself.
 	LeastHeld = 3
+	// leastHeldWords is the number of words of the shortest rest of a stretch, beside common wording, that is told of.
+	leastHeldWords = 8
 	// mostHeldAlike bounds the stretches of wording that are told of, of each kind.
 	mostHeldAlike = 50
 )
@@ -36,33 +38,37 @@ type wordingPlace struct {
 	Span   concordat.Span `json:"span"`
 }
 
-// heldAlike gathers what several documents of a batch hold: what is common, and what fewer hold.
+// heldAlike gathers what several documents of a batch hold: what is common, and what counts.
 type heldAlike struct {
-	w             *batchWording
-	common, fewer *wording.Common
-	many, few     wording.Groups
+	w            *batchWording
+	common, held *wording.Common
+	many, few    wording.Groups
 }
 
 func newHeldAlike(w *batchWording) *heldAlike {
-	h := &heldAlike{w: w, fewer: w.held.Least(LeastHeld, 0)}
-	if least := wording.Least(w.of); least > 0 {
-		h.common, h.fewer = w.held.Least(least, 0), h.fewer.Fewer(least)
-	}
-	return h
+	return &heldAlike{w: w, common: w.common(), held: w.held.Least(LeastHeld, 0)}
 }
 
 // add gathers what a member holds outside of templates and lists of references.
 func (h *heldAlike) add(member int, text string, words *wording.Words) {
 	walls := shareable(text, h.w.templates).walls
-	gather := func(c *wording.Common, g *wording.Groups) {
-		for _, s := range c.In(words) {
-			for _, own := range without(s.Span, walls) {
-				g.Add(member, words, own)
+	common := h.common.In(words)
+	for _, x := range common {
+		for _, s := range report.Without(x.Span, walls) {
+			h.many.Add(member, words, s)
+		}
+	}
+	for _, x := range common {
+		walls = append(walls, x.Span)
+	}
+	walls = joined(walls)
+	for _, x := range h.held.In(words) {
+		for _, s := range report.Without(x.Span, walls) {
+			if s == x.Span || words.Count(s) >= leastHeldWords {
+				h.few.Add(member, words, s)
 			}
 		}
 	}
-	gather(h.common, &h.many)
-	gather(h.fewer, &h.few)
 }
 
 // keepHeld keeps what was gathered with the batch.

@@ -21,6 +21,11 @@ type batchWording struct {
 	first   []string // the first documents, by name and at most mostBeside, beside which templates are shown
 }
 
+// common returns the grams that so many of the documents hold that they do not count.
+func (w *batchWording) common() *wording.Common {
+	return w.held.Least(wording.Least(w.of), wording.LeastLong(w.of))
+}
+
 // mostGrams bounds the grams that are counted at a time, 8 bytes each: larger batches are counted in parts.
 const mostGrams = 16 << 20
 
@@ -52,10 +57,9 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 		}
 		w.held.Join(counter.Common(2, 0))
 	}
-	common := w.held.Least(wording.Least(w.of), wording.LeastLong(w.of))
 	held := newHeldAlike(w)
 	err = r.eachText(ctx, members, func(m store.BatchMember, text string, words *wording.Words) {
-		for _, s := range common.In(words) {
+		for _, s := range held.common.In(words) {
 			if hs := w.holders[s.Gram]; len(hs) < mostBeside && !slices.Contains(hs, m.Name) {
 				w.holders[s.Gram] = append(hs, m.Name)
 			}

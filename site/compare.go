@@ -77,7 +77,7 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 				found[i][k].Documents = grams.Documents(shared.words, found[i][k].Span)
 			}
 			shared.judge(found[i])
-			found[i] = append(found[i], shared.beside(words, candidates[i].ref, cmp.Or(d.Title, candidates[i].title), d.Text, everyWording)...)
+			found[i] = append(found[i], shared.beside(words, candidates[i].ref, cmp.Or(d.Title, candidates[i].title), d.Text, nil)...)
 			for k := range found[i] {
 				found[i][k].Documents = max(0, found[i][k].Documents-1) // without the submission
 			}
@@ -86,11 +86,12 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 		return err
 	})
 	shared.cited = slices.DeleteFunc(cited, func(w report.SharedWorks) bool { return w.Works == 0 })
-	return fewBeside(slices.Concat(found...)), err
+	return slices.Concat(found...), err
 }
 
 // countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of wording that very
-// many hold only some are.
+// many hold only some are candidates. Documents that the question excludes, such as an earlier version of the submission,
+// are not told apart in an answer and may be among those counted: they are taken off.
 func (s *Site) countExact(ctx context.Context, counter *wording.Counter, shared *sharedWording, q *concordat.Query, asked []concordat.Sentence) error {
 	if len(asked) == 0 {
 		return nil
@@ -104,8 +105,8 @@ func (s *Site) countExact(ctx context.Context, counter *wording.Counter, shared 
 		return fmt.Errorf("count common wording: %w", err)
 	}
 	for _, m := range a.Matches {
-		if m.Distance == 0 {
-			counter.AtLeast(shared.words, asked[m.Sentence].Span, m.Documents+1)
+		if m.Distance == 0 && m.Documents-len(q.Exclude) > wording.Absolute {
+			counter.AtLeast(shared.words, asked[m.Sentence].Span, m.Documents-len(q.Exclude)+1)
 		}
 	}
 	return nil

@@ -162,7 +162,7 @@ func (fw *forwarding) longHeld(run []report.Wording, long int) []report.Wording 
 // add notes common wording, of each stretch once.
 func (w *partWording) add(held []report.Wording) {
 	for _, x := range held {
-		for _, s := range without(x.Span, w.walls) {
+		for _, s := range report.Without(x.Span, w.walls) {
 			if s = tight(w.fw.sub.Text, s); s.Len() > 0 && w.fw.count.Characters(s) > 0 {
 				x.Span = s
 				w.common = append(w.common, x)
@@ -204,7 +204,7 @@ func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
 				out = append(out, p)
 			}
 		default:
-			for _, s := range without(p.Span, w.walls) {
+			for _, s := range report.Without(p.Span, w.walls) {
 				if s = tight(w.fw.sub.Text, s); s.Len() > 0 && w.fw.count.Characters(s) >= leastPart {
 					p.Span = s
 					out = append(out, p)
@@ -289,9 +289,10 @@ func addWording(f *report.Findings, told []report.Wording) {
 	}
 	spans = joined(spans)
 	for _, x := range told {
-		for _, s := range without(x.Span, spans) {
-			x.Span = s
-			f.Wording = append(f.Wording, x)
+		for _, s := range report.Without(x.Span, spans) {
+			piece := x
+			piece.Span = s
+			f.Wording = append(f.Wording, piece)
 		}
 		spans = joined(append(spans, x.Span))
 	}

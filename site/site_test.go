@@ -23,8 +23,9 @@ import (
 // parts is a site with the parts it stands on.
 type parts struct {
 	*site.Site
-	store *store.DB
-	index *faulty
+	store    *store.DB
+	index    *faulty
+	profiler *profile.Profiler
 }
 
 // faulty is an index whose next calls can be made to fail, or to answer in part.
@@ -54,13 +55,19 @@ func (f *faulty) Match(ctx context.Context, q *concordat.Query) (*concordat.Answ
 
 func newSite(t *testing.T, libraries ...concordat.LibraryID) *parts {
 	t.Helper()
+	return newKeyedSite(t, nil, libraries...)
+}
+
+// newKeyedSite is newSite with fingerprints by a key.
+func newKeyedSite(t *testing.T, key []byte, libraries ...concordat.LibraryID) *parts {
+	t.Helper()
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), filepath.Join(dir, "site.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	p, err := profile.New(profile.Options{})
+	p, err := profile.New(profile.Options{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +82,7 @@ func newSite(t *testing.T, libraries ...concordat.LibraryID) *parts {
 		}
 	}
 	f := &faulty{Index: shard}
-	return &parts{site.New(site.Options{ID: "here", Index: f, Store: db, Profiler: p}), db, f}
+	return &parts{site.New(site.Options{ID: "here", Index: f, Store: db, Profiler: p}), db, f, p}
 }
 
 func docs(ds ...site.Incoming) iter.Seq2[site.Incoming, error] {

@@ -22,6 +22,7 @@ type sharedWording struct {
 	grams *wording.Common // of what others share: it takes no part in them either
 	found []report.Wording
 	form  []concordat.Span // what templates hold of the text
+	named []concordat.Span // quotations that name their source
 	walls []concordat.Span // all of the text that takes no part, in order and disjoint
 	held  *wording.Common  // what at least one other document that was compared holds; nil: nothing was
 	of    int              // documents that could hold it, the text among them; 0: nothing was compared
@@ -38,7 +39,8 @@ func shareable(text string, templates []string) *sharedWording {
 	w.forms = sync.OnceValue(func() *wording.Reader { return wording.NewReader(text) })
 	w.works = sync.OnceValue(func() []report.Work { return report.Works(text) })
 	w.form = report.Given(text, templates)
-	w.walls = joined(slices.Concat(report.References(text), w.form))
+	w.named = report.AttributedQuotations(text)
+	w.walls = joined(slices.Concat(report.References(text), w.form, w.named))
 	return w
 }
 
@@ -46,15 +48,18 @@ func shareable(text string, templates []string) *sharedWording {
 // at least one other document has, with the numbers of documents.
 func (w *sharedWording) decide(held *wording.Common, of int) {
 	w.held, w.of = held, of
-	least := wording.Least(of)
 	w.grams = &wording.Common{}
-	if least > 0 {
-		w.grams = held.Least(least, wording.LeastLong(of))
+	for _, s := range w.named {
+		if n := held.Documents(w.words, s); n > 0 {
+			w.found = append(w.found, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: n, Of: of})
+			w.grams.Join(w.words.Of(s))
+		}
 	}
 	spans := slices.Clone(w.walls)
-	for _, x := range w.grams.In(w.words) {
-		for _, s := range without(x.Span, spans) {
+	for _, x := range held.Least(wording.Least(of), wording.LeastLong(of)).In(w.words) {
+		for _, s := range report.Without(x.Span, spans) {
 			w.found = append(w.found, report.Wording{Span: s, Kind: concordat.KindCommon, Documents: x.Documents, Of: of})
+			w.grams.Join(w.words.Of(s))
 		}
 	}
 	for _, x := range w.found {
@@ -64,7 +69,7 @@ func (w *sharedWording) decide(held *wording.Common, of int) {
 	// What is common is taken out first: an answer is no form because the question above it is.
 	var shared []wording.Stretch
 	for _, x := range held.In(w.words) {
-		for _, s := range without(x.Span, spans) {
+		for _, s := range report.Without(x.Span, spans) {
 			shared = append(shared, wording.Stretch{Span: s, Documents: x.Documents})
 		}
 	}
@@ -82,24 +87,6 @@ func (w *sharedWording) decide(held *wording.Common, of int) {
 	}
 	w.walls = joined(spans)
 	slices.SortFunc(w.found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
-}
-
-// without returns what of a span is in none of the others, which are in order and disjoint.
-func without(s concordat.Span, others []concordat.Span) []concordat.Span {
-	var out []concordat.Span
-	for _, x := range others {
-		if x.End <= s.Start || x.Start >= s.End {
-			continue
-		}
-		if x.Start > s.Start {
-			out = append(out, concordat.Span{Start: s.Start, End: x.Start})
-		}
-		s.Start = x.End
-	}
-	if s.Start < s.End {
-		out = append(out, s)
-	}
-	return out
 }
 
 // wallsOf returns what of a source takes no part in a comparison with the text.
@@ -225,7 +212,7 @@ func (w *sharedWording) markCrumbs(passages []concordat.Passage) {
 // between returns the words between two bytes that are not shared by right.
 func (w *sharedWording) between(end, start int) int {
 	n := 0
-	for _, s := range without(concordat.Span{Start: end, End: start}, w.walls) {
+	for _, s := range report.Without(concordat.Span{Start: end, End: start}, w.walls) {
 		n += w.words.Count(s)
 	}
 	return n
@@ -264,7 +251,7 @@ func weightedLetters(text string, passages []concordat.Passage) int {
 }
 
 // beside returns the shared wording of the text that a source holds as well, as passages: no evidence, but shown as
-// what it is. shows says which.
+// what it is. shows says which; nil: all of it.
 func (w *sharedWording) beside(source *wording.Words, ref concordat.Ref, title, text string, shows func(report.Wording) bool) []concordat.Passage {
 	all := slices.Clone(w.found)
 	for _, s := range w.form {
@@ -274,7 +261,7 @@ func (w *sharedWording) beside(source *wording.Words, ref concordat.Ref, title, 
 	var points *report.Counter
 	var out []concordat.Passage
 	for _, x := range all {
-		if !shows(x) {
+		if shows != nil && !shows(x) {
 			continue
 		}
 		if places == nil {
@@ -304,13 +291,12 @@ func (w *sharedWording) add(known []report.Wording) {
 	w.walls = joined(w.walls)
 }
 
-// mostBeside is the number of sources that common and template wording is shown with.
+// mostBeside is the number of documents of a batch, or of a partner, that common and template wording is shown beside; a
+// check of one document shows it beside every source.
 const mostBeside = 8
 
 // leastBeside is the number of words of the shortest shared wording that is shown beside a source: headings are not.
 const leastBeside = 5
-
-func everyWording(report.Wording) bool { return true }
 
 // fewBeside leaves each stretch of common and template wording mostBeside sources, those that come first by name: more
 // of them tell a reader nothing.

@@ -1,0 +1,91 @@
+package site_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+)
+
+// TestOneFate: what counts of a document does not depend on the site's key, on the order in which documents come, on how
+// they are spread over libraries, nor on whether a document is checked alone or in a batch with the others.
+func TestOneFate(t *testing.T) {
+	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
+	const statute = "In Article 4 the Regulation says: “the term personal data means any information that relates to a person who is known”."
+	texts := map[string]string{}
+	var names []string
+	for i := range 24 {
+		name := fmt.Sprintf("doc-%02d.txt", i)
+		names = append(names, name)
+		own := prose(uint64(300+i), 20)
+		switch {
+		case i == 20: // a block of another's text between the writer's own
+			own = own[:len(own)/2] + "\n\n" + prose(303, 8) + "\n\n" + own[len(own)/2:]
+		case i < 2:
+			own += "\n\n" + statute
+		}
+		texts[name] = question + "\n\n" + own + "\n\nI declare that this application is my own work and that nobody else wrote it.\n"
+	}
+	reversed := slices.Clone(names)
+	slices.Reverse(reversed)
+	fates := func(f *report.Findings) string {
+		rep := report.Build(f, report.Rules{})
+		var out []string
+		for _, c := range rep.Covered {
+			out = append(out, c.Span.In(f.Submission.Text))
+		}
+		return strings.Join(out, " | ")
+	}
+	want := map[string]string{}
+	see := func(way, name string, f *report.Findings) {
+		t.Helper()
+		got := fates(f)
+		first, known := want[name]
+		switch {
+		case !known:
+			want[name] = got
+		case got != first:
+			t.Errorf("%s: of %s counts %q, before %q", way, name, got, first)
+		}
+	}
+	checked := []string{"doc-00.txt", "doc-03.txt", "doc-05.txt", "doc-20.txt"}
+	for _, key := range []string{"", "a key of thirty-two bytes, number 1", "a key of thirty-two bytes, number 2"} {
+		for way, order := range map[string][]string{"in order": names, "backwards": reversed} {
+			for _, n := range []int{1, 3} {
+				libraries := []concordat.LibraryID{"a", "b", "c"}[:n]
+				p := newKeyedSite(t, []byte(key), libraries...)
+				for i, name := range order {
+					p.ingest(t, libraries[i%n], site.Incoming{ID: concordat.DocumentID(name), Text: texts[name]})
+				}
+				for _, name := range checked {
+					var o site.CheckOptions
+					for _, l := range libraries {
+						o.Exclude = append(o.Exclude, concordat.Ref{Site: "here", Library: l, Document: concordat.DocumentID(name)})
+					}
+					see(fmt.Sprintf("key %q, %s, %d libraries", key, way, n), name, p.check(t, texts[name], o))
+				}
+			}
+			b := newBatch(t, newKeyedSite(t, []byte(key)), texts, order, site.BatchJob{NoLibraries: true})
+			for _, m := range b.run(t).Members {
+				if !slices.Contains(checked, m.Name) {
+					continue
+				}
+				f, err := b.Findings(t.Context(), m.Task)
+				if err != nil {
+					t.Fatal(err)
+				}
+				see(fmt.Sprintf("key %q, %s, batch", key, way), m.Name, f)
+			}
+		}
+	}
+	if want["doc-00.txt"]+want["doc-05.txt"] != "" {
+		t.Errorf("of documents that share a form and a quotation counts %q", want["doc-00.txt"]+want["doc-05.txt"])
+	}
+	if n := len(prose(303, 8)); len(want["doc-20.txt"]) < n*9/10 || len(want["doc-03.txt"]) < n*9/10 {
+		t.Errorf("of the copied block of %d bytes count %d and %d", n, len(want["doc-20.txt"]), len(want["doc-03.txt"]))
+	}
+}
