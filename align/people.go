@@ -54,7 +54,7 @@ const (
 	// weakerSeed is the least score of two units, and weakerOdds that of a stretch of them, in a pair that shares a
 	// passage already.
 	weakerSeed = 0.28
-	weakerOdds = 11.0
+	weakerOdds = 9.0
 )
 
 // evidence tells how much the equal words of one pair of texts say.

@@ -29,6 +29,7 @@ var readHistories = map[DocumentPair]verdict{
 	{"汉书/志/律历志上.txt", "史记/八书/律书.txt"}:              noReuse, // the powers of three, each in a sentence
 	{"汉书/志/郊祀志上.txt", "史记/十二本纪/孝文本纪.txt"}:          reuse,
 	{"汉书/纪/武帝纪.txt", "史记/八书/封禅书.txt"}:              reuse,
+	{"汉书/纪/武帝纪.txt", "史记/七十列传/儒林列传.txt"}:           reuse, // the edict of the academy
 	{"汉书/纪/武帝纪.txt", "史记/七十列传/南越列传.txt"}:           reuse,
 	{"汉书/纪/高帝纪上.txt", "史记/三十世家/留侯世家.txt"}:          reuse,
 	{"汉书/纪/高帝纪下.txt", "史记/三十世家/留侯世家.txt"}:          reuse,
