@@ -18,16 +18,24 @@ import (
 // BatchPassage is what two members have in common at one place. A is the member whose name comes first.
 // It is kept with the pair, as JSON, without the texts.
 type BatchPassage struct {
+	// Side is the member in whose report the passage stands; empty, as earlier versions kept it: it stands in both.
+	Side      string               `json:"side,omitempty"`
 	A         concordat.Span       `json:"a"`
 	B         concordat.Span       `json:"b"`
 	Kind      concordat.Kind       `json:"kind"`
-	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1
+	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1; 0: not kept
 	LikeB     float64              `json:"like_b"`
 	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
 	Wording   concordat.Kind       `json:"wording,omitempty"`   // as what both share it by right; empty: it is evidence
 	Why       string               `json:"why,omitempty"`       // of a form: what it reads like
 	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
 }
+
+// The sides of a pair.
+const (
+	sideA = "a"
+	sideB = "b"
+)
 
 // readable returns the members that have a text, in order of name.
 func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
@@ -193,17 +201,39 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 		a, b, d, source = other, m, source, d
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
-	passages := r.wording.passages(r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text), [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title)
-	if len(passages) == 0 {
+	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
+	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
+	if len(kept) == 0 {
 		return out, nil
 	}
-	kept := make([]BatchPassage, len(passages))
-	for i, p := range passages {
-		kept[i] = BatchPassage{A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, LikeB: likeB(source.Text, p), Documents: p.Documents, Wording: p.Wording, Why: p.Why, Words: p.Words}
-	}
+	// An alignment begins with the text that is examined: each of the two gets the passages that a check of it would find.
+	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	var err error
 	out.Passages, err = json.Marshal(kept)
 	return out, err
+}
+
+// sidePassages returns passages as one of the two members sees them, as they are kept.
+func sidePassages(side string, passages []concordat.Passage) []BatchPassage {
+	var kept []BatchPassage
+	for _, p := range passages {
+		k := BatchPassage{Side: side, A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, Documents: p.Documents, Wording: p.Wording, Why: p.Why, Words: p.Words}
+		if side == sideB {
+			k.turn()
+		}
+		kept = append(kept, k)
+	}
+	return kept
+}
+
+// turn exchanges the two sides.
+func (k *BatchPassage) turn() {
+	k.A, k.B, k.LikeA, k.LikeB = k.B, k.A, k.LikeB, k.LikeA
+	words := make([]concordat.SpanPair, len(k.Words))
+	for i, w := range k.Words {
+		words[i] = concordat.SpanPair{Span: w.Source, Source: w.Span}
+	}
+	k.Words = words
 }
 
 // mostPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times
@@ -253,28 +283,6 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	return t.member
 }
 
-// likeB returns how much of the source's side of a passage stands in its equal words, by letters: the
-// similarity as the source sees it. Where words were not compared it is that of the other side.
-func likeB(source string, p concordat.Passage) float64 {
-	if len(p.Words) == 0 {
-		return p.Similarity
-	}
-	all := letters(p.SourceSpan.In(source))
-	equal := 0
-	end := p.SourceSpan.Start
-	for _, w := range p.Words {
-		from := max(w.Source.Start, end)
-		if to := min(w.Source.End, p.SourceSpan.End); from < to {
-			equal += letters(source[from:to])
-			end = to
-		}
-	}
-	if all == 0 {
-		return p.Similarity
-	}
-	return float64(equal) / float64(all)
-}
-
 // passagesOf returns the passages of a pair as one of its members sees them: of the text own, whose
 // member is A or is not.
 func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source string) ([]concordat.Passage, error) {
@@ -285,17 +293,16 @@ func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source stri
 	points := report.NewCounter(source)
 	out := make([]concordat.Passage, 0, len(kept))
 	for _, k := range kept {
-		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Wording: k.Wording, Why: k.Why, Words: k.Words}
+		if k.Side == sideA && !isA || k.Side == sideB && isA {
+			continue
+		}
 		if !isA {
-			p.Span, p.SourceSpan, p.Similarity = k.B, k.A, k.LikeB
-			p.Words = make([]concordat.SpanPair, len(k.Words))
-			for i, w := range k.Words {
-				p.Words[i] = concordat.SpanPair{Span: w.Source, Source: w.Span}
-			}
-			if p.Kind == concordat.KindSummary {
-				p.Kind = concordat.KindParaphrase // seen from the longer text nothing is condensed
+			k.turn()
+			if k.Side == "" && k.Kind == concordat.KindSummary {
+				k.Kind = concordat.KindParaphrase // seen from the longer text nothing is condensed
 			}
 		}
+		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Wording: k.Wording, Why: k.Why, Words: k.Words}
 		if p.SourceSpan.Start < 0 || p.SourceSpan.End > len(source) || p.SourceSpan.Start > p.SourceSpan.End {
 			return nil, fmt.Errorf("passages with %s: %w: a span outside the text", other, concordat.ErrCorrupt)
 		}

@@ -169,7 +169,8 @@ type FormStretch struct {
 	Why Why
 }
 
-// FormsAmong returns those of the shared stretches of a text, as [Common.In] gives them, that read like a form.
+// FormsAmong returns those of the shared stretches of a text, as [Common.In] gives them, that read like a form, without
+// what stands before or behind and does not: a paragraph copied with the declaration above it.
 func FormsAmong(text string, w *Words, shared []Stretch) []FormStretch {
 	if len(shared) == 0 {
 		return nil
@@ -179,6 +180,7 @@ func FormsAmong(text string, w *Words, shared []Stretch) []FormStretch {
 	var out []FormStretch
 	for _, s := range shared {
 		if why, ok := r.ReadsLikeForm(s.Span); ok && (clauses || why != WhyClause) {
+			s.Span = r.trim(s.Span)
 			out = append(out, FormStretch{s, why})
 		}
 	}
@@ -212,6 +214,35 @@ func NewReader(text string) *Reader {
 
 // ReadsLikeForm reports whether most of a span reads like a form, and why.
 func (r *Reader) ReadsLikeForm(s concordat.Span) (Why, bool) { return readsLike(r.text, r.forms, s) }
+
+// ownEdge is the number of characters from which what stands at the edge of a form, and does not read like one, is no
+// part of it.
+const ownEdge = 60
+
+// trim returns a span that reads like a form without the edges that do not.
+func (r *Reader) trim(s concordat.Span) concordat.Span {
+	first, last := -1, -1
+	from, _ := slices.BinarySearchFunc(r.forms, s.Start, func(f Form, at int) int { return cmp.Compare(f.End, at+1) })
+	for _, f := range r.forms[from:] {
+		if f.Start >= s.End {
+			break
+		}
+		if first < 0 {
+			first = max(f.Start, s.Start)
+		}
+		last = min(f.End, s.End)
+	}
+	if last < 0 {
+		return s
+	}
+	if utf8.RuneCountInString(r.text[s.Start:first]) >= ownEdge {
+		s.Start = first
+	}
+	if utf8.RuneCountInString(r.text[last:s.End]) >= ownEdge {
+		s.End = last
+	}
+	return s
+}
 
 // readsLike returns the reason, the one of most letters, by which a stretch reads like a form.
 func readsLike(text string, forms []Form, s concordat.Span) (Why, bool) {
