@@ -131,5 +131,5 @@ func (b *Bench) Report(ctx context.Context, d Doc) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report.Build(f, report.Rules{CountSentences: true}), nil
+	return report.Build(f, report.Rules{}), nil
 }

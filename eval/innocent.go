@@ -22,6 +22,9 @@ const (
 	worstOver   = 0.03  // of those of any document
 	worstAlien  = 0.01  // of those of any document, covered and shared with nobody
 	leastCopied = 0.95  // of the letters that were really copied, covered
+	// leastCopiedTemplate is the same of the scenarios that have a template. Of a text that a person revised the truth names
+	// whole paragraphs of the source, of which half went into the revision (doc/evaluation-innocent.md).
+	leastCopiedTemplate = 0.945
 )
 
 // innocentShort are the scenarios and modes of the short form, which shows that measuring works: the bounds are
@@ -197,20 +200,25 @@ func (r *run) innocentBounds(rows []*innocentRow) {
 		middle := r.figure(of, "covered and not copied: worst scenario's median", worst(medians))
 		most := r.figure(of, "the same, worst document", worst(all.over))
 		if !all.open() {
-			pairs30.most(0, none)
-			pairs10.most(math.Floor(mostFalse10*float64(all.pairs)), none)
-			middle.most(mostOver, none)
-			most.most(worstOver, none)
+			pairs30.most(0, 0)
+			false10 := math.Floor(mostFalse10 * float64(all.pairs))
+			pairs10.most(false10, false10)
+			middle.most(mostOver, mostOver)
+			most.most(worstOver, worstOver)
 		}
-		r.figure(of, "covered, and nobody else has it: worst document", worst(all.alien)).most(worstAlien, none)
+		r.figure(of, "covered, and nobody else has it: worst document", worst(all.alien)).most(worstAlien, worstAlien)
 		if all.copies > 0 {
-			r.count(of, "real copies that are not listed", all.missed, all.copies).most(0, none)
+			r.count(of, "real copies that are not listed", all.missed, all.copies).most(0, 0)
 			if mode != "lib" {
 				r.count(of, "real copies that are listed at 0.3", all.strong, all.copies)
 			}
 		}
 		if all.copied > 0 {
-			r.figure(of, "copied letters that are covered", all.recall()).least(leastCopied, none)
+			least := leastCopied
+			if mode == "tmpl" {
+				least = leastCopiedTemplate
+			}
+			r.figure(of, "copied letters that are covered", all.recall()).least(least, leastCopied)
 			r.figure(of, "the same, worst scenario", recall)
 		}
 	}
