@@ -30,7 +30,7 @@ type servedSite struct {
 	data    string
 	env     []string
 	process *exec.Cmd
-	log     *bytes.Buffer
+	log     *syncedLog
 	address string
 	db      *store.DB
 	// descriptors is how many files and connections the process may have open; 0: as the test.
@@ -73,7 +73,7 @@ func (s *servedSite) serve() *servedSite {
 
 func (s *servedSite) start() {
 	s.t.Helper()
-	s.log = &bytes.Buffer{}
+	s.log = &syncedLog{}
 	s.process = program(s.t, s.data, "serve", "--listen", "127.0.0.1:0")
 	if s.descriptors > 0 {
 		s.process.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, s.descriptors), "sh", s.process.Path}, s.process.Args[1:]...)
@@ -94,7 +94,7 @@ func (s *servedSite) start() {
 			s.t.Fatal(err)
 		}
 		if syscall.Kill(s.process.Process.Pid, 0) != nil {
-			s.t.Fatalf("serve has ended:\n%s", s.log)
+			s.t.Fatalf("serve has ended:\n%s", s.log.String())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

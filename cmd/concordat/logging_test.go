@@ -32,8 +32,14 @@ func TestLog(t *testing.T) {
 	must(t, err)
 	must(t, f.Close())
 	must(t, s.process.Process.Signal(syscall.SIGHUP))
-	for !strings.Contains(get(t, "http://"+st.Metrics+"/metrics"), `concordat_log_records_total{level="warn"} 1`) {
-		time.Sleep(20 * time.Millisecond) // until it has taken the signal; the test's own deadline ends this
+	for began := time.Now(); !strings.Contains(s.log.String(), "configuration read again"); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("the signal was not taken:\n%s", s.log.String())
+		}
+	}
+	if metrics := get(t, "http://"+st.Metrics+"/metrics"); !strings.Contains(metrics, `concordat_log_records_total{level="warn"} `) ||
+		strings.Contains(metrics, `concordat_log_records_total{level="warn"} 0`) {
+		t.Errorf("a warning is not counted:\n%s", metrics)
 	}
 
 	const password, joining = "correct horse battery staple", "link-secret-of-a-test"

@@ -81,12 +81,24 @@ func (o *opened) openMirrors(e concordat.Epoch, scheme concordat.Scheme, change 
 			return nil, err
 		}
 	}
-	s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change, StockSegments: o.config.Index.StockSegments})
-	if err != nil {
-		return nil, fmt.Errorf("mirrors of epoch %s: %w", e, err)
+	for began := time.Now(); ; time.Sleep(mirrorPoll) {
+		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change, StockSegments: o.config.Index.StockSegments})
+		if errors.Is(err, concordat.ErrLocked) && time.Since(began) < mirrorWait {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("mirrors of epoch %s: %w", e, err)
+		}
+		return s, nil
 	}
-	return s, nil
 }
+
+// A site that is served looks after its mirrors from time to time and holds them for a moment: who wants them meanwhile
+// waits for mirrorWait at most. A sync holds them for longer.
+const (
+	mirrorWait = time.Second
+	mirrorPoll = 20 * time.Millisecond
+)
 
 // changeMirrors opens the index of the mirrors of an epoch to change it. Where it was lost, is damaged or of an earlier
 // recipe, all that the store says to be in it is dropped, since a sync would go on from there.
