@@ -300,6 +300,106 @@ func (c *calibration) histories() {
 	}
 }
 
+// forms scores documents that share forms, declarations, statutes and lists of references, each against a library of the
+// others, and all of a scenario in a batch.
+func (c *calibration) forms() {
+	c.t.Helper()
+	scenarios, err := corpusDir(os.Getenv("CONCORDAT_CORPORA")).innocent(nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, s := range scenarios {
+		dir := c.t.TempDir()
+		i, err := newInnocentSite(c.t.Context(), dir, s, innocentKey(0))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		var docs []Doc
+		for _, d := range s.docs {
+			docs = append(docs, Doc{d.name, d.text})
+		}
+		if err := i.Add(c.t.Context(), docs); err != nil {
+			c.t.Fatal(err)
+		}
+		for _, d := range docs {
+			rep, err := i.Report(c.t.Context(), d)
+			c.form(s, "checks", d.ID, rep, err)
+		}
+		m := innocentMode{name: "all"}
+		v, err := i.batch(c.t.Context(), m, s.docs)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, member := range v.Members {
+			rep, err := i.report(c.t.Context(), m, member)
+			c.form(s, "batch", member.Name, rep, err)
+		}
+		if err := i.close(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// form notes the score of a document of a scenario.
+func (c *calibration) form(s *innocentScenario, way, name string, rep *report.Report, err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	share := 0.0
+	for _, x := range s.copies {
+		switch name {
+		case x.A:
+			share = max(share, x.ShareA)
+		case x.B:
+			share = max(share, x.ShareB)
+		}
+	}
+	x := Scored{"innocent, " + way, "forms and the like, nothing copied", Clean, rep.Scores.Covered, rep.Scores.Measured()}
+	switch {
+	case share >= 0.1:
+		x.Class, x.Reuse = "forms and the like, a tenth or more copied or revised", Reused
+	case share > 0:
+		x.Class, x.Reuse = "forms and the like, less copied", Unknown
+	}
+	c.all = append(c.all, x)
+}
+
+// machine scores documents into which a language model put passages that it wrote from a source.
+func (c *calibration) machine() {
+	var library, susp []Doc
+	copied := map[string][]Annotation{}
+	kinds := map[string]string{}
+	for _, d := range corpora.Tar(c.t, "llm-reuse/llm-reuse.tar.zst", "") {
+		dir, name := path.Split(strings.TrimPrefix(d.Name, "./"))
+		switch {
+		case dir == "src/":
+			library = append(library, Doc{name, d.Text})
+		case dir == "susp/":
+			susp = append(susp, Doc{name, d.Text})
+		case strings.HasSuffix(name, ".xml"):
+			found, err := ReadPAN(strings.NewReader(d.Text), truthFeature)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for _, a := range found {
+				copied[a.Susp] = append(copied[a.Susp], a)
+				_, kind, _ := strings.Cut(path.Clean(dir), "-")
+				if old := kinds[a.Susp]; old != "" && old != kind {
+					kind = "several kinds"
+				}
+				kinds[a.Susp] = kind
+			}
+		}
+	}
+	b := c.bench(library)
+	for _, d := range susp {
+		if annotatedShare(d.Text, copied[d.ID]) >= 0.1 {
+			c.score(b, "llm-reuse", kinds[d.ID]+", a tenth or more of it", Reused, d)
+		}
+	}
+}
+
 // TestCalibration measures what a document score means: its distribution over documents with and
 // without reuse (doc/evaluation-score.md). CONCORDAT_EVAL=all takes all documents, some minutes of
 // processor time; otherwise one of forty is taken.
@@ -316,6 +416,8 @@ func TestCalibration(t *testing.T) {
 	if c.nth == 1 {
 		c.reviews()
 		c.chinese()
+		c.forms()
+		c.machine()
 	}
 	rows := Distribution(c.all)
 	var b strings.Builder
