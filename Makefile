@@ -2,13 +2,20 @@
 
 GO ?= go
 BIN := bin/concordat
+LAB := bin/concordat-lab
 
-.PHONY: build demo test race lint mutants attack check-deploy bench eval long faults kills package clean FORCE
+.PHONY: build lab demo test race lint mutants attack check-deploy bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
 $(BIN): FORCE
 	$(GO) build -o $(BIN) ./cmd/concordat
+
+# lab: the program that measures, which is not installed.
+lab: $(LAB)
+
+$(LAB): FORCE
+	$(GO) build -o $(LAB) ./cmd/concordat-lab
 
 FORCE:
 
@@ -45,11 +52,11 @@ kills:
 	CONCORDAT_KILLS=$(KILLS) $(GO) test ./cmd/concordat -run 'TestNothingStays|TestUnpack' -count 1 -timeout 0 -v
 
 # bench: every figure of speed, with ratios; STEPS="query join" takes these steps only; see deploy/bench.sh.
-bench: build
+bench: build lab
 	sh deploy/bench.sh $(STEPS)
 
 # eval: every figure of doc/evaluation*.md, quality and speed; see deploy/eval.sh.
-eval: build
+eval: build lab
 	sh deploy/eval.sh
 
 # package: a Debian package in dist/, installed and run in an empty root; see deploy/package.sh.

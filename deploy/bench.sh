@@ -34,6 +34,7 @@
 set -eu
 GO=${GO:-go}
 BIN=${BIN:-bin/concordat}
+LAB=${LAB:-bin/concordat-lab}
 N=${N:-1000000}
 LARGE=${LARGE:-5000000}
 SIZES=${SIZES:-200000,1000000,5000000}
@@ -54,6 +55,7 @@ done
 out=${OUT:-build/bench/$(date +%Y%m%d-%H%M%S)}
 mkdir -p "$out"
 BIN=$(realpath "$BIN")
+LAB=$(realpath "$LAB")
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 trap 'exit 130' INT TERM HUP
@@ -71,11 +73,11 @@ skip() { # ends the step, which is a shell of its own
 	exit 0
 }
 
-# bench WHAT...: concordat bench.
+# bench WHAT...: concordat-lab bench.
 bench() {
 	what=$1
 	shift
-	"$BIN" bench "$what" $json --benchfmt "$out/figures.txt" "$@"
+	"$LAB" bench "$what" $json --benchfmt "$out/figures.txt" "$@"
 }
 
 # run NAME ROUNDS COMMAND...: what a command costs; what it says is shown if it fails.
@@ -166,7 +168,7 @@ step_files() {
 	tar --zstd -xf "$corpora/formats/formats.tar.zst" -C "$dir"
 	for kind in docx pdf; do
 		find "$dir" -type f -name "*.$kind" >"$dir/names"
-		tr '\n' '\0' <"$dir/names" | xargs -0 "$BIN" bench ingest $json --rounds "$ROUNDS" --benchfmt "$out/figures.txt"
+		tr '\n' '\0' <"$dir/names" | xargs -0 "$LAB" bench ingest $json --rounds "$ROUNDS" --benchfmt "$out/figures.txt"
 	done
 }
 
@@ -248,8 +250,8 @@ step_lucene() {
 	ls "$jars"/lucene-core*.jar >/dev/null 2>&1 || skip "no lucene-core in $jars; LUCENE_JARS names another folder"
 	heading "Lucene on the same $N fingerprints, the best of its repetitions and of $ROUNDS rounds"
 	quietly javac -nowarn -cp "$jars/*" -d "$dir" "$CONCORDAT_PEERS/lucene/LucenePeer.java"
-	"$BIN" bench query -n "$N" --queries 10000 --rounds "$ROUNDS" --path table --dump "$dir/prints" --json >"$dir/ratios"
-	"$BIN" bench index --prints "$dir/prints" --json >>"$dir/ratios"
+	"$LAB" bench query -n "$N" --queries 10000 --rounds "$ROUNDS" --path table --dump "$dir/prints" --json >"$dir/ratios"
+	"$LAB" bench index --prints "$dir/prints" --json >>"$dir/ratios"
 	for mode in build query; do
 		java -Xmx2g -cp "$dir:$jars/*" LucenePeer $mode "$dir/prints" "$dir/lucene" >>"$dir/ratios"
 	done
@@ -287,11 +289,13 @@ step_before() {
 	mkdir "$dir/src"
 	git archive "$BEFORE" >"$dir/src.tar"
 	tar -xf "$dir/src.tar" -C "$dir/src"
-	"$GO" -C "$dir/src" build -buildvcs=false -o "$dir/before" ./cmd/concordat
+	lab=concordat-lab
+	[ -d "$dir/src/cmd/$lab" ] || lab=concordat # which measured too, up to then
+	"$GO" -C "$dir/src" build -buildvcs=false -o "$dir/before" "./cmd/$lab"
 	[ -z "$corpora" ] || reviews
 	i=0
 	while [ $((i += 1)) -le "$ROUNDS" ]; do
-		for binary in "$dir/before" "$BIN"; do
+		for binary in "$dir/before" "$LAB"; do
 			"$binary" bench index -n "$N" --json | sed "s:^:${binary##*/} :" >>"$dir/runs"
 			"$binary" bench query -n "$N" --queries 20000 --json | sed "s:^:${binary##*/} :" >>"$dir/runs"
 			[ -z "$corpora" ] || "$binary" bench fingerprint "$top/en.txt" "$top/zh.txt" --json | sed "s:^:${binary##*/} :" >>"$dir/runs"

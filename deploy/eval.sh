@@ -7,32 +7,33 @@
 set -eu
 GO=${GO:-go}
 BIN=${BIN:-bin/concordat}
+LAB=${LAB:-bin/concordat-lab}
 json=${JSON:+--json}
 status=0
 
-"$BIN" eval run $json || status=1
+"$LAB" eval run $json || status=1
 
 echo '# speed' >&2
-"$BIN" bench index $json
-"$BIN" bench query $json
-"$BIN" bench check $json -n 1000000
-"$BIN" bench check $json -n 1000000 --channel fingerprints
-"$BIN" bench check $json --documents 100000 --per-document 20 --submission 480
+"$LAB" bench index $json
+"$LAB" bench query $json
+"$LAB" bench check $json -n 1000000
+"$LAB" bench check $json -n 1000000 --channel fingerprints
+"$LAB" bench check $json --documents 100000 --per-document 20 --submission 480
 if [ -n "${CONCORDAT_CORPORA:-}" ]; then
 	dir=$(mktemp -d)
 	trap 'rm -rf "$dir"' EXIT
 	zstd -dc "$CONCORDAT_CORPORA/bulk-en-reviews/reviews.tsv.zst" | cut -f2 | head -n 8000 >"$dir/en.txt"
 	zstd -dc "$CONCORDAT_CORPORA/bulk-zh-histories-modern/sentences.tsv.zst" | cut -f3 | head -n 60000 >"$dir/zh.txt"
 	for scheme in natural packed natural-simhash; do
-		"$BIN" bench fingerprint $json --scheme $scheme "$dir/en.txt"
+		"$LAB" bench fingerprint $json --scheme $scheme "$dir/en.txt"
 	done
 	for scheme in natural packed; do
-		"$BIN" bench fingerprint $json --scheme $scheme "$dir/zh.txt"
+		"$LAB" bench fingerprint $json --scheme $scheme "$dir/zh.txt"
 	done
 fi
 if [ -n "${CONCORDAT_CORPORA:-}" ]; then
 	BIN="$BIN" sh deploy/batch.sh || status=1
-	BIN="$BIN" sh deploy/innocent.sh || status=1
+	LAB="$LAB" sh deploy/innocent.sh || status=1
 fi
 CONCORDAT_EVAL=all $GO test ./eval -run 'Calibration|ShortTexts' -v -timeout 40m || status=1
 $GO test ./eval -run XXX -bench PairTime

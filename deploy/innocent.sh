@@ -5,14 +5,14 @@
 # Python, and is left out with the reason where one is missing. WRITE=1 measures everything that the page has of this program,
 # and writes it into the page. Figures out of bounds end it with 1.
 set -eu
-BIN=${BIN:-bin/concordat}
+LAB=${LAB:-bin/concordat-lab}
 PAGE=${PAGE:-doc/evaluation-innocent.md}
 : "${CONCORDAT_CORPORA:?names no folder of evaluation text}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 status=0
 if [ -n "${WRITE:-}" ]; then
-	"$BIN" eval run innocent innocent-partners innocent-ways >"$dir/ours" || status=1
+	"$LAB" eval run innocent innocent-partners innocent-ways >"$dir/ours" || status=1
 	if ! grep -q '^innocent-ways: [^s]' "$dir/ours" || [ ! -f "$PAGE" ]; then
 		echo "innocent.sh: not everything was measured, or there is no $PAGE" >&2
 		exit 1
@@ -23,7 +23,7 @@ if [ -n "${WRITE:-}" ]; then
 	/^<!-- figures -->/ { inside = 1; print "```"; while ((getline line <ours) > 0) print line; print "```" }' "$PAGE" >"$dir/page"
 	cat "$dir/page" >"$PAGE"
 else
-	"$BIN" eval run innocent --mode all --mode tmpl >"$dir/ours" || status=1
+	"$LAB" eval run innocent --mode all --mode tmpl >"$dir/ours" || status=1
 fi
 
 # jplag leaves its figures in jplag.txt, or says why it is left out.

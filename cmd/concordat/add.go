@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/tables"
 	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/site"
@@ -39,7 +40,7 @@ it was when repeated.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if library == "" {
-				return usagef("--library names no library")
+				return cli.Usagef("--library names no library")
 			}
 			w := withIndex
 			if dryRun {
@@ -56,7 +57,7 @@ it was when repeated.`,
 				}
 				given, err := concordat.ParseDate(date)
 				if err != nil {
-					return usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", date)
+					return cli.Usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", date)
 				}
 				ad := &adder{a: a, o: o, date: given, library: l.ID, failures: failures{a: a}}
 				if dryRun {
@@ -79,7 +80,7 @@ type adder struct {
 	library  concordat.LibraryID
 	date     concordat.Date // of all documents; empty: what each says
 	failures failures
-	bar      bar
+	bar      cli.Bar
 
 	added, replaced, unchanged, skipped, sentences int
 	owner                                          map[concordat.DocumentID]string // the file that gave an id in this run
@@ -96,18 +97,18 @@ func (ad *adder) dryRun(ctx context.Context, files []input) error {
 			continue
 		}
 		n++
-		if ad.a.json {
-			if err := ad.a.line(map[string]any{"type": "file", "path": f.path, "bytes": f.size}); err != nil {
+		if ad.a.JSON {
+			if err := ad.a.Line(map[string]any{"type": "file", "path": f.path, "bytes": f.size}); err != nil {
 				return err
 			}
 		} else {
-			ad.a.say("would read %s", f.path)
+			ad.a.Say("would read %s", f.path)
 		}
 	}
-	if ad.a.json {
-		return ad.a.line(map[string]any{"type": "summary", "files": n, "unchanged": len(files) - n, "dry_run": true})
+	if ad.a.JSON {
+		return ad.a.Line(map[string]any{"type": "summary", "files": n, "unchanged": len(files) - n, "dry_run": true})
 	}
-	ad.a.say("%d files to read, %d unchanged", n, len(files)-n)
+	ad.a.Say("%d files to read, %d unchanged", n, len(files)-n)
 	return nil
 }
 
@@ -116,15 +117,8 @@ func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
 	if ad.date != "" {
 		return false // the text may be as it was, the date need not
 	}
-	s, err := ad.o.store.SourceState(ctx, ad.library, absolute(f.path))
+	s, err := ad.o.store.SourceState(ctx, ad.library, tables.Absolute(f.path))
 	return err == nil && s.Unchanged(f.size, f.modified)
-}
-
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
 }
 
 // extracted is a file with what was read from it.
@@ -138,20 +132,20 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	began := time.Now()
 	ad.pending = map[concordat.DocumentID]store.SourceState{}
 	ad.owner = map[concordat.DocumentID]string{}
-	ad.bar = ad.a.bar(int64(len(files)), "adding")
+	ad.bar = ad.a.Progress(int64(len(files)), "adding")
 	r := ad.a.reader(extraction(ad.o.config), len(files))
 	r.own = true
 	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
-	ad.bar.done()
+	ad.bar.Done()
 	if err = errors.Join(err, r.close()); err != nil {
 		return err
 	}
 	took := time.Since(began)
-	if ad.a.json {
-		err = ad.a.line(map[string]any{"type": "summary", "library": ad.library, "added": ad.added, "replaced": ad.replaced, "unchanged": ad.unchanged,
+	if ad.a.JSON {
+		err = ad.a.Line(map[string]any{"type": "summary", "library": ad.library, "added": ad.added, "replaced": ad.replaced, "unchanged": ad.unchanged,
 			"files_unchanged": ad.skipped, "failed": ad.failures.n, "sentences": ad.sentences, "seconds": took.Seconds()})
 	} else {
-		ad.a.say("%s: %d added, %d replaced, %d unchanged, %d unreadable; %d sentences in %.1f s",
+		ad.a.Say("%s: %d added, %d replaced, %d unchanged, %d unreadable; %d sentences in %.1f s",
 			ad.library, ad.added, ad.replaced, ad.unchanged+ad.skipped, ad.failures.n, ad.sentences, took.Seconds())
 	}
 	return cmp.Or(err, ad.failures.err())
@@ -162,7 +156,7 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 func (ad *adder) documents(ctx context.Context, r *reader, files []input) func(yield func(site.Incoming, error) bool) {
 	return func(yield func(site.Incoming, error) bool) {
 		read := func(ctx context.Context, f input) extracted {
-			if tableKind(f.name) != "" || ad.unchangedFile(ctx, f) {
+			if tables.Kind(f.name) != "" || ad.unchangedFile(ctx, f) {
 				return extracted{input: f}
 			}
 			items, err := r.read(ctx, f)
@@ -181,10 +175,10 @@ func (ad *adder) documents(ctx context.Context, r *reader, files []input) func(y
 
 // give hands the documents of one file to yield and reports whether to go on.
 func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming, error) bool) bool {
-	defer ad.bar.add(1)
-	state := store.SourceState{Library: ad.library, Path: absolute(e.path), Size: e.size, Modified: e.modified}
+	defer ad.bar.Add(1)
+	state := store.SourceState{Library: ad.library, Path: tables.Absolute(e.path), Size: e.size, Modified: e.modified}
 	switch {
-	case tableKind(e.name) != "":
+	case tables.Kind(e.name) != "":
 		return ad.giveTable(ctx, e.input, state, yield)
 	case ctx.Err() != nil:
 		yield(site.Incoming{}, ctx.Err())
@@ -208,7 +202,7 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			id += "!/" + member
 		}
-		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: absolute(e.path)}
+		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: tables.Absolute(e.path)}
 		d.Dated, d.DatedBy = dateOf(string(ad.date), item.Result)
 		if i == len(e.items)-1 {
 			ad.note(d.ID, state)
@@ -237,7 +231,7 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 		}
 		return nil
 	}
-	err := readTable(f.path, func(d site.Incoming) error {
+	err := tables.Read(f.path, func(d site.Incoming) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -271,7 +265,7 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 // own refuses an id that two files of this run give: the second would replace the first in silence.
 func (ad *adder) own(d site.Incoming, path string, yield func(site.Incoming, error) bool) bool {
 	if other, ok := ad.owner[d.ID]; ok && other != path {
-		yield(site.Incoming{}, usagef("document id %q comes from %s and from %s: add them to different libraries or from a common folder", d.ID, other, path))
+		yield(site.Incoming{}, cli.Usagef("document id %q comes from %s and from %s: add them to different libraries or from a common folder", d.ID, other, path))
 		return false
 	}
 	ad.owner[d.ID] = path
@@ -303,7 +297,7 @@ func titleOf(id string) string {
 
 func (ad *adder) fail(ctx context.Context, f input, path string, err error) error {
 	e := failed(path, err)
-	state := store.SourceState{Library: ad.library, Path: absolute(path), Size: f.size, Modified: f.modified, Code: e.Code, Detail: e.Detail, Handled: time.Now()}
+	state := store.SourceState{Library: ad.library, Path: tables.Absolute(path), Size: f.size, Modified: f.modified, Code: e.Code, Detail: e.Detail, Handled: time.Now()}
 	return errors.Join(ad.failures.add(e), ad.o.store.PutSourceState(ctx, state))
 }
 
@@ -328,8 +322,8 @@ func (ad *adder) ingested(d site.Ingested) error {
 			return err
 		}
 	}
-	if ad.a.json {
-		return ad.a.line(struct {
+	if ad.a.JSON {
+		return ad.a.Line(struct {
 			Type string `json:"type"`
 			site.Ingested
 		}{"document", d})

@@ -41,11 +41,11 @@ func (a *app) configCommand() *cobra.Command {
 					}
 				}
 			}
-			if !a.json {
-				return c.WriteTable(a.stdout)
+			if !a.JSON {
+				return c.WriteTable(a.Stdout)
 			}
 			for _, r := range c.Rows() {
-				if err := a.line(map[string]any{"key": r.Key, "value": r.Value, "origin": r.Origin.String(), "live": r.Live}); err != nil {
+				if err := a.Line(map[string]any{"key": r.Key, "value": r.Value, "origin": r.Origin.String(), "live": r.Live}); err != nil {
 					return err
 				}
 			}
@@ -76,12 +76,12 @@ func (a *app) versionCommand() *cobra.Command {
 				}
 				schemes = append(schemes, string(p.Scheme()))
 			}
-			if a.json {
-				return a.line(map[string]any{"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "schemes": schemes})
+			if a.JSON {
+				return a.Line(map[string]any{"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "schemes": schemes})
 			}
-			a.say("concordat %s %s (%s, %s/%s)", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			a.Say("concordat %s %s (%s, %s/%s)", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			for _, s := range schemes {
-				fmt.Fprintln(a.stdout, "scheme", s)
+				fmt.Fprintln(a.Stdout, "scheme", s)
 			}
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -29,7 +30,7 @@ func (a *app) alertList() *cobra.Command {
 		Use: "list", Short: "List alerts, oldest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if after < 0 {
-				return usagef("--after %d: must not be negative", after)
+				return cli.Usagef("--after %d: must not be negative", after)
 			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				for last := after; ; {
@@ -67,8 +68,8 @@ type alertLine struct {
 }
 
 func (a *app) printAlert(x store.Alert) error {
-	if a.json {
-		return a.line(alertLine{x.Seq, x.Task, x.At, x.Source, x.Title, x.Author, x.Contact, x.Level, x.Sentences, x.Words, append([]concordat.Span{}, x.Spans...)})
+	if a.JSON {
+		return a.Line(alertLine{x.Seq, x.Task, x.At, x.Source, x.Title, x.Author, x.Contact, x.Level, x.Sentences, x.Words, append([]concordat.Span{}, x.Spans...)})
 	}
 	line := fmt.Sprintf("%d  %s  %s  %s of it in %s", x.Seq, x.At.Local().Format(time.DateTime), x.Task,
 		report.Plural(x.Sentences, "sentence", "sentences"), x.Source)
@@ -84,7 +85,7 @@ func (a *app) printAlert(x store.Alert) error {
 	if x.Words != "" {
 		line += ": " + x.Words
 	}
-	a.say("%s", line)
+	a.Say("%s", line)
 	return nil
 }
 
@@ -111,10 +112,10 @@ func (a *app) listStanding(ctx context.Context, o *opened) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			err = a.line(map[string]any{"task": id, "title": t.Title, "made": t.Made, "partners": append([]concordat.SiteID{}, at...)})
+		if a.JSON {
+			err = a.Line(map[string]any{"task": id, "title": t.Title, "made": t.Made, "partners": append([]concordat.SiteID{}, at...)})
 		} else {
-			a.say("%s  %s  %s (%s)", id, t.Made.Local().Format(time.DateTime), t.Title, report.Plural(len(at), "partner keeps it", "partners keep it"))
+			a.Say("%s  %s  %s (%s)", id, t.Made.Local().Format(time.DateTime), t.Title, report.Plural(len(at), "partner keeps it", "partners keep it"))
 		}
 		if err != nil {
 			return err
@@ -146,7 +147,7 @@ func (a *app) alertEnd() *cobra.Command {
 not be told are named, and the command fails; run it again to tell them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
-				return usagef("--deadline %v: want more than nothing", deadline)
+				return cli.Usagef("--deadline %v: want more than nothing", deadline)
 			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				return a.endStanding(cmd.Context(), o, concordat.TaskID(args[0]), deadline)
@@ -176,16 +177,16 @@ func (a *app) endStanding(ctx context.Context, o *opened, task concordat.TaskID,
 	}
 	err = o.EndStanding(ctx, task, partners...)
 	if len(at) == 0 && errors.Is(err, concordat.ErrNotFound) {
-		return usagef("no check %s stays; see concordat alert standing", task)
+		return cli.Usagef("no check %s stays; see concordat alert standing", task)
 	}
 	left, err2 := o.standingAt(ctx, task)
 	if err2 != nil {
 		return errors.Join(err, err2)
 	}
-	if a.json {
-		err2 = a.line(map[string]any{"task": task, "told": len(at) - len(left), "left": append([]concordat.SiteID{}, left...)})
+	if a.JSON {
+		err2 = a.Line(map[string]any{"task": task, "told": len(at) - len(left), "left": append([]concordat.SiteID{}, left...)})
 	} else if err == nil {
-		a.say("check %s does not stay any more; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
+		a.Say("check %s does not stay any more; %s", task, report.Plural(len(at), "partner was told", "partners were told"))
 	}
 	if len(left) > 0 && err != nil {
 		err = fmt.Errorf("%w (ended here; run the same command again to tell the partners named)", err)

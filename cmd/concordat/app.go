@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -15,12 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
-
 	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/index"
 	"concordat/profile"
@@ -31,14 +27,9 @@ import (
 
 // app is what all commands share.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	data           string
-	json, quiet    bool
-	supervised     bool // serve: a service manager starts the process again
-	figures        figures
-
-	mu sync.Mutex // guards stdout
+	cli.Terminal
+	data       string
+	supervised bool // serve: a service manager starts the process again
 
 	signing sync.Mutex // guards what follows
 	sign    *signer
@@ -82,7 +73,7 @@ func (a *app) dir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", usagef("no --data and no home folder: %w", err)
+		return "", cli.Usagef("no --data and no home folder: %w", err)
 	}
 	return filepath.Join(home, ".local", "share", "concordat"), nil
 }
@@ -152,7 +143,7 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 		return err
 	}
 	if o.profiler, err = profile.New(profile.Options{Recipe: o.config.Scheme, Key: key}); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if o.store, err = openStore(ctx, o.dir, o.config); err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -193,9 +184,9 @@ func (o *opened) openParts(ctx context.Context, w what) error {
 			return err
 		}
 	case o.clustered():
-		return usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
+		return cli.Usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
 	case holdsShards(o.dir):
-		return usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init, then start concordat serve")
+		return cli.Usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init, then start concordat serve")
 	default:
 		if err := finishReindex(o.dir); err != nil {
 			return err
@@ -276,65 +267,4 @@ func (a *app) with(ctx context.Context, w what, f func(*opened) error) error {
 		return err
 	}
 	return errors.Join(f(o), o.Close())
-}
-
-// line prints v as one JSON line on stdout.
-func (a *app) line(v any) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e := json.NewEncoder(a.stdout)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// say prints a line for people on stdout, unless --json asks for JSON alone.
-func (a *app) say(format string, args ...any) {
-	if !a.json {
-		fmt.Fprintf(a.stdout, format+"\n", args...)
-	}
-}
-
-// warn prints a line on stderr.
-func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "concordat: "+format+"\n", args...)
-}
-
-// bar is a progress bar on a terminal, and nothing elsewhere.
-type bar struct{ p *progressbar.ProgressBar }
-
-// bar starts a progress bar over total steps, -1 where the number is not known.
-func (a *app) bar(total int64, title string) bar {
-	f, ok := a.stderr.(*os.File)
-	if a.quiet || !ok || !term.IsTerminal(int(f.Fd())) {
-		return bar{}
-	}
-	return bar{progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(title),
-		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(total > 0), progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth())}
-}
-
-// The errors of a bar are those of a terminal that went away: nobody is left to tell.
-
-func (b bar) add(n int) {
-	if b.p != nil {
-		_ = b.p.Add(n)
-	}
-}
-
-func (b bar) set(n int) {
-	if b.p != nil {
-		_ = b.p.Set(n)
-	}
-}
-
-func (b bar) max(n int) {
-	if b.p != nil {
-		b.p.ChangeMax(n)
-	}
-}
-
-func (b bar) done() {
-	if b.p != nil {
-		_ = b.p.Finish()
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/store"
 )
@@ -48,10 +49,10 @@ func (a *app) auditShow() *cobra.Command {
 					return err
 				}
 				for _, e := range es {
-					if a.json {
-						err = a.line(e)
+					if a.JSON {
+						err = a.Line(e)
 					} else {
-						a.say("%6d  %s  %-20.20s %-20s %s", e.Seq, e.At.Local().Format(time.DateTime), e.Actor, e.Action, e.Detail)
+						a.Say("%6d  %s  %-20.20s %-20s %s", e.Seq, e.At.Local().Format(time.DateTime), e.Actor, e.Action, e.Detail)
 					}
 					if err != nil {
 						return err
@@ -93,7 +94,7 @@ rewritten as a whole is consistent in itself: only signed heads that somebody el
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (of == "") != (file == "") {
-				return usagef("--export and --of belong together")
+				return cli.Usagef("--export and --of belong together")
 			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				if file != "" {
@@ -131,15 +132,15 @@ func (a *app) verifyOwn(ctx context.Context, o *opened, files []string) error {
 // verified prints the outcome. A broken chain is exit code 1, with the entry in the message.
 func (a *app) verified(head store.AuditHead, heads int, err error) error {
 	if err != nil {
-		if a.json {
-			return errors.Join(a.line(map[string]any{"ok": false, "error": err.Error()}), &exitError{code: exitFailed})
+		if a.JSON {
+			return errors.Join(a.Line(map[string]any{"ok": false, "error": err.Error()}), &cli.Exit{Code: cli.Failed})
 		}
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"ok": true, "entries": head.Seq, "hash": head.Hash, "heads": heads})
+	if a.JSON {
+		return a.Line(map[string]any{"ok": true, "entries": head.Seq, "hash": head.Hash, "heads": heads})
 	}
-	a.say("the audit is whole: %d entries, %d known heads on its way, last hash %s", head.Seq, heads, head.Hash)
+	a.Say("the audit is whole: %d entries, %d known heads on its way, last hash %s", head.Seq, heads, head.Hash)
 	return nil
 }
 
@@ -180,7 +181,7 @@ func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) 
 		}
 		h, err := crypto.ParseHead(last.Head)
 		if err != nil {
-			return nil, usagef("%s: its last line is no signed head", file)
+			return nil, cli.Usagef("%s: its last line is no signed head", file)
 		}
 		if err := checkHead(h, cards); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -209,7 +210,7 @@ func auditLines(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(nil, usage(err))
+			yield(nil, cli.Usage(err))
 			return
 		}
 		defer f.Close()
@@ -242,7 +243,7 @@ func (a *app) verifyExport(ctx context.Context, o *opened, file, of string, head
 	}
 	for _, w := range kept {
 		if w.Fork {
-			a.warn("%s has shown audits that contradict each other: entry %d, heard %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
+			a.Warn("%s has shown audits that contradict each other: entry %d, heard %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
 		}
 	}
 	more, err := readHeads(append(heads, file), cards) // the export's own last line is signed too
@@ -274,7 +275,7 @@ func (a *app) auditExport() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
 				var b bytes.Buffer
-				w := a.stdout
+				w := a.Stdout
 				if out != "" {
 					w = &b
 				}

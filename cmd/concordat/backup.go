@@ -13,6 +13,7 @@ import (
 
 	"concordat"
 	"concordat/backup"
+	"concordat/cmd/internal/cli"
 )
 
 func (a *app) backupCommand() *cobra.Command {
@@ -69,18 +70,18 @@ func (o *opened) lastBackup(ctx context.Context) (time.Time, error) {
 }
 
 func (a *app) tellBackup(dir string, m *backup.Manifest) error {
-	if a.json {
-		return a.line(m)
+	if a.JSON {
+		return a.Line(m)
 	}
-	a.say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents, m.Files, m.Bytes>>20)
+	a.Say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents, m.Files, m.Bytes>>20)
 	if m.Shards > 0 {
-		a.say("it is of a site of several machines, with %d shards", m.Shards)
+		a.Say("it is of a site of several machines, with %d shards", m.Shards)
 	}
-	a.say("audit up to entry %d; scheme %s; made by concordat %s", m.Audit.Seq, m.Scheme, m.Program)
+	a.Say("audit up to entry %d; scheme %s; made by concordat %s", m.Audit.Seq, m.Scheme, m.Program)
 	if m.Keys {
-		a.say("it holds the keys of the site: keep it as safe as the site itself")
+		a.Say("it holds the keys of the site: keep it as safe as the site itself")
 	} else {
-		a.say("it holds no keys: without %s and %s from elsewhere it is of no use", keystoreName, indexKeyName)
+		a.Say("it holds no keys: without %s and %s from elsewhere it is of no use", keystoreName, indexKeyName)
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
 func apart(site, dir string) error {
 	for _, pair := range [][2]string{{site, dir}, {dir, site}} {
 		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
-			return usagef("%s and %s lie in one another: choose a folder elsewhere, best on another disk", site, dir)
+			return cli.Usagef("%s and %s lie in one another: choose a folder elsewhere, best on another disk", site, dir)
 		}
 	}
 	return nil
@@ -140,7 +141,7 @@ func backupPlace(dir string) error {
 	}
 	for _, e := range entries {
 		if !backup.Own(e.Name()) && e.Name() != "lock" && e.Name() != "lost+found" {
-			return usagef("%s holds %s, which is no part of a backup: choose an empty folder", dir, e.Name())
+			return cli.Usagef("%s holds %s, which is no part of a backup: choose an empty folder", dir, e.Name())
 		}
 	}
 	return nil
@@ -155,9 +156,9 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 	if err != nil {
 		return nil, err
 	}
-	bar := a.bar(need, "backing up")
-	defer bar.done()
-	make.Progress = func(n int) error { bar.add(n); return ctx.Err() }
+	bar := a.Progress(need, "backing up")
+	defer bar.Done()
+	make.Progress = func(n int) error { bar.Add(n); return ctx.Err() }
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, make.Abandon())
@@ -196,7 +197,7 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 		return nil, err
 	}
 	for _, hash := range damaged {
-		a.warn("original %s is damaged on the disk of the site; it is backed up as it is", hash)
+		a.Warn("original %s is damaged on the disk of the site; it is backed up as it is", hash)
 	}
 	return make.Finish(ctx, backup.Manifest{Made: t.Made, Program: programVersion(), Site: t.Site, Scheme: t.Scheme, Keys: !withoutKeys,
 		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
@@ -236,25 +237,25 @@ func (a *app) verifyBackup(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	bar := a.bar(b.Manifest.Bytes, "reading")
-	faults, err := b.Verify(func(n int) error { bar.add(n); return ctx.Err() })
-	bar.done()
+	bar := a.Progress(b.Manifest.Bytes, "reading")
+	faults, err := b.Verify(func(n int) error { bar.Add(n); return ctx.Err() })
+	bar.Done()
 	if err != nil {
 		return err
 	}
 	for _, f := range faults {
-		if a.json {
-			err = errors.Join(err, a.line(f))
+		if a.JSON {
+			err = errors.Join(err, a.Line(f))
 		} else {
-			a.say("%s: %s", f.Path, f.Reason)
+			a.Say("%s: %s", f.Path, f.Reason)
 		}
 	}
 	if err != nil || len(faults) > 0 {
-		return errors.Join(err, &exitError{exitFailed, fmt.Errorf("%d of %d files of the backup are not as they were backed up", len(faults), b.Manifest.Files)})
+		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files of the backup are not as they were backed up", len(faults), b.Manifest.Files)})
 	}
-	if a.json {
-		return a.line(map[string]any{"verified": b.Manifest.Files, "bytes": b.Manifest.Bytes, "made": b.Manifest.Made})
+	if a.JSON {
+		return a.Line(map[string]any{"verified": b.Manifest.Files, "bytes": b.Manifest.Bytes, "made": b.Manifest.Made})
 	}
-	a.say("all %d files are as they were backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
+	a.Say("all %d files are as they were backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
 	return nil
 }

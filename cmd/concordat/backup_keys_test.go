@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"concordat/cmd/internal/cli"
 )
 
 // holding returns the files below dir whose bytes hold a part of a secret.
@@ -95,8 +97,8 @@ func (s *joinedSite) withoutKeys() {
 	}
 	n := s.nodes[1]
 	bare, whole := filepath.Join(s.t.TempDir(), "bare"), filepath.Join(s.t.TempDir(), "whole")
-	n.command(exitDone, "backup", bare, "--without-keys")
-	n.command(exitDone, "backup", whole)
+	n.command(cli.Done, "backup", bare, "--without-keys")
+	n.command(cli.Done, "backup", whole)
 	secrets := map[string][]byte{"shared keystore": shared}
 	for _, name := range []string{keyFileName, indexKeyName} {
 		if secrets[name], err = os.ReadFile(filepath.Join(n.dir, name)); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/backup"
+	"concordat/cmd/internal/cli"
 	"concordat/store"
 )
 
@@ -40,7 +41,7 @@ func answers(t *testing.T, data, file string) string {
 // fits fails where the catalogue has a document that the index has not, with its text.
 func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
-	a := &app{data: data, stdin: strings.NewReader(""), stdout: os.Stderr, stderr: os.Stderr}
+	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}
 	err := a.with(t.Context(), withIndex, func(o *opened) error {
 		rows, err := o.store.Documents(t.Context(), "l", "", 0)
 		for _, r := range rows {
@@ -142,7 +143,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if head, err := db.VerifyAudit(t.Context()); err != nil || head.Seq == 0 {
 		t.Errorf("audit %+v, %v", head, err)
 	}
-	output(t, exitUsage, data, "restore", dir) // never over a site
+	output(t, cli.Misused, data, "restore", dir) // never over a site
 }
 
 // What was ended since a backup is not good again.
@@ -266,7 +267,7 @@ func TestKilledBackup(t *testing.T) {
 		t.Error("no restore was killed: this shows nothing")
 	}
 	if _, err := os.Stat(filepath.Join(to, storeName)); err != nil {
-		output(t, exitUsage, to, "library", "list") // it is no site yet
+		output(t, cli.Misused, to, "library", "list") // it is no site yet
 		output(t, 0, to, "restore", dir)
 	}
 	if n := fits(t, to); n != 200 {
@@ -299,14 +300,14 @@ func TestBackupOnFullDisk(t *testing.T) {
 	put(2)
 	output(t, 0, data, "backup", disk)
 	put(20)
-	if _, stderr := output(t, exitFailed, data, "backup", disk); !strings.Contains(stderr, "needs up to") {
+	if _, stderr := output(t, cli.Failed, data, "backup", disk); !strings.Contains(stderr, "needs up to") {
 		t.Errorf("said %s", stderr)
 	}
 	output(t, 0, data, "backup", "verify", disk)
 	small := smallDisk(t, 1)
-	if _, stderr := output(t, exitFailed, small, "restore", disk); !strings.Contains(stderr, "the site needs") {
+	if _, stderr := output(t, cli.Failed, small, "restore", disk); !strings.Contains(stderr, "the site needs") {
 		t.Errorf("said %s", stderr)
 	}
-	output(t, exitUsage, data, "backup", filepath.Join(data, "backup"))
-	output(t, exitUsage, data, "backup", filepath.Dir(data))
+	output(t, cli.Misused, data, "backup", filepath.Join(data, "backup"))
+	output(t, cli.Misused, data, "backup", filepath.Dir(data))
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/tables"
 	"concordat/extract/sandbox"
 	"concordat/index"
 	"concordat/report"
@@ -117,7 +119,7 @@ func isBatchID(id string) bool {
 // batch runs the command.
 func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchCheckFlags) error {
 	if f.alone && len(f.libraries) > 0 {
-		return usagef("--no-libraries and --library exclude each other")
+		return cli.Usagef("--no-libraries and --library exclude each other")
 	}
 	options, err := f.options(ctx, a, o)
 	if err != nil {
@@ -180,13 +182,13 @@ func (f *batchCheckFlags) exit(v *site.BatchView, busy bool) error {
 		incomplete = incomplete || m.Incomplete
 	}
 	if f.failOn > 0 && slices.ContainsFunc(v.Pairs, func(p site.ViewedPair) bool { return p.Counted() && p.Share() >= f.failOn }) {
-		return &exitError{code: exitThreshold}
+		return &cli.Exit{Code: cli.Threshold}
 	}
 	if incomplete && f.complete {
-		return &exitError{exitIncomplete, errors.New("something asked did not answer")}
+		return &cli.Exit{Code: cli.Incomplete, Err: errors.New("something asked did not answer")}
 	}
 	if len(v.Unread()) > 0 {
-		return &exitError{code: exitUnreadable}
+		return &cli.Exit{Code: cli.Unreadable}
 	}
 	return nil
 }
@@ -234,7 +236,7 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 	if f.resume != "" {
 		b, err := o.findBatch(ctx, f.resume)
 		if err == nil && f.rules.given() {
-			err = usagef("--resume goes on with the rules that batch %s began with; leave the flags of rules out (report export takes them for one report)", b.ID)
+			err = cli.Usagef("--resume goes on with the rules that batch %s began with; leave the flags of rules out (report export takes them for one report)", b.ID)
 		}
 		if err == nil {
 			err = o.store.ReopenBatch(ctx, b.ID, cliRunner, false)
@@ -246,7 +248,7 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 		return store.Batch{}, err
 	}
 	if len(files) == 0 {
-		return store.Batch{}, usagef("no file in %s", strings.Join(paths, ", "))
+		return store.Batch{}, cli.Usagef("no file in %s", strings.Join(paths, ", "))
 	}
 	job := site.BatchJob{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose, Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates, Rules: &rules}
 	for _, p := range f.partners {
@@ -269,12 +271,12 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 	}
 	b, err := o.store.BatchOfWork(ctx, work)
 	if err == nil {
-		a.warn("going on with batch %s", b.ID)
+		a.Warn("going on with batch %s", b.ID)
 	}
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return b, err
 	}
-	if b, err = site.NewBatch(filepath.Base(absolute(paths[0])), "", cliRunner, job, time.Now()); err != nil {
+	if b, err = site.NewBatch(filepath.Base(tables.Absolute(paths[0])), "", cliRunner, job, time.Now()); err != nil {
 		return b, err
 	}
 	b.Work = work
@@ -284,11 +286,11 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 func readManifest(path string) ([]site.ManifestLine, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	lines, err := site.ParseManifest(r)
 	if err = errors.Join(err, r.Close()); err != nil {
-		return nil, usagef("--manifest %s: %w", path, err)
+		return nil, cli.Usagef("--manifest %s: %w", path, err)
 	}
 	return lines, nil
 }
@@ -297,7 +299,7 @@ func readManifest(path string) ([]site.ManifestLine, error) {
 // they are, with the same options, in whatever order they were named.
 func batchInputs(files []input, job site.BatchJob) ([]store.BatchInput, string, error) {
 	slices.SortStableFunc(files, func(a, b input) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(absolute(a.path), absolute(b.path)))
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(tables.Absolute(a.path), tables.Absolute(b.path)))
 	})
 	h := sha256.New()
 	data, err := json.Marshal(job)
@@ -307,11 +309,11 @@ func batchInputs(files []input, job site.BatchJob) ([]store.BatchInput, string, 
 	fmt.Fprintf(h, "%s\n", data)
 	var out []store.BatchInput
 	for i, f := range files {
-		if i > 0 && absolute(f.path) == absolute(files[i-1].path) {
+		if i > 0 && tables.Absolute(f.path) == tables.Absolute(files[i-1].path) {
 			continue // named twice
 		}
-		fmt.Fprintf(h, "%q %d %d\n", absolute(f.path), f.size, f.modified.UnixNano())
-		out = append(out, store.BatchInput{Name: f.name, Place: absolute(f.path)})
+		fmt.Fprintf(h, "%q %d %d\n", tables.Absolute(f.path), f.size, f.modified.UnixNano())
+		out = append(out, store.BatchInput{Name: f.name, Place: tables.Absolute(f.path)})
 	}
 	site.UniqueNames(out)
 	return out, hex.EncodeToString(h.Sum(nil)), nil
@@ -324,24 +326,24 @@ var batchStages = map[string]string{site.BatchRead: "reading", site.BatchCompare
 func (a *app) batchProgress() func(stage string, done, total int) {
 	var mu sync.Mutex
 	var now string
-	var b bar
+	var b cli.Bar
 	return func(stage string, done, total int) {
 		mu.Lock()
 		defer mu.Unlock()
 		if stage != now {
-			b.done()
-			now, b = stage, a.bar(int64(total), batchStages[stage])
-			if b.p == nil && !a.quiet {
-				a.warn("%s: %d of %d done", batchStages[stage], done, total)
+			b.Done()
+			now, b = stage, a.Progress(int64(total), batchStages[stage])
+			if !b.Shown() && !a.Quiet {
+				a.Warn("%s: %d of %d done", batchStages[stage], done, total)
 			}
 		}
-		b.set(done)
+		b.Set(done)
 		switch {
 		case done < total:
-		case b.p != nil:
-			b.done()
-		case !a.quiet && total > 0:
-			a.warn("%s: %d of %d done", batchStages[stage], done, total)
+		case b.Shown():
+			b.Done()
+		case !a.Quiet && total > 0:
+			a.Warn("%s: %d of %d done", batchStages[stage], done, total)
 		}
 	}
 }

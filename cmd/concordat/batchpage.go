@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/cmd/internal/tables"
 	"concordat/report"
 	"concordat/screen"
 	"concordat/site"
@@ -42,15 +43,15 @@ func (w *batchWriter) write(ctx context.Context) error {
 			return err
 		}
 	}
-	b := w.a.bar(int64(len(w.v.Members)), "writing reports")
-	defer b.done()
+	b := w.a.Progress(int64(len(w.v.Members)), "writing reports")
+	defer b.Done()
 	for i, m := range w.v.Members {
 		if m.Task != "" {
 			if err := w.report(ctx, i); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
 				return fmt.Errorf("report of %s: %w", m.Name, err)
 			}
 		}
-		b.add(1)
+		b.Add(1)
 	}
 	for _, p := range w.v.Pairs[:min(len(w.v.Pairs), batchPairPages)] {
 		if err := w.pair(ctx, p); err != nil && !errors.Is(err, concordat.ErrNotFound) {
@@ -169,34 +170,34 @@ func (w *batchWriter) summary() batchSummary {
 	}
 	s.Excused = len(w.v.Pairs) - s.Pairs
 	if w.dir != "" {
-		s.Overview, s.Reports = absolute(w.overview()), absolute(filepath.Join(w.dir, "reports"))
+		s.Overview, s.Reports = tables.Absolute(w.overview()), tables.Absolute(filepath.Join(w.dir, "reports"))
 	}
 	return s
 }
 
 // tell prints the result.
 func (w *batchWriter) tell(ctx context.Context) error {
-	if w.a.json {
-		return w.lines(ctx, w.a.line)
+	if w.a.JSON {
+		return w.lines(ctx, w.a.Line)
 	}
 	s := w.summary()
-	w.a.say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	w.a.Say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
 	for i, p := range w.v.Pairs {
 		if i == 20 {
-			w.a.say("  and %d more, in pairs.csv", len(w.v.Pairs)-i)
+			w.a.Say("  and %d more, in pairs.csv", len(w.v.Pairs)-i)
 			break
 		}
 		why := ""
 		if r := p.Reason(); r != "" {
 			why = "  does not count: " + r
 		}
-		w.a.say("  %3.0f%%  %s – %s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, why)
+		w.a.Say("  %3.0f%%  %s – %s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, why)
 	}
 	if n := len(w.v.Wording); n > 0 {
-		w.a.say("  %d stretches of wording are held by %d documents or more: see --json, or the batch's page", n, site.LeastHeld)
+		w.a.Say("  %d stretches of wording are held by %d documents or more: see --json, or the batch's page", n, site.LeastHeld)
 	}
-	w.a.say("reports: %s", s.Reports)
-	w.a.say("overview: %s", s.Overview)
+	w.a.Say("reports: %s", s.Reports)
+	w.a.Say("overview: %s", s.Overview)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 	"concordat/store"
 )
@@ -42,7 +43,7 @@ func (a *app) batchTools() []*cobra.Command {
 	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write the overview, the tables and the reports of a batch", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("--out names no folder")
+				return cli.Usagef("--out names no folder")
 			}
 			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
 				v, err := site.ViewBatch(ctx, o.store, b.ID)
@@ -75,7 +76,7 @@ func (a *app) batchTools() []*cobra.Command {
 		func(ctx context.Context, o *opened, args []string) (site.Target, error) {
 			b, err := o.findBatch(ctx, args[0])
 			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {
-				err = usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
+				err = cli.Usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
 			}
 			return site.Target{Batches: []string{args[0]}}, err
 		})
@@ -90,7 +91,7 @@ func (a *app) batchTools() []*cobra.Command {
 func (o *opened) findBatch(ctx context.Context, id string) (store.Batch, error) {
 	b, err := o.store.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
-		err = usagef("no batch %s; see concordat batch list", id)
+		err = cli.Usagef("no batch %s; see concordat batch list", id)
 	}
 	return b, err
 }
@@ -149,7 +150,7 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 			case discount && !count && !byRules:
 				verdict = store.VerdictDiscount
 			case !byRules || count || discount:
-				return usagef("want one of --count, --discount and --by-rules")
+				return cli.Usagef("want one of --count, --discount and --by-rules")
 			}
 			return with(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
 				numbers, err := o.pairNumbers(ctx, b.ID, args[1], args[2])
@@ -183,7 +184,7 @@ func (o *opened) pairNumbers(ctx context.Context, id, a, b string) (out [2]int, 
 			}
 		}
 		if !found {
-			return out, usagef("no document %s in batch %s", name, id)
+			return out, cli.Usagef("no document %s in batch %s", name, id)
 		}
 	}
 	return out, nil
@@ -195,10 +196,10 @@ func (a *app) listBatches(ctx context.Context, o *opened, limit int) error {
 		return err
 	}
 	for _, b := range bs {
-		if a.json {
-			err = a.line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause, "stage": b.Stage, "done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
+		if a.JSON {
+			err = a.Line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause, "stage": b.Stage, "done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
 		} else {
-			a.say("%s  %s  %-7s  %s %d/%d  %s %s", b.ID, b.Made.Local().Format(time.DateTime), b.State, b.Stage, b.Done, b.Total, b.Title, b.Cause)
+			a.Say("%s  %s  %-7s  %s %d/%d  %s %s", b.ID, b.Made.Local().Format(time.DateTime), b.State, b.Stage, b.Done, b.Total, b.Title, b.Cause)
 		}
 		if err != nil {
 			return err
@@ -213,17 +214,17 @@ func (a *app) showBatch(ctx context.Context, o *opened, id string) error {
 		return err
 	}
 	w := batchWriter{a: a, o: o, v: v}
-	if a.json {
-		return w.lines(ctx, a.line)
+	if a.JSON {
+		return w.lines(ctx, a.Line)
 	}
 	s := w.summary()
-	a.say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	a.Say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
 	for _, p := range v.PairLines() {
 		why := ""
 		if p.Reason != "" {
 			why = "  does not count: " + p.Reason
 		}
-		a.say("  %3.0f%%  %s – %s%s", 100*p.Share, p.A, p.B, why)
+		a.Say("  %3.0f%%  %s – %s%s", 100*p.Share, p.A, p.B, why)
 	}
 	for _, m := range v.Members {
 		var fresh []site.FreshSource
@@ -231,7 +232,7 @@ func (a *app) showBatch(ctx context.Context, o *opened, id string) error {
 			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
 		}
 		for _, f := range fresh {
-			a.say("  new since the last round: %s in %s/%s (%s)", m.Name, f.Library, f.Document, f.Title)
+			a.Say("  new since the last round: %s in %s/%s (%s)", m.Name, f.Library, f.Document, f.Title)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/report"
 	"concordat/segment"
 	"concordat/site"
@@ -91,25 +92,25 @@ the site for that. A partner named with --partner is not asked about a library t
 func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	share := func(name string, v float64) error {
 		if fl.Changed(name) && !(v > 0 && v <= 1) { // NaN too
-			return usagef("--%s %v: want a share above 0, at most 1", name, v)
+			return cli.Usagef("--%s %v: want a share above 0, at most 1", name, v)
 		}
 		return nil
 	}
 	forward := error(nil)
 	if f.forward != "" && !slices.Contains([]string{"unmatched", "all", "none"}, f.forward) {
-		forward = usagef("--forward %s: want unmatched, all or none", f.forward)
+		forward = cli.Usagef("--forward %s: want unmatched, all or none", f.forward)
 	}
 	if !slices.Contains([]concordat.Show{concordat.ShowExists, concordat.ShowCounts, concordat.ShowMetadata}, concordat.Show(f.level)) {
-		return usagef("--level %s: want exists, counts or metadata; more is asked for with concordat reveal", f.level)
+		return cli.Usagef("--level %s: want exists, counts or metadata; more is asked for with concordat reveal", f.level)
 	}
 	if f.deadline <= 0 {
-		return usagef("--deadline %v: want more than nothing", f.deadline)
+		return cli.Usagef("--deadline %v: want more than nothing", f.deadline)
 	}
 	if f.candidates < 0 {
-		return usagef("--candidates %d: must not be negative", f.candidates)
+		return cli.Usagef("--candidates %d: must not be negative", f.candidates)
 	}
 	if _, err := concordat.ParseDate(f.date); err != nil {
-		return usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", f.date)
+		return cli.Usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", f.date)
 	}
 	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
 }
@@ -128,7 +129,7 @@ func (o *opened) template(name string) (*segment.Template, error) {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	return nil, usagef("no template %s: there are %s", name, nameList(names))
+	return nil, cli.Usagef("no template %s: there are %s", name, nameList(names))
 }
 
 // check runs the command.
@@ -162,9 +163,9 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	}
 	switch {
 	case c.reached:
-		return &exitError{code: exitThreshold}
+		return &cli.Exit{Code: cli.Threshold}
 	case c.incomplete && f.complete:
-		return &exitError{exitIncomplete, errors.New("something asked did not answer")}
+		return &cli.Exit{Code: cli.Incomplete, Err: errors.New("something asked did not answer")}
 	}
 	return c.failures.err()
 }
@@ -178,14 +179,14 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 			return out, err
 		}
 		if !l.Policy.Expires.IsZero() && !time.Now().Before(l.Policy.Expires) {
-			return out, usagef("library %s has expired on %s", l.ID, l.Policy.Expires.Local().Format(time.DateOnly))
+			return out, cli.Usagef("library %s has expired on %s", l.ID, l.Policy.Expires.Local().Format(time.DateOnly))
 		}
 		out.Libraries = append(out.Libraries, l.ID)
 	}
 	for _, e := range f.exclude {
 		lib, id, ok := strings.Cut(e, "/")
 		if !ok {
-			return out, usagef("--exclude %s: want LIBRARY/ID", e)
+			return out, cli.Usagef("--exclude %s: want LIBRARY/ID", e)
 		}
 		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
 	}
@@ -193,7 +194,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 	if out.Forward, err = o.forward(ctx, f.forward, out.Libraries); err != nil {
 		return out, err
 	}
-	if out.Channel, err = channelFlag(f.channel); err != nil {
+	if out.Channel, err = cli.ChannelFlag(f.channel); err != nil {
 		return out, err
 	}
 	out.Standing = f.standing
@@ -244,7 +245,7 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *s
 			return err
 		}
 		if chosen {
-			return usagef("--template %s: the submission has one section template", name)
+			return cli.Usagef("--template %s: the submission has one section template", name)
 		}
 		out.Template, chosen = t, true
 	}

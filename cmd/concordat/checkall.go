@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/report"
 	"concordat/site"
 )
@@ -47,8 +48,8 @@ type submitted struct {
 func (c *checker) all(ctx context.Context, r *reader, files []input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := c.a.bar(int64(len(files)), "checking")
-	defer b.done()
+	b := c.a.Progress(int64(len(files)), "checking")
+	defer b.Done()
 	texts := ahead(ctx, slices.Values(files), func(ctx context.Context, f input) extracted {
 		items, err := r.read(ctx, f)
 		return extracted{f, items, err}
@@ -59,7 +60,7 @@ func (c *checker) all(ctx context.Context, r *reader, files []input) error {
 			return err
 		}
 		if !s.amid && !s.alone {
-			b.add(1)
+			b.Add(1)
 		}
 	}
 	return context.Cause(ctx)
@@ -106,7 +107,7 @@ func (c *checker) submissionID(name, path string) concordat.DocumentID {
 }
 
 // check checks one submission. b shows how far one is that is checked alone.
-func (c *checker) check(ctx context.Context, s submitted, b bar) submitted {
+func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	if s.err != nil || s.failed != nil {
 		return s
 	}
@@ -114,8 +115,8 @@ func (c *checker) check(ctx context.Context, s submitted, b bar) submitted {
 	if s.alone {
 		options.Progress = func(p site.Progress) {
 			if p.Stage == "align" || p.Stage == "partner" {
-				b.max(p.Total)
-				b.set(p.Done)
+				b.Max(p.Total)
+				b.Set(p.Done)
 			}
 		}
 	}

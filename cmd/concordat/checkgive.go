@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/tables"
 	"concordat/report"
 	"concordat/report/html"
 )
@@ -35,7 +37,7 @@ func addLanguage(fl *pflag.FlagSet, language *string) {
 
 func (f *outFlags) validate() error {
 	if _, err := report.ParseLanguage(f.language); err != nil {
-		return usagef("--language %s: want en or zh", f.language)
+		return cli.Usagef("--language %s: want en or zh", f.language)
 	}
 	if f.format == "" {
 		f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(f.out)), ".")
@@ -51,7 +53,7 @@ func (f *outFlags) validate() error {
 		return nil
 	}
 	if !slices.Contains(formats, f.format) {
-		return usagef("--format %s: want one of %s", f.format, strings.Join(formats, ", "))
+		return cli.Usagef("--format %s: want one of %s", f.format, strings.Join(formats, ", "))
 	}
 	return nil
 }
@@ -64,32 +66,32 @@ func isFolder(path string) bool {
 
 // give writes a report where the flags say.
 func (a *app) give(rep *report.Report, f outFlags) error {
-	if a.json {
+	if a.JSON {
 		if err := a.reportLine(rep); err != nil {
 			return err
 		}
 	}
 	switch {
-	case f.out == "" && a.json:
+	case f.out == "" && a.JSON:
 		return nil
 	case f.out == "":
-		return report.WriteSummary(a.stdout, rep)
+		return report.WriteSummary(a.Stdout, rep)
 	case f.out == "-":
-		if a.json {
+		if a.JSON {
 			return nil
 		}
-		return a.writeReport(a.stdout, rep, f)
+		return a.writeReport(a.Stdout, rep, f)
 	}
 	if err := a.writeFile(rep, f); err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		return nil
 	}
-	if err := report.WriteSummary(a.stdout, rep); err != nil {
+	if err := report.WriteSummary(a.Stdout, rep); err != nil {
 		return err
 	}
-	a.say("report: %s", absolute(f.out))
+	a.Say("report: %s", tables.Absolute(f.out))
 	return nil
 }
 

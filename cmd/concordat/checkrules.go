@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/report"
 )
 
@@ -42,14 +43,14 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 
 func (f *ruleFlags) validate() error {
 	if f.minMatch < 0 {
-		return usagef("--min-match %d: must not be negative", f.minMatch)
+		return cli.Usagef("--min-match %d: must not be negative", f.minMatch)
 	}
 	if !(f.minSource >= 0 && f.minSource <= 1) {
-		return usagef("--min-source %v: want a share, 0 to 1", f.minSource)
+		return cli.Usagef("--min-source %v: want a share, 0 to 1", f.minSource)
 	}
 	for _, k := range f.kinds {
 		if !slices.Contains([]string{"verbatim", "near", "paraphrase", "summary"}, k) {
-			return usagef("--exclude-kind %s: want verbatim, near, paraphrase or summary", k)
+			return cli.Usagef("--exclude-kind %s: want verbatim, near, paraphrase or summary", k)
 		}
 	}
 	return nil

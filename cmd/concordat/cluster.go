@@ -21,6 +21,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/local"
+	"concordat/cmd/internal/cli"
 )
 
 func (a *app) clusterCommand() *cobra.Command {
@@ -53,10 +54,10 @@ func (a *app) clusterInit() *cobra.Command {
 			ctx := cmd.Context()
 			return a.with(ctx, locked, func(o *opened) error {
 				if o.clustered() {
-					return usagef("this machine belongs to a cluster already")
+					return cli.Usagef("this machine belongs to a cluster already")
 				}
 				if listen == "" || url == "" {
-					return usagef("--listen and --coordinator are needed")
+					return cli.Usagef("--listen and --coordinator are needed")
 				}
 				o.config.Cluster.Coordinator, o.config.Cluster.Node = url, node
 				held, err := cluster.Adopt(filepath.Join(o.dir, indexName, nodeDirName))
@@ -64,7 +65,7 @@ func (a *app) clusterInit() *cobra.Command {
 					return err
 				}
 				if len(held) > 0 && cmd.Flags().Changed("shards") && shards != len(held) {
-					return usagef("--shards %d: the index that was restored has %d, which cannot be changed", shards, len(held))
+					return cli.Usagef("--shards %d: the index that was restored has %d, which cannot be changed", shards, len(held))
 				}
 				if len(held) > 0 {
 					shards = len(held)
@@ -72,10 +73,10 @@ func (a *app) clusterInit() *cobra.Command {
 				l := cluster.Layout{Cluster: strings.ToLower(rand.Text()), Site: o.ID(), Scheme: o.Scheme(), Shards: shards, Copies: copies,
 					Members: map[coord.NodeID]cluster.Member{coord.NodeID(node): {Zone: zone}}}
 				if err := cluster.CheckNode(coord.NodeID(node)); err != nil {
-					return usage(err)
+					return cli.Usage(err)
 				}
 				if dry {
-					a.say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
+					a.Say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
 					return o.tellFill(ctx, a)
 				}
 				return a.foundCluster(ctx, o, l, held, clusterKeys(url, node, zone, listen, address))
@@ -133,16 +134,16 @@ func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, hel
 	if err := replaceWhole(path, append(append(bytes.TrimRight(old, "\n"), '\n'), keys...)); err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
+	if a.JSON {
+		return a.Line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
 	}
 	if o.config.Store.URL == "" {
-		a.warn("%s", fileStoreAdvice(filepath.Join(o.dir, storeName)))
+		a.Warn("%s", fileStoreAdvice(filepath.Join(o.dir, storeName)))
 	}
 	if err := o.tellFill(ctx, a); err != nil {
 		return err
 	}
-	a.say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
+	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
 	return nil
 }
 
@@ -164,7 +165,7 @@ type watching struct {
 func (a *app) withCluster(ctx context.Context, f func(*opened, *watching, *cluster.Layout) error) error {
 	return a.with(ctx, storeOnly, func(o *opened) error {
 		if !o.clustered() {
-			return usagef("the site has one machine: concordat cluster init makes it the first of several")
+			return cli.Usagef("the site has one machine: concordat cluster init makes it the first of several")
 		}
 		session, err := o.coordinator(ctx, "")
 		if err != nil {
@@ -274,12 +275,12 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 	}
 	var without error
 	if down > 0 {
-		without = &exitError{exitFailed, fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed", down, len(shards))}
+		without = &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed", down, len(shards))}
 	}
-	if a.json {
-		return errors.Join(without, a.line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards}))
+	if a.JSON {
+		return errors.Join(without, a.Line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards}))
 	}
-	a.say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
+	a.Say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[id]
 		state := "away"
@@ -289,10 +290,10 @@ func (a *app) showCluster(w *watching, l *cluster.Layout) error {
 		if n.Drained {
 			state += ", drained"
 		}
-		a.say("node %s (zone %q): %s; %d copies in sync, master of %d", id, n.Zone, state, n.Copies, n.Masters)
+		a.Say("node %s (zone %q): %s; %d copies in sync, master of %d", id, n.Zone, state, n.Copies, n.Masters)
 	}
 	for _, s := range shards {
-		a.say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch, nodeNames(s.InSync), nodeNames(s.Wanted))
+		a.Say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch, nodeNames(s.InSync), nodeNames(s.Wanted))
 	}
 	return without
 }
@@ -321,7 +322,7 @@ it is for trying a cluster on one machine. While it is away the nodes answer and
 				return err
 			}
 			s := local.NewServer(hub, timeout)
-			a.say("coordinator at http://%s", l.Addr())
+			a.Say("coordinator at http://%s", l.Addr())
 			h := &http.Server{Handler: s, ReadHeaderTimeout: headerTime}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()

@@ -36,7 +36,7 @@ func (o *opened) tellFill(ctx context.Context, a *app) error {
 	for _, l := range libraries {
 		n += l.Documents
 	}
-	a.say("the site has %d documents in the index of one machine: the next concordat serve first puts them into the shards, and then removes that index", n)
+	a.Say("the site has %d documents in the index of one machine: the next concordat serve first puts them into the shards, and then removes that index", n)
 	return err
 }
 

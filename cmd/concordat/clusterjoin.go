@@ -18,6 +18,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
@@ -42,22 +43,22 @@ password of its database: carry it as you would carry those.`,
 				}
 				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
 				if errors.Is(err, concordat.ErrNotFound) {
-					return usage(err)
+					return cli.Usage(err)
 				}
 				if err != nil {
 					return err
 				}
 				if o.config.Store.URL == "" {
 					t.Store = filepath.Join(o.dir, storeName)
-					a.warn("%s", fileStoreAdvice(t.Store))
+					a.Warn("%s", fileStoreAdvice(t.Store))
 				}
 				for _, left := range o.notToJoin() {
-					a.warn("%s", left)
+					a.Warn("%s", left)
 				}
-				if a.json {
-					return a.line(map[string]any{"node": t.Node, "token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
+				if a.JSON {
+					return a.Line(map[string]any{"node": t.Node, "token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
 				}
-				fmt.Fprintln(a.stdout, t)
+				fmt.Fprintln(a.Stdout, t)
 				return nil
 			})
 		}}
@@ -75,7 +76,7 @@ func (w *watching) awaitSelf(ctx context.Context, dir string, own coord.NodeID) 
 			return me, nil
 		}
 		if _, err := serving(ctx, dir); err != nil {
-			return coord.Node{}, usagef("start concordat serve here first: it lets the other machine in")
+			return coord.Node{}, cli.Usagef("start concordat serve here first: it lets the other machine in")
 		}
 		if err := w.next(ctx); err != nil {
 			return coord.Node{}, fmt.Errorf("this node serves, but the coordinator does not know it yet: %w", err)
@@ -181,20 +182,20 @@ purpose, such as a passphrase in a variable, is named by concordat cluster token
 func (a *app) join(ctx context.Context, token string, j joining) error {
 	t, err := cluster.ParseToken(token)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if j.listen == "" {
-		return usagef("--listen is needed")
+		return cli.Usagef("--listen is needed")
 	}
 	if t.Store != "" && j.store == "" {
-		return usagef("%s. To try a cluster on one machine: --store %s. The token was not used", fileStoreAdvice(t.Store), t.Store)
+		return cli.Usagef("%s. To try a cluster on one machine: --store %s. The token was not used", fileStoreAdvice(t.Store), t.Store)
 	}
 	if t.Store == "" && j.store != "" {
-		return usagef("--store: the store of the site is in a database, which this node uses too. The token was not used")
+		return cli.Usagef("--store: the store of the site is in a database, which this node uses too. The token was not used")
 	}
 	if j.store != "" {
 		if _, err := os.Stat(j.store); err != nil {
-			return usagef("--store: %w. The token was not used", err)
+			return cli.Usagef("--store: %w. The token was not used", err)
 		}
 	}
 	dir, err := a.dir()
@@ -202,7 +203,7 @@ func (a *app) join(ctx context.Context, token string, j joining) error {
 		return err
 	}
 	if es, err := os.ReadDir(dir); err == nil && len(es) > 0 {
-		return usagef("%s is not empty: a node needs a folder of its own. The token was not used", dir)
+		return cli.Usagef("%s is not empty: a node needs a folder of its own. The token was not used", dir)
 	}
 	files, err := cluster.Join(ctx, filepath.Join(dir, clusterName), t, j.zone)
 	if err != nil {
@@ -215,10 +216,10 @@ func (a *app) join(ctx context.Context, token string, j joining) error {
 	if err := a.with(ctx, storeOnly, func(*opened) error { return nil }); err != nil {
 		return fmt.Errorf("this machine is node %s, but cannot open the store of the site yet; mend that before concordat serve: %w", t.Node, err)
 	}
-	if a.json {
-		return a.line(map[string]any{"node": t.Node, "cluster": t.Cluster, "dir": dir})
+	if a.JSON {
+		return a.Line(map[string]any{"node": t.Node, "cluster": t.Cluster, "dir": dir})
 	}
-	a.say("this machine is node %s; start concordat serve, then concordat cluster balance gives it copies", t.Node)
+	a.Say("this machine is node %s; start concordat serve, then concordat cluster balance gives it copies", t.Node)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/cmd/internal/cli"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
 )
@@ -51,7 +52,7 @@ func serveMachine(t *testing.T, data string) *machine {
 				started <- err
 			}
 			var exit *exec.ExitError
-			if err != nil || !errors.As(c.Wait(), &exit) || exit.ExitCode() != exitRestart {
+			if err != nil || !errors.As(c.Wait(), &exit) || exit.ExitCode() != cli.Restart {
 				return
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
 )
 
 // What a node is to the others: its membership, its certificate, and the service manager under it.
@@ -57,12 +58,12 @@ func (a *app) removeNode(ctx context.Context, o *opened, w *watching, id coord.N
 			return err
 		}
 		if err := l.Remove(&w.view, id, lose); errors.Is(err, concordat.ErrNotFound) {
-			return usage(err)
+			return cli.Usage(err)
 		} else if err != nil {
 			return err
 		}
 		if dry {
-			a.say("would remove node %s; %d are left", id, len(l.Members))
+			a.Say("would remove node %s; %d are left", id, len(l.Members))
 			return a.tellJSON(map[string]any{"node": id, "removed": false, "dry_run": true})
 		}
 		data, err := json.Marshal(l)
@@ -89,16 +90,16 @@ func (a *app) removeNode(ctx context.Context, o *opened, w *watching, id coord.N
 	if err := cluster.DropTokens(filepath.Join(o.dir, clusterName), id, time.Now()); err != nil {
 		return err
 	}
-	a.say("node %s is removed", id)
+	a.Say("node %s is removed", id)
 	return a.tellJSON(map[string]any{"node": id, "removed": true})
 }
 
 // tellJSON prints v with --json only.
 func (a *app) tellJSON(v any) error {
-	if !a.json {
+	if !a.JSON {
 		return nil
 	}
-	return a.line(v)
+	return a.Line(v)
 }
 
 func (a *app) clusterRenew() *cobra.Command {
@@ -136,7 +137,7 @@ func (a *app) renewCertificate(ctx context.Context, o *opened, v *coord.View, l 
 	r := renewal{Node: t.Node, By: by.ID}
 	r.Ends, r.Authority = t.Ends()
 	if dry {
-		a.say("the certificate of node %s is good until %s; node %s would renew it", t.Node, r.Ends.Format(time.DateOnly), by.ID)
+		a.Say("the certificate of node %s is good until %s; node %s would renew it", t.Node, r.Ends.Format(time.DateOnly), by.ID)
 		return a.tellJSON(r)
 	}
 	err = askServing(ctx, o.dir, "/renew", struct{}{}, &r)
@@ -149,7 +150,7 @@ func (a *app) renewCertificate(ctx context.Context, o *opened, v *coord.View, l 
 		return err
 	}
 	r.Renewed = true
-	a.say("the certificate of node %s is good until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly), r.Authority.Format(time.DateOnly))
+	a.Say("the certificate of node %s is good until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly), r.Authority.Format(time.DateOnly))
 	return a.tellJSON(r)
 }
 

@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
 )
 
 // Moving copies: the wanted nodes of a shard are a part of its state, and its master brings them about. What
@@ -30,12 +31,12 @@ func (a *app) clusterMove() *cobra.Command {
 			return a.withCluster(cmd.Context(), func(_ *opened, w *watching, l *cluster.Layout) error {
 				id := concordat.ShardID(args[0])
 				if _, ok := w.view.Shards[id]; !ok {
-					return usagef("no shard %s", id)
+					return cli.Usagef("no shard %s", id)
 				}
 				var nodes []coord.NodeID
 				for _, n := range strings.Split(args[1], ",") {
 					if _, ok := l.Members[coord.NodeID(n)]; !ok {
-						return usagef("no node %q", n)
+						return cli.Usagef("no node %q", n)
 					}
 					nodes = append(nodes, coord.NodeID(n))
 				}
@@ -87,7 +88,7 @@ func (a *app) clusterDrain() *cobra.Command {
 				id := coord.NodeID(args[0])
 				m, ok := l.Members[id]
 				if !ok {
-					return usagef("no node %q", id)
+					return cli.Usagef("no node %q", id)
 				}
 				m.Drained = !undo
 				l.Members[id] = m
@@ -112,17 +113,17 @@ func (a *app) clusterDrain() *cobra.Command {
 // carryOut changes the wanted nodes, and waits if asked until the copies are there.
 func (a *app) carryOut(ctx context.Context, w *watching, p plan, dry, wait bool) error {
 	if len(p) == 0 {
-		a.say("nothing has to be moved")
+		a.Say("nothing has to be moved")
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(p)) {
 		old := w.view.Shards[id].Replicas
-		if a.json {
-			if err := a.line(map[string]any{"shard": id, "from": old, "to": p[id], "dry_run": dry}); err != nil {
+		if a.JSON {
+			if err := a.Line(map[string]any{"shard": id, "from": old, "to": p[id], "dry_run": dry}); err != nil {
 				return err
 			}
 		}
-		a.say("shard %s: %s -> %s", id, nodeNames(old), nodeNames(p[id]))
+		a.Say("shard %s: %s -> %s", id, nodeNames(old), nodeNames(p[id]))
 		if dry {
 			continue
 		}
@@ -137,8 +138,8 @@ func (a *app) carryOut(ctx context.Context, w *watching, p plan, dry, wait bool)
 	if dry || !wait {
 		return nil
 	}
-	b := a.bar(int64(len(p)), "moving")
-	defer b.done()
+	b := a.Progress(int64(len(p)), "moving")
+	defer b.Done()
 	for {
 		done := 0
 		for id, want := range p {
@@ -147,8 +148,8 @@ func (a *app) carryOut(ctx context.Context, w *watching, p plan, dry, wait bool)
 				done++
 			}
 		}
-		if b.set(done); done == len(p) {
-			a.say("%d shards are where they ought to be", done)
+		if b.Set(done); done == len(p) {
+			a.Say("%d shards are where they ought to be", done)
 			return nil
 		}
 		if err := w.next(ctx); err != nil {
@@ -167,18 +168,18 @@ func (a *app) clusterForce() *cobra.Command {
 				to, live := w.view.Live[node]
 				switch {
 				case !ok:
-					return usagef("no shard %s", id)
+					return cli.Usagef("no shard %s", id)
 				case !live:
-					return usagef("node %s is not there", node)
+					return cli.Usagef("node %s is not there", node)
 				case w.view.Leads(s.State):
-					return usagef("shard %s has a master, %s: nothing has to be forced", id, s.ISR[0])
+					return cli.Usagef("shard %s has a master, %s: nothing has to be forced", id, s.ISR[0])
 				}
-				a.say("shard %s: in sync were %s; %s becomes master with what it has", id, nodeNames(s.ISR), node)
+				a.Say("shard %s: in sync were %s; %s becomes master with what it has", id, nodeNames(s.ISR), node)
 				if dry {
 					return nil
 				}
 				if !yes {
-					return usagef("documents that only the others have are lost: repeat with --lose-documents")
+					return cli.Usagef("documents that only the others have are lost: repeat with --lose-documents")
 				}
 				t, err := o.trust()
 				if err != nil {

@@ -20,6 +20,7 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/local"
 	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
 	"concordat/index"
 )
 
@@ -57,7 +58,7 @@ func (o *opened) coordinatorOf(ctx context.Context, node coord.NodeID, found boo
 		}
 		return zk.Open(ctx, options)
 	}
-	return nil, usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
+	return nil, cli.Usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
 }
 
 // zookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca,
@@ -71,19 +72,19 @@ func zookeeperAddress(address string) (o zk.Options, err error) {
 	}
 	q, err := url.ParseQuery(query)
 	if err != nil {
-		return o, usagef("cluster.coordinator: %w", err)
+		return o, cli.Usagef("cluster.coordinator: %w", err)
 	}
 	if t := q.Get("timeout"); t != "" {
 		if o.Timeout, err = time.ParseDuration(t); err != nil {
-			return o, usagef("cluster.coordinator: timeout: %w", err)
+			return o, cli.Usagef("cluster.coordinator: timeout: %w", err)
 		}
 	}
 	if o.Account, err = zk.ReadAccount(q.Get("account")); err != nil {
-		return o, usage(err)
+		return o, cli.Usage(err)
 	}
 	if q.Get("tls") == "yes" || q.Get("ca") != "" || q.Get("certificate") != "" {
 		if o.TLS, err = zk.ReadTLS(q.Get("ca"), q.Get("certificate"), q.Get("key")); err != nil {
-			return o, usage(err)
+			return o, cli.Usage(err)
 		}
 	}
 	return o, nil
@@ -95,10 +96,10 @@ func (o *opened) clustered() bool { return o.config.Cluster.Coordinator != "" }
 func (o *opened) trust() (*cluster.Trust, error) {
 	t, err := cluster.LoadTrust(filepath.Join(o.dir, clusterName))
 	if errors.Is(err, concordat.ErrNotFound) {
-		return nil, usagef("this machine belongs to no cluster: concordat cluster init makes one, concordat cluster join enters one: %w", err)
+		return nil, cli.Usagef("this machine belongs to no cluster: concordat cluster init makes one, concordat cluster join enters one: %w", err)
 	}
 	if err == nil && string(t.Node) != o.config.Cluster.Node {
-		err = usagef("cluster.node is %q, the certificate of this machine says %q", o.config.Cluster.Node, t.Node)
+		err = cli.Usagef("cluster.node is %q, the certificate of this machine says %q", o.config.Cluster.Node, t.Node)
 	}
 	return t, err
 }

@@ -37,7 +37,7 @@ func (a *app) reindexNode(ctx context.Context, o *opened, dry bool) error {
 			}
 		}
 		if dry {
-			a.say("would make the copies of shards %s anew in scheme %s; the cluster has %s", strings.Join(old, ", "), next, l.Scheme)
+			a.Say("would make the copies of shards %s anew in scheme %s; the cluster has %s", strings.Join(old, ", "), next, l.Scheme)
 			return a.tellJSON(map[string]any{"shards": old, "from": l.Scheme, "to": next, "dry_run": true})
 		}
 		documents, err := a.reindexCopies(ctx, o, dir)
@@ -50,17 +50,17 @@ func (a *app) reindexNode(ctx context.Context, o *opened, dry bool) error {
 		if err := o.store.SetSetting(ctx, "scheme", string(next)); err != nil {
 			return err
 		}
-		a.say("%d documents in %d copies on this machine are indexed by scheme %s", documents, len(cluster.Copies(dir)), next)
-		a.say("do the same on every other machine, with the same scheme in its configuration, before it is started")
+		a.Say("%d documents in %d copies on this machine are indexed by scheme %s", documents, len(cluster.Copies(dir)), next)
+		a.Say("do the same on every other machine, with the same scheme in its configuration, before it is started")
 		return a.tellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
 	})
 }
 
 func (a *app) reindexCopies(ctx context.Context, o *opened, dir string) (documents int, err error) {
-	b := a.bar(-1, "reindexing")
-	defer b.done()
+	b := a.Progress(-1, "reindexing")
+	defer b.Done()
 	for _, id := range cluster.Copies(dir) {
-		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.config.Index.StockSegments, Progress: b.add,
+		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.config.Index.StockSegments, Progress: b.Add,
 			Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
 				profiles, err := o.profileAnew(ctx, docs)
 				if err == nil {

@@ -17,6 +17,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
 )
 
 // Restarting one node after the other: each gives its offices away, ends, comes back and catches up before
@@ -66,7 +67,7 @@ that have the version of --to already are left out, and it stops at a node that 
 that cannot work beside the nodes that are there refuses to start, and says which versions know both.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.to = cmp.Or(r.to, programVersion()); r.to == "" || r.to == "(devel)" {
-				return usagef("this program was built without a version: give --to")
+				return cli.Usagef("this program was built without a version: give --to")
 			}
 			return r.run(cmd.Context(), args)
 		}}
@@ -99,13 +100,13 @@ func (r *rolling) run(ctx context.Context, args []string) error {
 		if err := r.may(nodes); err != nil {
 			return err
 		}
-		b := r.a.bar(int64(len(nodes)), "restarting")
-		defer b.done()
+		b := r.a.Progress(int64(len(nodes)), "restarting")
+		defer b.Done()
 		for _, n := range nodes {
 			if err := r.one(ctx, n); err != nil {
 				return fmt.Errorf("node %s: %w", n, err)
 			}
-			b.add(1)
+			b.Add(1)
 		}
 		if !r.dry {
 			return r.giveBack(ctx)
@@ -119,7 +120,7 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 	var nodes []coord.NodeID
 	for _, a := range args {
 		if _, ok := l.Members[coord.NodeID(a)]; !ok {
-			return nil, usagef("no node %q", a)
+			return nil, cli.Usagef("no node %q", a)
 		}
 		nodes = append(nodes, coord.NodeID(a))
 	}
@@ -133,9 +134,9 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 		case !ok && len(args) > 0:
 			return nil, fmt.Errorf("node %s is away: start it where it is: %w", n, concordat.ErrUnavailable)
 		case !ok:
-			r.a.warn("node %s is away, and left out", n)
+			r.a.Warn("node %s is away, and left out", n)
 		case r.to != "" && live.Version == r.to:
-			r.a.say("node %s has version %s already", n, r.to)
+			r.a.Say("node %s has version %s already", n, r.to)
 			if err := r.a.tellJSON(rollStep{Node: n, Step: "skip", Version: r.to}); err != nil {
 				return nil, err
 			}
@@ -199,7 +200,7 @@ func (r *rolling) spared(n coord.NodeID) error {
 func (r *rolling) tell(s rollStep, words string) error {
 	s.DryRun = r.dry
 	if words != "" {
-		r.a.say("node %s: %s", s.Node, words)
+		r.a.Say("node %s: %s", s.Node, words)
 	}
 	return r.a.tellJSON(s)
 }
@@ -308,7 +309,7 @@ func (r *rolling) restart(ctx context.Context, n coord.Node) error {
 	}
 	c := exec.CommandContext(ctx, "sh", "-c", r.command)
 	c.Env = append(os.Environ(), "NODE="+string(n.ID), "ADDRESS="+n.Address, "ZONE="+n.Zone)
-	c.Stdout, c.Stderr = r.a.stderr, r.a.stderr
+	c.Stdout, c.Stderr = r.a.Stderr, r.a.Stderr
 	c.WaitDelay = time.Second // a service that the command left behind may hold its output
 	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return fmt.Errorf("%s: %w", r.command, err)
@@ -342,7 +343,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 		}
 	}
 	if back := had - len(r.astray()); back > 0 {
-		r.a.say("%d shards were given back to their first nodes", back)
+		r.a.Say("%d shards were given back to their first nodes", back)
 	}
 	late, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()

@@ -19,6 +19,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/store"
 	"concordat/web"
@@ -118,7 +119,7 @@ func currentSettings(ctx context.Context, s *zk.Session) (coord.Config, centralS
 // saveSettings makes next the version after version.
 func (a *app) saveSettings(ctx context.Context, s *zk.Session, version int64, next centralSettings) error {
 	if err := next.validate(); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	b, err := json.MarshalIndent(next, "", "  ")
 	if err != nil {
@@ -131,10 +132,10 @@ func (a *app) saveSettings(ctx context.Context, s *zk.Session, version int64, ne
 	case err != nil:
 		return err
 	}
-	if a.json {
-		return a.line(map[string]int64{"version": now})
+	if a.JSON {
+		return a.Line(map[string]int64{"version": now})
 	}
-	a.say("settings have version %d", now)
+	a.Say("settings have version %d", now)
 	return nil
 }
 
@@ -147,22 +148,22 @@ func (a *app) clusterSettingsCommand(z *zookeeperFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.line(struct {
+				if a.JSON {
+					return a.Line(struct {
 						Version int64 `json:"version"`
 						centralSettings
 					}{c.Version, now})
 				}
-				a.say("version %d", c.Version)
+				a.Say("version %d", c.Version)
 				for _, k := range slices.Sorted(maps.Keys(now.Keys)) {
-					a.say("%s = %s", k, now.Keys[k])
+					a.Say("%s = %s", k, now.Keys[k])
 				}
 				for _, l := range slices.Sorted(maps.Keys(now.Libraries)) {
 					b, err := json.Marshal(now.Libraries[l])
 					if err != nil {
 						return err
 					}
-					a.say("library %s: %s", l, b)
+					a.Say("library %s: %s", l, b)
 				}
 				return nil
 			})
@@ -182,7 +183,7 @@ restart of each node it says so. All changes of one call are made together
 or not at all, as a new version. With --if-version they are made only to that version.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args)+len(unset)+len(policies) == 0 {
-				return usagef("nothing to set; see %s --help", cmd.CommandPath())
+				return cli.Usagef("nothing to set; see %s --help", cmd.CommandPath())
 			}
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
 				c, next, err := currentSettings(ctx, s)
@@ -195,7 +196,7 @@ or not at all, as a new version. With --if-version they are made only to that ve
 				for _, arg := range args {
 					k, v, ok := strings.Cut(arg, "=")
 					if !ok {
-						return usagef("%q is not KEY=VALUE", arg)
+						return cli.Usagef("%q is not KEY=VALUE", arg)
 					}
 					next.Keys[k] = v
 				}
@@ -208,7 +209,7 @@ or not at all, as a new version. With --if-version they are made only to that ve
 				for _, k := range slices.Concat(args, unset) {
 					k, _, _ = strings.Cut(k, "=")
 					if i := slices.IndexFunc(config.Keys(), func(known config.Key) bool { return known.Name == k }); i >= 0 && !config.Keys()[i].Live {
-						a.say("%s takes effect at the next start of each node", k)
+						a.Say("%s takes effect at the next start of each node", k)
 					}
 				}
 				return nil
@@ -235,7 +236,7 @@ func (s *centralSettings) edit(unset []string, policies map[string]string, stdin
 		if file != "-" {
 			f, err := os.Open(file)
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			defer f.Close()
 			in = f
@@ -244,7 +245,7 @@ func (s *centralSettings) edit(unset []string, policies map[string]string, stdin
 		dec.DisallowUnknownFields()
 		var p store.Policy
 		if err := dec.Decode(&p); err != nil {
-			return usagef("policy of library %s: %w", l, err)
+			return cli.Usagef("policy of library %s: %w", l, err)
 		}
 		s.Libraries[concordat.LibraryID(l)] = p
 	}
@@ -266,15 +267,15 @@ func (a *app) clusterHistoryCommand(z *zookeeperFlags) *cobra.Command {
 					if json.Unmarshal(p.Data, &doc) != nil {
 						doc, _ = json.Marshal(string(p.Data)) // of a program that wrote something else
 					}
-					if a.json {
-						err = a.line(struct {
+					if a.JSON {
+						err = a.Line(struct {
 							web.ClusterVersion
 							Data json.RawMessage `json:"data"`
 						}{web.ClusterVersion{Version: p.Version, Set: p.Set.UTC()}, doc})
 					} else {
 						var flat bytes.Buffer
 						err = json.Compact(&flat, doc)
-						a.say("%d  %s  %s", p.Version, p.Set.Local().Format(time.DateTime), &flat)
+						a.Say("%d  %s  %s", p.Version, p.Set.Local().Format(time.DateTime), &flat)
 					}
 					if err != nil {
 						return err
@@ -295,7 +296,7 @@ func (a *app) clusterRevertCommand(z *zookeeperFlags) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			version, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || version < 1 {
-				return usagef("%q is no version", args[0])
+				return cli.Usagef("%q is no version", args[0])
 			}
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
 				var now coord.Config

@@ -20,6 +20,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/web"
 )
@@ -78,22 +79,22 @@ func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 		o.Site = cmp.Or(o.Site, c.Site.ID)
 	}
 	if servers == "" {
-		return o, usagef("which ZooKeeper? Give --zookeeper, set $%s, or cluster.coordinator of the site", zookeeperVariable)
+		return o, cli.Usagef("which ZooKeeper? Give --zookeeper, set $%s, or cluster.coordinator of the site", zookeeperVariable)
 	}
 	for s := range strings.SplitSeq(servers, ",") {
 		o.Servers = append(o.Servers, strings.TrimSpace(s))
 	}
 	var err error
 	if o.Account, err = zk.ReadAccount(z.account); err != nil {
-		return o, usage(err)
+		return o, cli.Usage(err)
 	}
 	if z.tls || z.ca != "" || z.certificate != "" {
 		if o.TLS, err = zk.ReadTLS(z.ca, z.certificate, z.key); err != nil {
-			return o, usage(err)
+			return o, cli.Usage(err)
 		}
 	}
 	if err := o.Validate(); err != nil {
-		return o, usage(err)
+		return o, cli.Usage(err)
 	}
 	return o, nil
 }
@@ -242,8 +243,8 @@ func (a *app) printClusterStatus(st web.Cluster) error {
 			without++
 		}
 	}
-	if a.json {
-		if err := a.line(st); err != nil {
+	if a.JSON {
+		if err := a.Line(st); err != nil {
 			return err
 		}
 	} else if err := a.tabulateClusterStatus(st); err != nil {
@@ -256,8 +257,8 @@ func (a *app) printClusterStatus(st web.Cluster) error {
 }
 
 func (a *app) tabulateClusterStatus(st web.Cluster) error {
-	a.say("site %s, cluster %.8s", st.Site, st.Cluster)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	a.Say("site %s, cluster %.8s", st.Site, st.Cluster)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tZONE\tSTATE\tADDRESS\tCOPIES\tLEADS\tFREE GiB\tVERSION")
 	for _, n := range st.Nodes {
 		if !n.Live {
@@ -273,15 +274,15 @@ func (a *app) tabulateClusterStatus(st web.Cluster) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	a.say("")
+	a.Say("")
 	for _, d := range []struct {
 		name string
 		v    *web.ClusterVersion
 	}{{"configuration", st.Config}, {"settings", st.Settings}} {
 		if d.v == nil {
-			a.say("%s: never set", d.name)
+			a.Say("%s: never set", d.name)
 		} else {
-			a.say("%s: version %d of %s", d.name, d.v.Version, d.v.Set.Local().Format(time.DateTime))
+			a.Say("%s: version %d of %s", d.name, d.v.Version, d.v.Set.Local().Format(time.DateTime))
 		}
 	}
 	return nil
@@ -297,7 +298,7 @@ live, nor be in sync for any shard: what takes its name begins without documents
 				if err := s.Forget(ctx, coord.NodeID(args[0])); err != nil {
 					return err
 				}
-				a.say("node %s is forgotten; another installation may take the name", args[0])
+				a.Say("node %s is forgotten; another installation may take the name", args[0])
 				return nil
 			})
 		},

@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
 	"concordat/internal/zktest"
 	"concordat/web"
 )
@@ -49,7 +50,7 @@ func TestClusterCommands(t *testing.T) {
 			}
 		}
 	}
-	has(cluster(exitFailed, "status"), "no cluster at /concordat/alpha")
+	has(cluster(cli.Failed, "status"), "no cluster at /concordat/alpha")
 
 	node := func(id coord.NodeID) (*zk.Session, coord.Incarnation) {
 		t.Helper()
@@ -71,7 +72,7 @@ func TestClusterCommands(t *testing.T) {
 	if err := n1.Create(t.Context(), map[concordat.ShardID]coord.State{"00": {ISR: both, Replicas: both}, "01": {ISR: both[:1], Replicas: both}}); err != nil {
 		t.Fatal(err)
 	}
-	has(cluster(exitFailed, "status"), "2 of 2 shards have no master", "n1    east  live   n1:7000  2       0      1.5       v1")
+	has(cluster(cli.Failed, "status"), "2 of 2 shards have no master", "n1    east  live   n1:7000  2       0      1.5       v1")
 	for _, id := range []concordat.ShardID{"00", "01"} {
 		s, err := n1.Read(t.Context(), id)
 		if err != nil {
@@ -82,9 +83,9 @@ func TestClusterCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	has(cluster(exitDone, "status"), "00     healthy       n1      4      n1, n2", "01     fewer copies  n1      4      n1 ", "configuration: never set")
+	has(cluster(cli.Done, "status"), "00     healthy       n1      4      n1, n2", "01     fewer copies  n1      4      n1 ", "configuration: never set")
 	var st web.Cluster
-	if err := json.Unmarshal([]byte(cluster(exitDone, "--json", "status")), &st); err != nil {
+	if err := json.Unmarshal([]byte(cluster(cli.Done, "--json", "status")), &st); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(web.ClusterShard{ID: "00", State: web.ShardHealthy, Master: "n1", Epoch: 4, InSync: texts(both), Replicas: texts(both)}, st.Shards[0]); d != "" {
@@ -94,27 +95,27 @@ func TestClusterCommands(t *testing.T) {
 		t.Errorf("got %+v", st.Nodes)
 	}
 
-	has(cluster(exitFailed, "forget", "n2"), "n2 is live")
+	has(cluster(cli.Failed, "forget", "n2"), "n2 is live")
 	if err := n2.Close(); err != nil {
 		t.Fatal(err)
 	}
-	has(cluster(exitFailed, "forget", "n2"), "in sync for shard 00")
-	has(cluster(exitDone, "status"), "n2    -     away", "00     fewer copies")
+	has(cluster(cli.Failed, "forget", "n2"), "in sync for shard 00")
+	has(cluster(cli.Done, "status"), "n2    -     away", "00     fewer copies")
 
-	has(cluster(exitUsage, "set", "check.treshold=0.2", "site.id=beta", "check.probe=many"), "no such key", "each node has its own", "check.probe")
-	has(cluster(exitUsage, "set"), "nothing to set")
-	cluster(exitDone, "set", "check.threshold=0.25", "check.probe=exact")
-	cluster(exitDone, "set", "--unset", "check.probe", "--policy", "theses=-")
-	has(cluster(exitFailed, "set", "--if-version", "1", "check.threshold=0.5"), "version 2, not 1")
-	has(cluster(exitDone, "settings"), "version 2", "check.threshold = 0.25", "library theses", "2030-01-01")
-	has(cluster(exitDone, "history"), `{"check.probe":"exact","check.threshold":"0.25"}`)
-	cluster(exitDone, "revert", "1")
-	has(cluster(exitDone, "settings"), "version 3", "check.probe = exact")
-	has(cluster(exitFailed, "revert", "9"), "not found")
-	if n := strings.Count(cluster(exitDone, "--json", "history"), "\n"); n != 3 {
+	has(cluster(cli.Misused, "set", "check.treshold=0.2", "site.id=beta", "check.probe=many"), "no such key", "each node has its own", "check.probe")
+	has(cluster(cli.Misused, "set"), "nothing to set")
+	cluster(cli.Done, "set", "check.threshold=0.25", "check.probe=exact")
+	cluster(cli.Done, "set", "--unset", "check.probe", "--policy", "theses=-")
+	has(cluster(cli.Failed, "set", "--if-version", "1", "check.threshold=0.5"), "version 2, not 1")
+	has(cluster(cli.Done, "settings"), "version 2", "check.threshold = 0.25", "library theses", "2030-01-01")
+	has(cluster(cli.Done, "history"), `{"check.probe":"exact","check.threshold":"0.25"}`)
+	cluster(cli.Done, "revert", "1")
+	has(cluster(cli.Done, "settings"), "version 3", "check.probe = exact")
+	has(cluster(cli.Failed, "revert", "9"), "not found")
+	if n := strings.Count(cluster(cli.Done, "--json", "history"), "\n"); n != 3 {
 		t.Errorf("%d versions, want 3", n)
 	}
-	has(cluster(exitUsage, "--zookeeper", "nowhere", "status"), "not host:port")
+	has(cluster(cli.Misused, "--zookeeper", "nowhere", "status"), "not host:port")
 }
 
 // TestCentralOverlay: the settings stand over a node's file, its environment over them.

@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"concordat/cmd/internal/cli"
+	"concordat/internal/scripttest"
 )
 
 // program returns a command of the program under test: the test binary under the program's name.
@@ -23,7 +26,7 @@ func program(t *testing.T, data string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	c := exec.Command(path, append([]string{"--data", data}, args...)...)
-	c.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "GORACE="+raceOptions)
+	c.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "GORACE="+scripttest.RaceOptions)
 	return c
 }
 
@@ -153,7 +156,7 @@ func TestInterruptedAdd(t *testing.T) {
 			}
 			if sig == syscall.SIGINT {
 				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(stderr, "the same command goes on from there") {
+				if !errors.As(err, &exit) || exit.ExitCode() != cli.Failed || !strings.Contains(stderr, "the same command goes on from there") {
 					t.Errorf("ended with %v and %q", err, stderr)
 				}
 			}
@@ -190,7 +193,7 @@ func TestSecondProcess(t *testing.T) {
 	}
 	for _, args := range [][]string{{"add", "-l", "l", table}, {"check", table}, {"library", "delete", "l"}, {"reindex"}} {
 		began := time.Now()
-		_, stderr := output(t, exitFailed, data, args...)
+		_, stderr := output(t, cli.Failed, data, args...)
 		if !strings.Contains(stderr, "another concordat process works on this site") {
 			t.Errorf("concordat %s says %q", args[0], stderr)
 		}

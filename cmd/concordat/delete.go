@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 	"concordat/store"
 )
@@ -33,7 +34,7 @@ func (a *app) deletion(use, short string, args cobra.PositionalArgs, target func
 	var reason, receipt string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
-			return usagef("--reason says nothing: a deletion needs a reason")
+			return cli.Usagef("--reason says nothing: a deletion needs a reason")
 		}
 		return a.with(cmd.Context(), withIndex, func(o *opened) error {
 			t, err := target(cmd.Context(), o, args)
@@ -54,7 +55,7 @@ func (a *app) deleteReports() *cobra.Command {
 			for _, id := range args {
 				_, err := o.store.Task(ctx, concordat.TaskID(id))
 				if errors.Is(err, concordat.ErrNotFound) {
-					return t, usagef("no report %s; see concordat report list", id)
+					return t, cli.Usagef("no report %s; see concordat report list", id)
 				}
 				if err != nil {
 					return t, err
@@ -76,7 +77,7 @@ func (a *app) deleteDocuments() *cobra.Command {
 			for _, id := range args[1:] {
 				_, err := o.store.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
 				if errors.Is(err, concordat.ErrNotFound) {
-					return t, usagef("library %s has no document %s", l.ID, id)
+					return t, cli.Usagef("library %s has no document %s", l.ID, id)
 				}
 				if err != nil {
 					return t, err
@@ -116,7 +117,7 @@ func (a *app) erase(ctx context.Context, o *opened, reason, file string, t site.
 		return err
 	}
 	if errors.Is(err, concordat.ErrUnavailable) {
-		a.warn("deleted, but bytes stay on disk for now: %v; the serving process goes on with it", err)
+		a.Warn("deleted, but bytes stay on disk for now: %v; the serving process goes on with it", err)
 		err = nil
 	}
 	if err != nil {
@@ -163,19 +164,19 @@ func (a *app) printReceipt(r *site.Receipt, file string) error {
 			return err
 		}
 	}
-	if a.json {
-		return a.line(r)
+	if a.JSON {
+		return a.Line(r)
 	}
 	state := "the bytes are gone"
 	if r.Done.IsZero() {
 		state = "bytes stay on disk for now"
 	}
-	a.say("deletion %s: %d reports, %d documents; %s", r.ID, len(r.Tasks), len(r.Documents), state)
+	a.Say("deletion %s: %d reports, %d documents; %s", r.ID, len(r.Tasks), len(r.Documents), state)
 	for _, p := range r.Places {
-		a.say("  %-12s %s", p.Name, p.State)
+		a.Say("  %-12s %s", p.Name, p.State)
 	}
 	if r.Reports > 0 {
-		a.say("  %d reports cite the documents; their wording there: %s", r.Reports, r.Cited)
+		a.Say("  %d reports cite the documents; their wording there: %s", r.Reports, r.Cited)
 	}
 	return nil
 }
@@ -188,10 +189,10 @@ func (a *app) deleteList() *cobra.Command {
 				if err != nil {
 					break
 				}
-				if a.json {
-					err = a.line(map[string]any{"id": e.ID, "made": e.Made, "actor": e.Actor, "reason": e.Reason, "state": e.State, "receipt": e.Receipt})
+				if a.JSON {
+					err = a.Line(map[string]any{"id": e.ID, "made": e.Made, "actor": e.Actor, "reason": e.Reason, "state": e.State, "receipt": e.Receipt})
 				} else {
-					a.say("%s  %s  %-8s %s  %s", e.ID, e.Made.Local().Format(time.DateTime), e.State, e.Actor, e.Reason)
+					a.Say("%s  %s  %-8s %s  %s", e.ID, e.Made.Local().Format(time.DateTime), e.State, e.Actor, e.Reason)
 				}
 			}
 			return err
@@ -204,12 +205,12 @@ func (a *app) deleteReceipt() *cobra.Command {
 		return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 			e, err := o.store.Erasure(cmd.Context(), args[0])
 			if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Receipt == nil {
-				return usagef("no receipt %s; see concordat delete list", args[0])
+				return cli.Usagef("no receipt %s; see concordat delete list", args[0])
 			}
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s\n", e.Receipt)
+			_, err = fmt.Fprintf(a.Stdout, "%s\n", e.Receipt)
 			return err
 		})
 	}}
@@ -243,14 +244,14 @@ func (a *app) retain(ctx context.Context, o *opened, dryRun bool) error {
 	if did == nil {
 		return err
 	}
-	if a.json {
-		return errors.Join(err, a.line(did))
+	if a.JSON {
+		return errors.Join(err, a.Line(did))
 	}
 	verb := "deleted"
 	if dryRun {
 		verb = "would delete"
 	}
-	a.say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d files that belong to nothing; %d deletions carried on",
+	a.Say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d files that belong to nothing; %d deletions carried on",
 		verb, did.Reports, did.Texts, did.Originals, did.Documents, did.Files, did.Resumed)
 	return err
 }
@@ -261,8 +262,8 @@ func (a *app) showRetention(ctx context.Context, o *opened) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		if err := a.line(map[string]any{"reports_days": r.Reports, "texts_days": r.Texts, "originals_days": r.Originals, "no_store": r.NoStore, "cited": r.Cited}); err != nil {
+	if a.JSON {
+		if err := a.Line(map[string]any{"reports_days": r.Reports, "texts_days": r.Texts, "originals_days": r.Originals, "no_store": r.NoStore, "cited": r.Cited}); err != nil {
 			return err
 		}
 	} else {
@@ -272,7 +273,7 @@ func (a *app) showRetention(ctx context.Context, o *opened) error {
 			}
 			return fmt.Sprintf("%d days", n)
 		}
-		a.say("reports: %s; texts of submissions: %s; originals: %s; nothing is stored: %t; wording of deleted sources: %s",
+		a.Say("reports: %s; texts of submissions: %s; originals: %s; nothing is stored: %t; wording of deleted sources: %s",
 			days(r.Reports), days(r.Texts), days(r.Originals), r.NoStore, r.Cited)
 	}
 	for _, l := range libraries {
@@ -285,12 +286,12 @@ func (a *app) showRetention(ctx context.Context, o *opened) error {
 
 func (a *app) showTerms(ctx context.Context, o *opened, l store.Library) error {
 	if l.Policy.KeepDays > 0 {
-		if a.json {
-			if err := a.line(map[string]any{"library": l.ID, "keep_days": l.Policy.KeepDays}); err != nil {
+		if a.JSON {
+			if err := a.Line(map[string]any{"library": l.ID, "keep_days": l.Policy.KeepDays}); err != nil {
 				return err
 			}
 		} else {
-			a.say("library %s: documents are kept for %d days", l.ID, l.Policy.KeepDays)
+			a.Say("library %s: documents are kept for %d days", l.ID, l.Policy.KeepDays)
 		}
 	}
 	for after := concordat.DocumentID(""); ; {
@@ -300,10 +301,10 @@ func (a *app) showTerms(ctx context.Context, o *opened, l store.Library) error {
 		}
 		for _, t := range terms {
 			after = t.Document
-			if a.json {
-				err = a.line(map[string]any{"library": t.Library, "document": t.Document, "hidden_until": t.Hidden, "expires": t.Expires})
+			if a.JSON {
+				err = a.Line(map[string]any{"library": t.Library, "document": t.Document, "hidden_until": t.Hidden, "expires": t.Expires})
 			} else {
-				a.say("document %s/%s:%s%s", t.Library, t.Document, dated(" hidden until ", t.Hidden), dated(" expires ", t.Expires))
+				a.Say("document %s/%s:%s%s", t.Library, t.Document, dated(" hidden until ", t.Hidden), dated(" expires ", t.Expires))
 			}
 			if err != nil {
 				return err
@@ -335,7 +336,7 @@ neither its title nor its wording before the day; then they do, also those made 
 				}
 				t, err := o.store.Term(cmd.Context(), l.ID, concordat.DocumentID(args[1]))
 				if errors.Is(err, concordat.ErrNotFound) {
-					return usagef("library %s has no document %s", l.ID, args[1])
+					return cli.Usagef("library %s has no document %s", l.ID, args[1])
 				}
 				if err == nil && cmd.Flags().Changed("hidden-until") {
 					t.Hidden, err = parseDate(hidden)

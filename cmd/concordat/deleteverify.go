@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 )
 
@@ -23,7 +24,7 @@ site knows, and with --document LIBRARY/ID that it is about that document.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := readBounded(args[0], maxReceipt)
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			cards, err := a.cards(cmd.Context(), cardFiles)
 			if err != nil {
@@ -31,7 +32,7 @@ site knows, and with --document LIBRARY/ID that it is about that document.`,
 			}
 			var r site.Receipt
 			if err := json.Unmarshal(b, &r); err != nil || r.Version != site.ReceiptVersion {
-				return usagef("%s: no receipt of version %d: %v", args[0], site.ReceiptVersion, err)
+				return cli.Usagef("%s: no receipt of version %d: %v", args[0], site.ReceiptVersion, err)
 			}
 			if err := verifyReceipt(r, cards); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -39,9 +40,9 @@ site knows, and with --document LIBRARY/ID that it is about that document.`,
 			if document != "" && !names(r, document) {
 				return fmt.Errorf("%s: %w: it is not about %s", args[0], concordat.ErrNotFound, document)
 			}
-			a.say("the receipt is as site %s signed it: %d reports, %d documents", r.Site, len(r.Tasks), len(r.Documents))
-			if a.json {
-				return a.line(map[string]any{"ok": true, "site": r.Site, "id": r.ID})
+			a.Say("the receipt is as site %s signed it: %d reports, %d documents", r.Site, len(r.Tasks), len(r.Documents))
+			if a.JSON {
+				return a.Line(map[string]any{"ok": true, "site": r.Site, "id": r.ID})
 			}
 			return nil
 		},

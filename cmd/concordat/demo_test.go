@@ -13,7 +13,9 @@ import (
 	"unicode/utf8"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/demo"
+	"concordat/internal/scripttest"
 )
 
 // demoReport is what the test reads of the JSON of a report.
@@ -46,7 +48,7 @@ func TestDemo(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "site")
 	data := filepath.Join(base, "university")
 	run := exec.Command("sh", "../../demo/run.sh", bin)
-	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+freePorts(t))
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+freePorts(t))
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -61,7 +63,7 @@ func TestDemo(t *testing.T) {
 	}
 
 	for _, name := range []string{"university", "funder", "library", "archive"} {
-		if out, _ := output(t, exitFailed, filepath.Join(base, name), "status"); out != "" {
+		if out, _ := output(t, cli.Failed, filepath.Join(base, name), "status"); out != "" {
 			t.Errorf("site %s is still served: %s", name, out)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/store"
 	"concordat/web"
@@ -46,7 +47,7 @@ func issuerOf(c *config.Config, name string) (string, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return "", usagef("there is no provider %s in login.oidc; there is: %s", name, strings.Join(names, ", "))
+	return "", cli.Usagef("there is no provider %s in login.oidc; there is: %s", name, strings.Join(names, ", "))
 }
 
 func (a *app) loginLinkCommand() *cobra.Command {
@@ -63,7 +64,7 @@ refused stands in the audit (concordat audit).`,
 				if err := o.store.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0], Made: time.Now()}); err != nil {
 					return err
 				}
-				a.say("%s at %s signs in as %s", args[2], args[1], args[0])
+				a.Say("%s at %s signs in as %s", args[2], args[1], args[0])
 				return nil
 			})
 		},
@@ -82,7 +83,7 @@ func (a *app) loginUnlinkCommand() *cobra.Command {
 				if err := o.store.UnlinkIdentity(cmd.Context(), issuer, args[1]); err != nil {
 					return err
 				}
-				a.say("%s at %s does not sign in any more", args[1], args[0])
+				a.Say("%s at %s does not sign in any more", args[1], args[0])
 				return nil
 			})
 		},
@@ -99,10 +100,10 @@ func (a *app) loginListCommand() *cobra.Command {
 					return err
 				}
 				for _, i := range all {
-					if a.json {
-						err = a.line(map[string]any{"account": i.Account, "issuer": i.Issuer, "subject": i.Subject, "made": i.Made, "used": i.Used})
+					if a.JSON {
+						err = a.Line(map[string]any{"account": i.Account, "issuer": i.Issuer, "subject": i.Subject, "made": i.Made, "used": i.Used})
 					} else {
-						_, err = fmt.Fprintf(a.stdout, "%s\t%s\t%s\n", i.Account, i.Issuer, i.Subject)
+						_, err = fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", i.Account, i.Issuer, i.Subject)
 					}
 					if err != nil {
 						return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/lti"
 	"concordat/store"
@@ -90,14 +91,14 @@ func (a *app) checkPlatforms(ctx context.Context, c *config.Config) error {
 				bad = append(bad, fmt.Sprintf("platform %s: %v", p.ID, err))
 			}
 			if len(p.Deployments) == 0 {
-				fmt.Fprintf(a.stderr, "platform %s has no deployment: nothing of it is accepted\n", p.ID)
+				fmt.Fprintf(a.Stderr, "platform %s has no deployment: nothing of it is accepted\n", p.ID)
 			}
 		}
 		if len(all) > 0 && !overTLS(c) && !c.LTI.Private {
 			bad = append(bad, "serve.url: learning platforms are registered, and browsers keep no cookies in their frames without https")
 		}
 		if len(bad) > 0 {
-			return usagef("%s", strings.Join(bad, "\n"))
+			return cli.Usagef("%s", strings.Join(bad, "\n"))
 		}
 		return nil
 	})
@@ -137,14 +138,14 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 			if kind != "" {
 				preset, ok := ltiPresets[kind]
 				if !ok || base == "" {
-					return usagef("--kind is moodle or canvas, with --url such as https://moodle.example.edu")
+					return cli.Usagef("--kind is moodle or canvas, with --url such as https://moodle.example.edu")
 				}
 				one = fillLTI(p, preset(strings.TrimRight(base, "/")))
 			}
 			one.ID, one.Made = args[0], time.Now()
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				if err := web.CheckLTIPlatform(one, o.config.LTI.Private); err != nil {
-					return usage(err)
+					return cli.Usage(err)
 				}
 				if _, err := o.store.LTIPlatform(cmd.Context(), one.ID); err == nil {
 					return fmt.Errorf("platform %s: %w", one.ID, concordat.ErrExists)
@@ -152,7 +153,7 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 				if err := o.store.PutLTIPlatform(cmd.Context(), one); err != nil {
 					return err
 				}
-				a.say("platform %s is registered; its deployments: %s", one.ID, strings.Join(one.Deployments, ", "))
+				a.Say("platform %s is registered; its deployments: %s", one.ID, strings.Join(one.Deployments, ", "))
 				return nil
 			})
 		},
@@ -193,11 +194,11 @@ func (a *app) ltiListCommand() *cobra.Command {
 					return err
 				}
 				for _, p := range all {
-					if a.json {
-						err = a.line(map[string]any{"id": p.ID, "name": p.Name, "issuer": p.Issuer, "client": p.Client, "auth_url": p.AuthURL, "token_url": p.TokenURL,
+					if a.JSON {
+						err = a.Line(map[string]any{"id": p.ID, "name": p.Name, "issuer": p.Issuer, "client": p.Client, "auth_url": p.AuthURL, "token_url": p.TokenURL,
 							"keys_url": p.KeysURL, "deployments": p.Deployments, "hosts": p.Hosts, "disabled": p.Disabled, "made": p.Made})
 					} else {
-						_, err = fmt.Fprintf(a.stdout, "%s\t%s\t%s\t%s\n", p.ID, p.Issuer, p.Client, strings.Join(p.Deployments, ","))
+						_, err = fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", p.ID, p.Issuer, p.Client, strings.Join(p.Deployments, ","))
 					}
 					if err != nil {
 						return err
@@ -217,7 +218,7 @@ func (a *app) ltiRemoveCommand() *cobra.Command {
 				if err := o.store.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				a.say("platform %s is forgotten", args[0])
+				a.Say("platform %s is forgotten", args[0])
 				return nil
 			})
 		},
@@ -232,20 +233,20 @@ func (a *app) ltiShowCommand() *cobra.Command {
 				t := lti.Tool{Base: o.config.BaseURL()}
 				all := [][2]string{{"initiate_login", t.LoginURL()}, {"redirect", t.LaunchURL()}, {"target_link", t.LaunchURL()}, {"public_keyset", t.KeysURL()}, {"notice_handler", t.NoticeURL()},
 					{"scopes", strings.Join([]string{lti.ScopeNotices, lti.ScopeAssets, lti.ScopeReports}, " ")}}
-				if a.json {
+				if a.JSON {
 					m := map[string]string{}
 					for _, one := range all {
 						m[one[0]] = one[1]
 					}
-					return a.line(m)
+					return a.Line(m)
 				}
 				for _, one := range all {
-					if _, err := fmt.Fprintf(a.stdout, "%s\t%s\n", one[0], one[1]); err != nil {
+					if _, err := fmt.Fprintf(a.Stdout, "%s\t%s\n", one[0], one[1]); err != nil {
 						return err
 					}
 				}
 				if !overTLS(o.config) {
-					fmt.Fprintln(a.stderr, "platforms and browsers want https: set serve.url")
+					fmt.Fprintln(a.Stderr, "platforms and browsers want https: set serve.url")
 				}
 				return nil
 			})
@@ -271,9 +272,9 @@ keys before it are still published, so that nothing on its way is lost.`,
 					return err
 				}
 				if o.clustered() {
-					a.warn("the other nodes need %s too: copy it to their folders before they start again", ltiKeyName)
+					a.Warn("the other nodes need %s too: copy it to their folders before they start again", ltiKeyName)
 				}
-				a.say("a new key is made; it is used from the next start on")
+				a.Say("a new key is made; it is used from the next start on")
 				return nil
 			})
 		},

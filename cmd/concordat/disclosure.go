@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/store"
 )
 
@@ -59,10 +60,10 @@ func (a *app) decision(use, short string, decide func(ctx context.Context, o *op
 				}
 				d, err := decide(cmd.Context(), o, args[0], actor, words)
 				if errors.Is(err, concordat.ErrNotFound) {
-					return usagef("no request %s: see concordat disclosure list", args[0])
+					return cli.Usagef("no request %s: see concordat disclosure list", args[0])
 				}
 				if errors.Is(err, concordat.ErrInvalid) {
-					return usage(err)
+					return cli.Usage(err)
 				}
 				if err != nil {
 					return err
@@ -91,19 +92,19 @@ func (a *app) disclosureShow() *cobra.Command {
 			return a.with(cmd.Context(), withIndex, func(o *opened) error {
 				d, texts, err := o.Asked(cmd.Context(), args[0])
 				if errors.Is(err, concordat.ErrNotFound) {
-					return usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])
+					return cli.Usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])
 				}
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.line(map[string]any{"id": d.ID, "passages": texts})
+				if a.JSON {
+					return a.Line(map[string]any{"id": d.ID, "passages": texts})
 				}
 				if err := a.printDisclosure(d); err != nil {
 					return err
 				}
 				for _, t := range texts {
-					a.say("\n%s", t)
+					a.Say("\n%s", t)
 				}
 				return nil
 			})
@@ -112,14 +113,14 @@ func (a *app) disclosureShow() *cobra.Command {
 }
 
 func (a *app) printDisclosure(d store.Disclosure) error {
-	if a.json {
-		return a.line(d)
+	if a.JSON {
+		return a.Line(d)
 	}
 	what := "asks for"
 	if d.Direction == store.DisclosureOut {
 		what = "was asked for"
 	}
-	a.say("%-12s %-9s %s %s %d passages of %s/%s, until %s: %s (%s)", d.ID, d.State, d.Partner, what, len(d.Spans), d.Library, d.Document,
+	a.Say("%-12s %-9s %s %s %d passages of %s/%s, until %s: %s (%s)", d.ID, d.State, d.Partner, what, len(d.Spans), d.Library, d.Document,
 		d.Until.Local().Format(time.DateOnly), d.Reason, d.Contact)
 	return nil
 }

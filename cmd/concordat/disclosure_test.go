@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/store"
 )
 
@@ -24,15 +25,15 @@ func TestDisclosureCommands(t *testing.T) {
 		}
 		return out.String() + errs.String()
 	}
-	command(exitDone, "init", "--site", "uni")
-	command(exitDone, "library", "create", "theses")
+	command(cli.Done, "init", "--site", "uni")
+	command(cli.Done, "library", "create", "theses")
 	const wanted = "What follows is the passage that a partner wants to read."
 	text := "The commission shall publish a report. " + wanted + " The rest is silence."
 	table := filepath.Join(t.TempDir(), "docs.tsv")
 	if err := os.WriteFile(table, []byte("a\tTitle\t"+text+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command(exitDone, "add", "--library", "theses", table)
+	command(cli.Done, "add", "--library", "theses", table)
 	at := strings.Index(text, wanted)
 	withStore(t, dir, func(ctx context.Context, o *opened) error {
 		row, err := o.store.DocumentRow(ctx, "theses", "a")
@@ -48,28 +49,28 @@ func TestDisclosureCommands(t *testing.T) {
 		}
 		return nil
 	})
-	if out := command(exitDone, "disclosure", "list", "--state", "pending"); strings.Count(out, "north asks for 1 passages of theses/a") != 3 || !strings.Contains(out, "an examination (dean@north)") {
+	if out := command(cli.Done, "disclosure", "list", "--state", "pending"); strings.Count(out, "north asks for 1 passages of theses/a") != 3 || !strings.Contains(out, "an examination (dean@north)") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(exitUsage, "disclosure", "show", "gone"); !strings.Contains(out, "its document is gone") {
+	if out := command(cli.Misused, "disclosure", "show", "gone"); !strings.Contains(out, "its document is gone") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(exitDone, "disclosure", "show", "one"); !strings.Contains(out, "\n"+wanted+"\n") || strings.Contains(out, "silence") {
+	if out := command(cli.Done, "disclosure", "show", "one"); !strings.Contains(out, "\n"+wanted+"\n") || strings.Contains(out, "silence") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(exitDone, "disclosure", "approve", "one", "--words", "in order", "--as", "librarian", "--json"); !strings.Contains(out, `"state":"granted"`) || !strings.Contains(out, `"actor":"librarian"`) {
+	if out := command(cli.Done, "disclosure", "approve", "one", "--words", "in order", "--as", "librarian", "--json"); !strings.Contains(out, `"state":"granted"`) || !strings.Contains(out, `"actor":"librarian"`) {
 		t.Errorf("got %s", out)
 	}
-	if out := command(exitUsage, "disclosure", "approve", "one"); !strings.Contains(out, "it is granted") {
+	if out := command(cli.Misused, "disclosure", "approve", "one"); !strings.Contains(out, "it is granted") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(exitDone, "disclosure", "refuse", "two"); !strings.Contains(out, "refused") {
+	if out := command(cli.Done, "disclosure", "refuse", "two"); !strings.Contains(out, "refused") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(exitUsage, "disclosure", "withdraw", "two"); !strings.Contains(out, "it is refused") {
+	if out := command(cli.Misused, "disclosure", "withdraw", "two"); !strings.Contains(out, "it is refused") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(exitDone, "disclosure", "withdraw", "one", "--words", "a mistake"); !strings.Contains(out, "withdrawn") {
+	if out := command(cli.Done, "disclosure", "withdraw", "one", "--words", "a mistake"); !strings.Contains(out, "withdrawn") {
 		t.Errorf("got %s", out)
 	}
 	withStore(t, dir, func(ctx context.Context, o *opened) error {

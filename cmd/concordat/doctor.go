@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
 )
 
 // States of a finding.
@@ -81,7 +83,7 @@ Exit code 0: nothing worse than warnings; 1: a fault. --fix says what it would m
 permissions and remains of what was cut short; with --yes it does.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
-				return usagef("--yes goes with --fix")
+				return cli.Usagef("--yes goes with --fix")
 			}
 			return a.examine(cmd.Context(), o, fix, yes)
 		},
@@ -126,28 +128,28 @@ func (a *app) examine(ctx context.Context, o doctorOptions, fix, yes bool) error
 			return err
 		}
 	}
-	a.say("%d checks, %d faults, %d warnings", len(d.findings), faults, warnings)
+	a.Say("%d checks, %d faults, %d warnings", len(d.findings), faults, warnings)
 	if faults > 0 {
-		return &exitError{exitFailed, nil}
+		return &cli.Exit{Code: cli.Failed, Err: nil}
 	}
 	return nil
 }
 
 func (a *app) tellFinding(f *finding, fix bool) error {
-	if a.json {
-		return a.line(f)
+	if a.JSON {
+		return a.Line(f)
 	}
-	a.say("%-8s %-12s %s", f.State, f.Check, f.Detail)
+	a.Say("%-8s %-12s %s", f.State, f.Check, f.Detail)
 	if f.Advice != "" && !f.Fixed {
-		a.say("%21s %s", "→", f.Advice)
+		a.Say("%21s %s", "→", f.Advice)
 	}
 	switch {
 	case f.Fixed:
-		a.say("%21s mended: %s", "→", f.Fix)
+		a.Say("%21s mended: %s", "→", f.Fix)
 	case f.Fix != "" && fix:
-		a.say("%21s --fix --yes would %s", "→", f.Fix)
+		a.Say("%21s --fix --yes would %s", "→", f.Fix)
 	case f.Fix != "":
-		a.say("%21s --fix can mend this", "→")
+		a.Say("%21s --fix can mend this", "→")
 	}
 	return nil
 }

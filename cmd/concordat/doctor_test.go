@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/store"
 )
 
@@ -97,7 +98,7 @@ func TestDoctor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	if _, states := found(t, exitDone, whole, ""); states["index"] != findingOK || states["store"] != findingOK || states["originals"] != findingOK || states["extraction"] == findingFault {
+	if _, states := found(t, cli.Done, whole, ""); states["index"] != findingOK || states["store"] != findingOK || states["originals"] != findingOK || states["extraction"] == findingFault {
 		t.Fatalf("a site in order: %v", states)
 	}
 	for name, c := range map[string]struct {
@@ -145,9 +146,9 @@ func TestDoctor(t *testing.T) {
 			if c.harm != nil {
 				c.harm(t, data)
 			}
-			code := exitDone
+			code := cli.Done
 			if c.state == findingFault {
-				code = exitFailed
+				code = cli.Failed
 			}
 			f, states := foundWith(t, c.env, code, data, c.check)
 			if f.State != c.state || !strings.Contains(f.Detail, c.words) || f.Advice == "" && c.check != "ports" {
@@ -209,13 +210,13 @@ func TestDoctorFix(t *testing.T) {
 	path := filepath.Join(data, storeName)
 	must(t, os.Chmod(path, 0o644))
 	for _, args := range [][]string{nil, {"--fix"}} {
-		f, _ := found(t, exitFailed, data, "permissions", args...)
+		f, _ := found(t, cli.Failed, data, "permissions", args...)
 		if info, err := os.Stat(path); f.Fix == "" || f.Fixed || err != nil || info.Mode().Perm() != 0o644 {
 			t.Errorf("%v: %+v, %v", args, f, err)
 		}
 	}
-	output(t, exitUsage, data, "doctor", "--yes")
-	f, _ := found(t, exitDone, data, "permissions", "--fix", "--yes")
+	output(t, cli.Misused, data, "doctor", "--yes")
+	f, _ := found(t, cli.Done, data, "permissions", "--fix", "--yes")
 	if info, err := os.Stat(path); !f.Fixed || err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -227,7 +228,7 @@ func TestDoctorServed(t *testing.T) {
 	data := newSite(t)
 	addAll(t, data, bigTable(t, 20))
 	serveSite(t, data)
-	f, states := found(t, exitDone, data, "index")
+	f, states := found(t, cli.Done, data, "index")
 	if f.State != findingOK || !strings.Contains(f.Detail, "20 documents") || states["serve"] != findingOK {
 		t.Errorf("%+v; %v", f, states)
 	}
@@ -236,7 +237,7 @@ func TestDoctorServed(t *testing.T) {
 		r.ID, r.Short = concordat.DocumentID("ghost"), nil
 		return errors.Join(err, db.PutDocuments(t.Context(), []store.DocumentRow{r}))
 	})
-	if f, _ := found(t, exitFailed, data, "index", "--quick"); f.State != findingFault || !strings.Contains(f.Detail, "l/ghost") {
+	if f, _ := found(t, cli.Failed, data, "index", "--quick"); f.State != findingFault || !strings.Contains(f.Detail, "l/ghost") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -47,8 +47,8 @@ words around copies), overlap (words that both sides have), passage (text).`,
 }
 
 func (a *app) printSum(partner concordat.SiteID, s store.ShowingSum) error {
-	if a.json {
-		return a.line(struct {
+	if a.JSON {
+		return a.Line(struct {
 			Type    string           `json:"type"`
 			Partner concordat.SiteID `json:"partner"`
 			store.ShowingSum
@@ -57,18 +57,18 @@ func (a *app) printSum(partner concordat.SiteID, s store.ShowingSum) error {
 	if s.Library == "" {
 		s.Library = "(submissions)" // that were asked about there
 	}
-	a.say("%-20s %-12s %6d documents %6d times %8d sentences %8d characters  %s to %s", s.Library, s.Form, s.Documents, s.Times, s.Sentences, s.Characters,
+	a.Say("%-20s %-12s %6d documents %6d times %8d sentences %8d characters  %s to %s", s.Library, s.Form, s.Documents, s.Times, s.Sentences, s.Characters,
 		s.First.Local().Format(time.DateOnly), s.Last.Local().Format(time.DateOnly))
 	return nil
 }
 
 func (a *app) printShowing(s store.Showing) error {
-	if a.json {
-		return a.line(struct {
+	if a.JSON {
+		return a.Line(struct {
 			Type string `json:"type"`
 			store.Showing
 		}{"document", s})
 	}
-	a.say("%-20s %-12s %s  %d times, the latest on %s", s.Library, s.Form, s.Document, s.Times, s.Last.Local().Format(time.DateOnly))
+	a.Say("%-20s %-12s %s  %d times, the latest on %s", s.Library, s.Form, s.Document, s.Times, s.Last.Local().Format(time.DateOnly))
 	return nil
 }

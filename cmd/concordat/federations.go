@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/store"
@@ -32,7 +33,7 @@ func (o *opened) membership(ctx context.Context, f string) (store.Membership, er
 	}
 	i := slices.IndexFunc(ms, func(m store.Membership) bool { return string(m.Federation) == f })
 	if i < 0 {
-		return store.Membership{}, usagef("no federation %s; see concordat federation show", f)
+		return store.Membership{}, cli.Usagef("no federation %s; see concordat federation show", f)
 	}
 	return ms[i], nil
 }
@@ -41,7 +42,7 @@ func (o *opened) membership(ctx context.Context, f string) (store.Membership, er
 func (o *opened) led(ctx context.Context, id *crypto.Identity, f string) (store.Membership, error) {
 	m, err := o.membership(ctx, f)
 	if err == nil && m.Leader != name(id.Site()) {
-		err = usagef("federation %s is led by %s: ask its administrator", f, m.Leader)
+		err = cli.Usagef("federation %s is led by %s: ask its administrator", f, m.Leader)
 	}
 	return m, err
 }
@@ -87,7 +88,7 @@ func grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 // keystore got anything new.
 func take(ctx context.Context, db *store.DB, k *keys, f concordat.FederationID, leader concordat.SiteID, g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || name(g.Leader) != leader {
-		return nil, false, &exitError{exitFailed, errors.New("the answer is about another federation")}
+		return nil, false, &cli.Exit{Code: cli.Failed, Err: errors.New("the answer is about another federation")}
 	}
 	id, err = k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		next, err := id.Join(g)
@@ -117,13 +118,13 @@ func (a *app) federationCreate() *cobra.Command {
 			return a.withKeys(cmd.Context(), func(o *opened, k *keys, _ *crypto.Identity) error {
 				ctx, f := cmd.Context(), args[0]
 				if _, err := o.membership(ctx, f); err == nil {
-					return usagef("federation %s exists already", f)
+					return cli.Usagef("federation %s exists already", f)
 				}
 				id, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 					return id.NewEpoch(f, time.Now(), 0, rand.Reader)
 				})
 				if errors.Is(err, crypto.ErrFormat) {
-					return usage(err)
+					return cli.Usage(err)
 				}
 				if err != nil {
 					return err
@@ -175,14 +176,14 @@ concordat federation join NAME SITE, where SITE is this one.`,
 						return err
 					}
 					if p.State != store.PartnerActive {
-						return usagef("%s is %s: only active partners can be members", who, p.State)
+						return cli.Usagef("%s is %s: only active partners can be members", who, p.State)
 					}
 					if !slices.Contains(sites, p.Site) {
 						sites, added = append(sites, p.Site), append(added, p.Site)
 					}
 				}
 				if len(sites) > crypto.MostMembers {
-					return usagef("a federation has at most %d members", crypto.MostMembers)
+					return cli.Usagef("a federation has at most %d members", crypto.MostMembers)
 				}
 				if err := o.store.Join(ctx, m.Federation, m.Leader, sites...); err != nil {
 					return err
@@ -207,7 +208,7 @@ func (a *app) federationJoin() *cobra.Command {
 				}
 				return a.withKeys(ctx, func(o *opened, k *keys, _ *crypto.Identity) error {
 					if m, err := o.membership(ctx, args[0]); err == nil && m.Leader != c.Site() {
-						return usagef("federation %s is led by %s", f, m.Leader)
+						return cli.Usagef("federation %s is led by %s", f, m.Leader)
 					}
 					id, _, err := take(ctx, o.store, k, f, c.Site(), g)
 					if err != nil {
@@ -247,7 +248,7 @@ func (a *app) newEpoch(ctx context.Context, o *opened, k *keys, f string, overla
 		return id.NewEpoch(f, time.Now(), overlap, rand.Reader)
 	})
 	if errors.Is(err, crypto.ErrFormat) {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if err != nil {
 		return err
@@ -275,7 +276,7 @@ old epoch it keeps: until --overlap has passed its knowledge of the old secret i
 				}
 				sites := members(m)
 				if !slices.Contains(sites, p.Site) {
-					return usagef("%s is no member of federation %s", args[1], args[0])
+					return cli.Usagef("%s is no member of federation %s", args[1], args[0])
 				}
 				left := slices.DeleteFunc(sites, func(s concordat.SiteID) bool { return s == p.Site })
 				// The membership first: from here on the site gets no secret.
@@ -309,10 +310,10 @@ func (a *app) federationLeave() *cobra.Command {
 				if err := o.audit(ctx, "federation left", map[string]any{"federation": args[0]}); err != nil {
 					return err
 				}
-				if a.json {
-					return a.line(map[string]any{"federation": args[0], "left": true})
+				if a.JSON {
+					return a.Line(map[string]any{"federation": args[0], "left": true})
 				}
-				a.say("left federation %s", args[0])
+				a.Say("left federation %s", args[0])
 				return nil
 			})
 		},
@@ -349,22 +350,22 @@ func (a *app) federationShow() *cobra.Command {
 
 func (a *app) showFederation(id *crypto.Identity, m store.Membership) error {
 	epochs := slices.DeleteFunc(epochRows(id), func(e epochRow) bool { return e.Federation != m.Federation })
-	if a.json {
-		return a.line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == name(id.Site()), "joined": m.Joined, "members": m.Members, "epochs": epochs})
+	if a.JSON {
+		return a.Line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == name(id.Site()), "joined": m.Joined, "members": m.Members, "epochs": epochs})
 	}
-	a.say("federation %s, led by %s", m.Federation, m.Leader)
+	a.Say("federation %s, led by %s", m.Federation, m.Leader)
 	for _, e := range epochs {
 		until := "open"
 		if !e.To.IsZero() {
 			until = "until " + e.To.Local().Format(time.DateTime)
 		}
-		a.say("  epoch  %d, from %s, %s", e.Number, e.From.Local().Format(time.DateTime), until)
+		a.Say("  epoch  %d, from %s, %s", e.Number, e.From.Local().Format(time.DateTime), until)
 	}
 	for _, x := range m.Members {
 		if x.Removed.IsZero() {
-			a.say("  member %s", x.Site)
+			a.Say("  member %s", x.Site)
 		} else {
-			a.say("  gone   %s, since %s", x.Site, x.Removed.Local().Format(time.DateTime))
+			a.Say("  gone   %s, since %s", x.Site, x.Removed.Local().Format(time.DateTime))
 		}
 	}
 	return nil

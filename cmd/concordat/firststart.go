@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/profile"
 	"concordat/store"
 )
@@ -30,7 +31,7 @@ func makeSite(ctx context.Context, dir, id, title, scheme, database string, publ
 		_, _ = rand.Read(key) // never fails
 	}
 	if _, err := profile.New(profile.Options{Recipe: scheme, Key: key}); err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	_, err := os.Stat(dir)
 	absent := errors.Is(err, fs.ErrNotExist)
@@ -62,7 +63,7 @@ func makeSite(ctx context.Context, dir, id, title, scheme, database string, publ
 	}
 	p, err := profile.New(profile.Options{Recipe: c.Scheme, Key: key})
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	db, err := openStore(ctx, dir, c)
 	if err != nil {
@@ -99,9 +100,9 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 	if c, err := loadConfig(filepath.Join(dir, configName)); err == nil && c.Cluster.Coordinator != "" {
 		// A node never makes a site: it belongs to one that is there.
 		if c.Store.URL == "" {
-			return usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID, fileStoreAdvice(storeName))
+			return cli.Usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID, fileStoreAdvice(storeName))
 		}
-		return usagef("%s is the folder of node %s of site %s, but the database at %s has no site: store.url names another one than the other nodes', or it was emptied",
+		return cli.Usagef("%s is the folder of node %s of site %s, but the database at %s has no site: store.url names another one than the other nodes', or it was emptied",
 			dir, c.Cluster.Node, c.Site.ID, store.Redacted(c.Store.URL))
 	}
 	entries, err := os.ReadDir(dir)
@@ -112,7 +113,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 		switch e.Name() {
 		case configName, indexKeyName, configName + ".new", indexKeyName + ".new", "lost+found":
 		default:
-			return usagef("%s holds no site and is not empty (%s): name another folder with --data, or empty this one", dir, e.Name())
+			return cli.Usagef("%s holds no site and is not empty (%s): name another folder with --data, or empty this one", dir, e.Name())
 		}
 	}
 	if _, err := makeSite(ctx, dir, randomSite(), title, profile.Natural, "", false); err != nil {
@@ -124,7 +125,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 			err = nil
 		}
 		if err == nil {
-			a.say("made site %s in %s, with an empty library %s", o.ID(), dir, firstLibrary)
+			a.Say("made site %s in %s, with an empty library %s", o.ID(), dir, firstLibrary)
 		}
 		return err
 	})
@@ -147,11 +148,11 @@ func listenAt(key, flag, address string) (net.Listener, error) {
 	_, port, _ := net.SplitHostPort(address) // the configuration has checked its form
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &exitError{exitFailed, fmt.Errorf("%s: %s is in use by another program, perhaps by another site: stop it, or %s (port 0 takes any that is free)", key, address, how)}
+		return nil, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%s: %s is in use by another program, perhaps by another site: stop it, or %s (port 0 takes any that is free)", key, address, how)}
 	case errors.Is(err, syscall.EACCES):
-		return nil, &exitError{exitFailed, fmt.Errorf("%s: this user may not listen at port %s: choose one above 1023; %s", key, port, how)}
+		return nil, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%s: this user may not listen at port %s: choose one above 1023; %s", key, port, how)}
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, &exitError{exitFailed, fmt.Errorf("%s: this machine has no address %s: %s", key, address, how)}
+		return nil, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%s: this machine has no address %s: %s", key, address, how)}
 	}
 	return nil, fmt.Errorf("%s: %w; %s", key, err, how)
 }

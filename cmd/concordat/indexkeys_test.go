@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"concordat/cmd/internal/cli"
 )
 
 // TestKeepTable: index.keep_table says whether the shard keeps what opening derives.
 func TestKeepTable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"--data", dir, "init"}, strings.NewReader(""), &out, &out); code != exitDone {
+	if code := run(t.Context(), []string{"--data", dir, "init"}, strings.NewReader(""), &out, &out); code != cli.Done {
 		t.Fatalf("init: %s", &out)
 	}
 	for _, value := range []string{"", "true", "false"} {
@@ -33,7 +35,7 @@ func TestKeepTable(t *testing.T) {
 func TestStockSegments(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"--data", dir, "init"}, strings.NewReader(""), &out, &out); code != exitDone {
+	if code := run(t.Context(), []string{"--data", dir, "init"}, strings.NewReader(""), &out, &out); code != cli.Done {
 		t.Fatalf("init: %s", &out)
 	}
 	for _, want := range []bool{false, true} {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/profile"
 	"concordat/site"
 	"concordat/store"
@@ -29,7 +30,7 @@ func (a *app) initCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if a.data != "" && a.data != args[0] {
-					return usagef("init %s contradicts --data %s", args[0], a.data)
+					return cli.Usagef("init %s contradicts --data %s", args[0], a.data)
 				}
 				a.data = args[0]
 			}
@@ -56,7 +57,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		id = randomSite()
 	}
 	if !siteName.MatchString(id) {
-		return usagef("--site %q: want lower-case letters, digits and . _ - after the first, at most 63", id)
+		return cli.Usagef("--site %q: want lower-case letters, digits and . _ - after the first, at most 63", id)
 	}
 	entries, err := os.ReadDir(dir)
 	absent := errors.Is(err, os.ErrNotExist)
@@ -64,7 +65,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		return err
 	}
 	if len(entries) > 0 {
-		return usagef("%s is not empty: a site needs a folder of its own", dir)
+		return cli.Usagef("%s is not empty: a site needs a folder of its own", dir)
 	}
 	p, err := makeSite(ctx, dir, id, title, scheme, database, public)
 	if _, made := os.Stat(filepath.Join(dir, storeName)); err != nil && errors.Is(made, os.ErrNotExist) {
@@ -78,10 +79,10 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"site": id, "dir": dir, "scheme": p.Scheme()})
+	if a.JSON {
+		return a.Line(map[string]any{"site": id, "dir": dir, "scheme": p.Scheme()})
 	}
-	a.say("site %s is in %s", id, dir)
+	a.Say("site %s is in %s", id, dir)
 	return nil
 }
 
@@ -93,16 +94,16 @@ func (a *app) libraryCommand() *cobra.Command {
 		Use: "create NAME", Short: "Create a library", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := site.CheckName(args[0]); err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			if strings.Contains(args[0], "/") {
-				return usagef("library name %s: must not hold a /, which stands between a library and a document", args[0])
+				return cli.Usagef("library name %s: must not hold a /, which stands between a library and a document", args[0])
 			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
 				if err := o.store.CreateLibrary(cmd.Context(), l); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
-						return usagef("library %s exists already", args[0])
+						return cli.Usagef("library %s exists already", args[0])
 					}
 					return err
 				}
@@ -195,7 +196,7 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *opened, l *store.Library) (err 
 		return err
 	}
 	if err := p.Validate(); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	return nil
 }
@@ -206,7 +207,7 @@ func parseDate(s string) (time.Time, error) {
 	}
 	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
 	if err != nil {
-		return t, usagef("date %q: want YYYY-MM-DD", s)
+		return t, cli.Usagef("date %q: want YYYY-MM-DD", s)
 	}
 	return t, nil
 }
@@ -222,22 +223,22 @@ func (a *app) libraryDelete() *cobra.Command {
 					return err
 				}
 				if dryRun {
-					if a.json {
-						return a.line(map[string]any{"library": l.ID, "documents": l.Documents, "dry_run": true})
+					if a.JSON {
+						return a.Line(map[string]any{"library": l.ID, "documents": l.Documents, "dry_run": true})
 					}
-					a.say("would delete library %s with %d documents", l.ID, l.Documents)
+					a.Say("would delete library %s with %d documents", l.ID, l.Documents)
 					return nil
 				}
-				b := a.bar(int64(l.Documents), "deleting")
-				err = o.DeleteLibrary(cmd.Context(), l.ID, b.set)
-				b.done()
+				b := a.Progress(int64(l.Documents), "deleting")
+				err = o.DeleteLibrary(cmd.Context(), l.ID, b.Set)
+				b.Done()
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.line(map[string]any{"library": l.ID, "documents": l.Documents, "deleted": true})
+				if a.JSON {
+					return a.Line(map[string]any{"library": l.ID, "documents": l.Documents, "deleted": true})
 				}
-				a.say("deleted library %s with %d documents", l.ID, l.Documents)
+				a.Say("deleted library %s with %d documents", l.ID, l.Documents)
 				return nil
 			})
 		},
@@ -261,9 +262,9 @@ func (o *opened) library(ctx context.Context, name string) (store.Library, error
 		names[i] = l.ID
 	}
 	if len(names) == 0 {
-		return l, usagef("no library %s: there is none yet; make it with concordat library create %s", name, name)
+		return l, cli.Usagef("no library %s: there is none yet; make it with concordat library create %s", name, name)
 	}
-	return l, usagef("no library %s: there are %s", name, nameList(names))
+	return l, cli.Usagef("no library %s: there are %s", name, nameList(names))
 }
 
 func (a *app) showLibrary(ctx context.Context, o *opened, id concordat.LibraryID) error {
@@ -275,8 +276,8 @@ func (a *app) showLibrary(ctx context.Context, o *opened, id concordat.LibraryID
 }
 
 func (a *app) printLibrary(o *opened, l store.Library) error {
-	if a.json {
-		return a.line(map[string]any{"library": l.ID, "title": l.Title, "documents": l.Documents, "created": l.Created, "policy": l.Policy})
+	if a.JSON {
+		return a.Line(map[string]any{"library": l.ID, "title": l.Title, "documents": l.Documents, "created": l.Created, "policy": l.Policy})
 	}
 	extra := ""
 	if !l.Policy.Embargo.IsZero() {
@@ -294,6 +295,6 @@ func (a *app) printLibrary(o *opened, l store.Library) error {
 	if l.Policy.Forward != "" {
 		extra += "  asks partners about " + l.Policy.Forward
 	}
-	a.say("%s", fmt.Sprintf("%-20s %8d documents  %s%s", l.ID, l.Documents, l.Title, extra))
+	a.Say("%s", fmt.Sprintf("%-20s %8d documents  %s%s", l.ID, l.Documents, l.Title, extra))
 	return nil
 }

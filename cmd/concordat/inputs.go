@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/extract"
 	"concordat/extract/sandbox"
 )
@@ -34,11 +35,11 @@ func walk(paths []string, hidden bool) ([]input, error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
 		if err != nil {
-			return nil, usage(err)
+			return nil, cli.Usage(err)
 		}
 		if !info.IsDir() {
 			if !info.Mode().IsRegular() {
-				return nil, usagef("%s is neither a file nor a folder", root)
+				return nil, cli.Usagef("%s is neither a file nor a folder", root)
 			}
 			out = append(out, input{path: root, name: filepath.Base(root), size: info.Size(), modified: info.ModTime()})
 			continue
@@ -121,10 +122,10 @@ type failures struct {
 
 func (f *failures) add(e failure) error {
 	f.n++
-	if f.a.json {
-		return f.a.line(e)
+	if f.a.JSON {
+		return f.a.Line(e)
 	}
-	f.a.warn("%s", e)
+	f.a.Warn("%s", e)
 	return nil
 }
 
@@ -133,7 +134,7 @@ func (f *failures) err() error {
 	if f.n == 0 {
 		return nil
 	}
-	return &exitError{code: exitUnreadable}
+	return &cli.Exit{Code: cli.Unreadable}
 }
 
 // reader extracts files, in children that are started when the first file comes.

@@ -25,6 +25,7 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
 	"concordat/store"
@@ -155,16 +156,16 @@ func startJoined(t *testing.T) *joinedSite {
 		}
 	})
 	a := s.nodes[0]
-	a.command(exitDone, "init", "--site", "north", "--title", "University of north", "--store", address)
-	a.command(exitDone, "library", "create", "theses")
-	a.command(exitDone, "site", "key", "init")
-	a.command(exitDone, "site", "card", "--url", "https://"+s.door())
+	a.command(cli.Done, "init", "--site", "north", "--title", "University of north", "--store", address)
+	a.command(cli.Done, "library", "create", "theses")
+	a.command(cli.Done, "site", "key", "init")
+	a.command(cli.Done, "site", "card", "--url", "https://"+s.door())
 	account := filepath.Join(t.TempDir(), "account")
 	if err := os.WriteFile(account, []byte("site:secret9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s&account=" + account
-	a.command(exitDone, "cluster", "init", "--node", "a", "--listen", a.listen, "--coordinator", coordinator, "--shards", "2")
+	a.command(cli.Done, "cluster", "init", "--node", "a", "--listen", a.listen, "--coordinator", coordinator, "--shards", "2")
 	conf, err := os.ReadFile(filepath.Join(a.dir, configName))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(a.dir, configName), append(conf, "federation:\n  listen: "+a.partners+"\n"...), 0o600)
@@ -175,10 +176,10 @@ func startJoined(t *testing.T) *joinedSite {
 	a.start()
 	for _, n := range s.nodes[1:] {
 		token := a.json("cluster", "token", n.name)["token"].(string)
-		n.command(exitDone, "cluster", "join", token, "--listen", n.listen, "--partners", n.partners)
+		n.command(cli.Done, "cluster", "join", token, "--listen", n.listen, "--partners", n.partners)
 		n.start()
 	}
-	a.command(exitDone, "cluster", "balance", "--wait")
+	a.command(cli.Done, "cluster", "balance", "--wait")
 	if s.db, err = store.Open(t.Context(), address); err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +333,7 @@ func TestJoinedSite(t *testing.T) {
 	if err := os.WriteFile(doc, []byte(iceText), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a.command(exitDone, "add", "--library", "theses", doc)
+	a.command(cli.Done, "add", "--library", "theses", doc)
 	check := b.upload("/checks", map[string]string{"essay.txt": iceText + "And some words of our own."})
 	for _, n := range s.nodes {
 		n.follow(check)
@@ -425,7 +426,7 @@ func (s *joinedSite) central() {
 	if err := os.WriteFile(policy, []byte(`{"forward":"none","keep_days":400}`), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	said := s.nodes[1].command(exitDone, "cluster", "zookeeper", "set", "check.threshold=0.25", "quota.documents=7", "--policy", "theses="+policy, "--policy", "essays="+policy)
+	said := s.nodes[1].command(cli.Done, "cluster", "zookeeper", "set", "check.threshold=0.25", "quota.documents=7", "--policy", "theses="+policy, "--policy", "essays="+policy)
 	if !strings.Contains(said, "quota.documents takes effect at the next start") || strings.Contains(said, "check.threshold takes") {
 		s.t.Errorf("set said %s", said)
 	}
@@ -437,7 +438,7 @@ func (s *joinedSite) central() {
 		if value, origin := n.setting("quota.documents"); value != "0" || !strings.Contains(origin, "at the next start 7, cluster, version 1") {
 			s.t.Errorf("node %s: quota.documents %s, %s", n.name, value, origin)
 		}
-		if out := n.command(exitDone, "config", "check"); !strings.Contains(out, "cluster, version 1") {
+		if out := n.command(cli.Done, "config", "check"); !strings.Contains(out, "cluster, version 1") {
 			s.t.Errorf("config check at node %s: %s", n.name, out)
 		}
 	}
@@ -445,30 +446,30 @@ func (s *joinedSite) central() {
 		l, err := s.db.Library(s.t.Context(), "essays")
 		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 1
 	})
-	if out := s.nodes[2].command(exitFailed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out, "cluster's settings, version 1") {
+	if out := s.nodes[2].command(cli.Failed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out, "cluster's settings, version 1") {
 		s.t.Errorf("a policy of the cluster was changed at a node: %s", out)
 	}
-	s.nodes[0].command(exitDone, "cluster", "zookeeper", "set", "--unset", "library/theses")
+	s.nodes[0].command(cli.Done, "cluster", "zookeeper", "set", "--unset", "library/theses")
 	s.until("a policy that is let go", func() bool {
 		l, err := s.db.Library(s.t.Context(), "theses")
 		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 0
 	})
-	s.nodes[2].command(exitDone, "library", "set", "theses", "--keep-days", "0")
+	s.nodes[2].command(cli.Done, "library", "set", "theses", "--keep-days", "0")
 }
 
 // partner makes another site that may ask the library of this one.
 func (s *joinedSite) partner() place {
 	s.t.Helper()
 	north, south := s.nodes[0], newPlace(s.t, "south")
-	south.command(exitDone, "site", "card", "--url", "https://127.0.0.1:1")
+	south.command(cli.Done, "site", "card", "--url", "https://127.0.0.1:1")
 	id := south.json("site", "key", "show")["site"].(string)
 	inv := north.json("peer", "invite", "--library", "theses:passage")["invitation"].(string)
 	words := south.json("peer", "redeem", inv, "--name", "north")["words"].(string)
-	south.command(exitDone, "peer", "confirm", "north", "--words", words)
-	north.command(exitDone, "peer", "confirm", id, "--words", words)
-	north.command(exitDone, "federation", "create", "health")
-	north.command(exitDone, "federation", "invite", "health", id)
-	south.command(exitDone, "federation", "join", "health", "north")
+	south.command(cli.Done, "peer", "confirm", "north", "--words", words)
+	north.command(cli.Done, "peer", "confirm", id, "--words", words)
+	north.command(cli.Done, "federation", "create", "health")
+	north.command(cli.Done, "federation", "invite", "health", id)
+	south.command(cli.Done, "federation", "join", "health", "north")
 	return south
 }
 
@@ -502,7 +503,7 @@ func (s *joinedSite) erase() {
 	if err := os.WriteFile(path, []byte(bellText), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	other.command(exitDone, "add", "--library", "theses", path)
+	other.command(cli.Done, "add", "--library", "theses", path)
 	var r struct{ Receipt struct{ Done time.Time } }
 	other.call(http.StatusOK, http.MethodPost, "/deletions", "application/json", strings.NewReader(`{"library":"theses","documents":["bell.txt"],"reason":"withdrawn"}`), &r)
 	if r.Receipt.Done.IsZero() {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
 	"concordat/store"
@@ -51,7 +52,7 @@ func (a *app) openKeys(dir string) (*keys, *crypto.Identity, error) {
 	k := &keys{path: filepath.Join(dir, keystoreName)}
 	b, err := keyfile.Bytes(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, usage(errNoIdentity)
+		return nil, nil, cli.Usage(errNoIdentity)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +99,7 @@ func (a *app) findSecret(dir string, passphrase bool) (crypto.Secret, error) {
 			return s, err
 		}
 	}
-	return crypto.Secret{}, usagef("no key for the keystore: %s is not there; name it with %s", strings.Join(paths, " or "), keyFileVariable)
+	return crypto.Secret{}, cli.Usagef("no key for the keystore: %s is not there; name it with %s", strings.Join(paths, " or "), keyFileVariable)
 }
 
 func passphraseFrom(path string) (crypto.Secret, error) {
@@ -108,7 +109,7 @@ func passphraseFrom(path string) (crypto.Secret, error) {
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return crypto.Secret{}, usagef("%s holds no passphrase in its first line", path)
+		return crypto.Secret{}, cli.Usagef("%s holds no passphrase in its first line", path)
 	}
 	return crypto.Passphrase([]byte(line)), nil
 }
@@ -119,7 +120,7 @@ func rawKeyFrom(path string) (crypto.Secret, error) {
 		return crypto.Secret{}, err
 	}
 	if len(b) != 32 {
-		return crypto.Secret{}, usagef("key file %s has %d bytes, not 32", path, len(b))
+		return crypto.Secret{}, cli.Usagef("key file %s has %d bytes, not 32", path, len(b))
 	}
 	return crypto.RawKey([32]byte(b)), nil
 }
@@ -131,28 +132,28 @@ func readSmall(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		return nil, usagef("%s can be read by others: mode %04o, not 0600", path, info.Mode().Perm())
+		return nil, cli.Usagef("%s can be read by others: mode %04o, not 0600", path, info.Mode().Perm())
 	}
 	if info.Size() > 4096 {
-		return nil, usagef("%s has %d bytes: no secret of ours", path, info.Size())
+		return nil, cli.Usagef("%s has %d bytes: no secret of ours", path, info.Size())
 	}
 	return os.ReadFile(path)
 }
 
 // askPassphrase reads a passphrase from the terminal.
 func (a *app) askPassphrase(prompt string) (crypto.Secret, error) {
-	f, ok := a.stdin.(*os.File)
-	if !ok || !isTerminal(a.stdin) {
-		return crypto.Secret{}, usagef("the keystore needs a passphrase: no terminal to ask on, and %s is not set", passphraseVariable)
+	f, ok := a.Stdin.(*os.File)
+	if !ok || !isTerminal(a.Stdin) {
+		return crypto.Secret{}, cli.Usagef("the keystore needs a passphrase: no terminal to ask on, and %s is not set", passphraseVariable)
 	}
-	fmt.Fprint(a.stderr, prompt)
+	fmt.Fprint(a.Stderr, prompt)
 	b, err := term.ReadPassword(int(f.Fd()))
-	fmt.Fprintln(a.stderr)
+	fmt.Fprintln(a.Stderr)
 	if err != nil {
 		return crypto.Secret{}, err
 	}
 	if len(b) == 0 {
-		return crypto.Secret{}, usagef("the passphrase is empty")
+		return crypto.Secret{}, cli.Usagef("the passphrase is empty")
 	}
 	return crypto.Passphrase(b), nil
 }
@@ -174,7 +175,7 @@ func (a *app) newPassphrase(path string) (crypto.Secret, error) {
 	}
 	two, err := a.askPassphrase("again: ")
 	if err == nil && !one.Equal(two) {
-		err = usagef("the passphrases differ")
+		err = cli.Usagef("the passphrases differ")
 	}
 	return one, err
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 )
 
@@ -13,8 +14,8 @@ import (
 func TestRefreshCard(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "north")
-	p.command(exitDone, "site", "card", "--url", "https://north.example")
-	a := &app{data: p.dir, stdin: strings.NewReader("")}
+	p.command(cli.Done, "site", "card", "--url", "https://north.example")
+	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}
 	o, err := a.open(t.Context(), storeOnly)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/index"
 	"concordat/profile"
@@ -33,7 +34,7 @@ share --ship). concordat check compares with every complete mirror, and nothing 
 repeated. A library that its owner has closed is deleted here.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if deadline <= 0 {
-				return usagef("--deadline %v: want more than nothing", deadline)
+				return cli.Usagef("--deadline %v: want more than nothing", deadline)
 			}
 			return a.withMirrorName(cmd.Context(), args[0], func(o *opened, who, lib string) error {
 				return a.syncMirror(cmd.Context(), o, who, concordat.LibraryID(lib), deadline)
@@ -59,7 +60,7 @@ repeated. A library that its owner has closed is deleted here.`,
 func (a *app) withMirrorName(ctx context.Context, text string, f func(o *opened, who, lib string) error) error {
 	who, lib, ok := strings.Cut(text, "/")
 	if !ok || who == "" || lib == "" {
-		return usagef("%s: want SITE/LIBRARY", text)
+		return cli.Usagef("%s: want SITE/LIBRARY", text)
 	}
 	return a.with(ctx, storeOnly, func(o *opened) error { return f(o, who, lib) })
 }
@@ -123,7 +124,7 @@ func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, s
 		if x.Epoch != e {
 			continue
 		}
-		a.warn("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
+		a.Warn("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
 		if err := o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: o.profiler, Index: s}); err != nil {
 			return nil, closedBy(s, err)
 		}
@@ -197,7 +198,7 @@ func (a *app) syncMirror(ctx context.Context, o *opened, who string, lib concord
 		return err
 	}
 	if p.State != store.PartnerActive {
-		return usagef("partner %s is %s", who, p.State)
+		return cli.Usagef("partner %s is %s", who, p.State)
 	}
 	c, err := a.circle(ctx, o)
 	if err != nil {
@@ -232,18 +233,18 @@ func (a *app) syncMirror(ctx context.Context, o *opened, who string, lib concord
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"site": m.Site, "library": lib, "epoch": m.Epoch.String(), "documents": done.Documents, "removed": done.Removed,
+	if a.JSON {
+		return a.Line(map[string]any{"site": m.Site, "library": lib, "epoch": m.Epoch.String(), "documents": done.Documents, "removed": done.Removed,
 			"sentences": done.Sentences, "complete": done.Complete, "withdrawn": done.Withdrawn, "ready": ready})
 	}
 	if done.Withdrawn {
-		a.say("%s/%s is not open to this site any more: its mirror is deleted", who, lib)
+		a.Say("%s/%s is not open to this site any more: its mirror is deleted", who, lib)
 		return nil
 	}
-	a.say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
+	a.Say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
 		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
 	if ready < 1 {
-		a.say("%s of the library has fingerprints there as yet; sync again later", report.Percent(ready))
+		a.Say("%s of the library has fingerprints there as yet; sync again later", report.Percent(ready))
 	}
 	return nil
 }
@@ -256,7 +257,7 @@ func (c *circle) mirrorEpoch(ctx context.Context, partner concordat.Partner, lib
 		return f, e, 0, err
 	}
 	if len(feds) == 0 {
-		return f, e, 0, usagef("%s: no federation in common; see concordat federation show", partner.Site())
+		return f, e, 0, cli.Usagef("%s: no federation in common; see concordat federation show", partner.Site())
 	}
 	cat, err := partner.Catalogue(ctx)
 	if err != nil {
@@ -296,8 +297,8 @@ func (a *app) fetchMirror(ctx context.Context, o *opened, partner concordat.Part
 		return done, known, err
 	}
 	m.Index = shard
-	b := a.bar(-1, "documents")
-	progress := func(s site.Synced) { b.set(s.Documents) }
+	b := a.Progress(-1, "documents")
+	progress := func(s site.Synced) { b.Set(s.Documents) }
 	done, err = o.SyncMirror(ctx, partner, m, progress)
 	var no *concordat.Refusal
 	if errors.As(err, &no) && no.Reason == concordat.ReasonUnknown && len(row.Cursor) > 0 {
@@ -306,7 +307,7 @@ func (a *app) fetchMirror(ctx context.Context, o *opened, partner concordat.Part
 			done, err = o.SyncMirror(ctx, partner, m, progress)
 		}
 	}
-	b.done()
+	b.Done()
 	if err == nil && (done.Removed > 0 || done.Withdrawn) {
 		err = o.purgeMirrors(ctx, shard)
 	}
@@ -374,12 +375,12 @@ func (a *app) dropMirrors(ctx context.Context, o *opened, who string, lib concor
 		return err
 	}
 	if n == 0 {
-		return usagef("no mirror of %s/%s; see concordat mirror list", who, lib)
+		return cli.Usagef("no mirror of %s/%s; see concordat mirror list", who, lib)
 	}
-	if a.json {
-		return a.line(map[string]any{"site": partner, "library": lib, "dropped": n})
+	if a.JSON {
+		return a.Line(map[string]any{"site": partner, "library": lib, "dropped": n})
 	}
-	a.say("the mirror of %s/%s is deleted", who, lib)
+	a.Say("the mirror of %s/%s is deleted", who, lib)
 	return nil
 }
 
@@ -398,15 +399,15 @@ func (a *app) listMirrors(ctx context.Context, o *opened) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			err = a.line(map[string]any{"site": x.Site, "library": x.Library, "epoch": x.Epoch.String(), "documents": x.Documents,
+		if a.JSON {
+			err = a.Line(map[string]any{"site": x.Site, "library": x.Library, "epoch": x.Epoch.String(), "documents": x.Documents,
 				"sentences": x.Sentences, "synced": x.Synced, "complete": x.Complete, "used": why == "", "why": why})
 		} else {
 			state := "used by checks"
 			if why != "" {
 				state = "not used: " + why
 			}
-			a.say("%s/%s  %s  %s, %s  %s  %s", x.Site, x.Library, x.Epoch, report.Plural(x.Documents, "document", "documents"),
+			a.Say("%s/%s  %s  %s, %s  %s  %s", x.Site, x.Library, x.Epoch, report.Plural(x.Documents, "document", "documents"),
 				report.Plural(x.Sentences, "sentence", "sentences"), x.Synced.Local().Format(time.DateTime), state)
 		}
 		if err != nil {
@@ -483,7 +484,7 @@ func (a *app) openAll(o *opened, c *circle, rows []store.Mirror) (*mirrors, erro
 			return nil, errors.Join(err, m.close())
 		}
 		if why != "" {
-			a.warn("the mirror of %s/%s (%s) is left out: %s", x.Site, x.Library, x.Epoch, why)
+			a.Warn("the mirror of %s/%s (%s) is left out: %s", x.Site, x.Library, x.Epoch, why)
 			continue
 		}
 		m.in = append(m.in, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: p, Index: m.shards[x.Epoch]})
@@ -529,7 +530,7 @@ func (m *mirrors) without(a *app, partner concordat.SiteID, libraries []concorda
 		if standing {
 			leaves = ", and keeps no question for later documents"
 		}
-		a.warn("%s/%s is not asked%s: its mirror of %s is used; --no-mirrors asks it", partner, lib, leaves, m.synced[i].Local().Format(time.DateTime))
+		a.Warn("%s/%s is not asked%s: its mirror of %s is used; --no-mirrors asks it", partner, lib, leaves, m.synced[i].Local().Format(time.DateTime))
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/profile"
@@ -150,7 +151,7 @@ func (c *circle) wantedPartners(ctx context.Context, values []string) ([]wanted,
 			return nil, err
 		}
 		if p.State != store.PartnerActive {
-			return nil, usagef("--partner %s: the partner is %s", who, p.State)
+			return nil, cli.Usagef("--partner %s: the partner is %s", who, p.State)
 		}
 		add(p, lib)
 	}
@@ -202,7 +203,7 @@ func (f *checkFlags) setOthers(ctx context.Context, a *app, o *opened, out *site
 	return m.busy, func() {
 		closing()
 		if err := m.close(); err != nil {
-			a.warn("mirrors: %v", err)
+			a.Warn("mirrors: %v", err)
 		}
 	}, nil
 }
@@ -287,7 +288,7 @@ func (c *circle) partner(ctx context.Context, w wanted, cl *federation.Client, c
 		return nil, err
 	}
 	if len(feds) == 0 {
-		return nil, usagef("--partner %s: no federation in common; see concordat federation show", cmp.Or(w.partner.Name, string(w.partner.Site)))
+		return nil, cli.Usagef("--partner %s: no federation in common; see concordat federation show", cmp.Or(w.partner.Name, string(w.partner.Site)))
 	}
 	if cat == nil {
 		cat = &concordat.Catalogue{}

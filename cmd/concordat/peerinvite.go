@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/store"
@@ -52,17 +53,17 @@ func (f *grantFlags) rule(level string) (store.ShareRule, error) {
 		kind, number, ok := strings.Cut(b, "=")
 		n, err := strconv.Atoi(number)
 		if !ok || err != nil || n == 0 || n < -1 {
-			return r, usagef("budget %q: want KIND=NUMBER, above 0, or -1 for no limit", b)
+			return r, cli.Usagef("budget %q: want KIND=NUMBER, above 0, or -1 for no limit", b)
 		}
 		at := map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
 			"documents": &r.Limits.Documents, "characters": &r.Limits.Characters}[kind]
 		if at == nil {
-			return r, usagef("budget %q: kinds are sentences, burst, disclosures, documents and characters", b)
+			return r, cli.Usagef("budget %q: kinds are sentences, burst, disclosures, documents and characters", b)
 		}
 		*at = n
 	}
 	if err := r.Validate(); err != nil {
-		return r, usage(err)
+		return r, cli.Usage(err)
 	}
 	return r, nil
 }
@@ -97,7 +98,7 @@ whom you refuse, because the words will not be the same. The site must be served
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if life <= 0 || life > 90*24*time.Hour {
-				return usagef("--life %v: above 0, at most 90 days", life)
+				return cli.Usagef("--life %v: above 0, at most 90 days", life)
 			}
 			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
 				return a.invite(cmd.Context(), o, id, &f, life, note, url)
@@ -117,7 +118,7 @@ func (a *app) invite(ctx context.Context, o *opened, id *crypto.Identity, f *gra
 		return err
 	}
 	if card == nil {
-		return usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
 	}
 	if url == "" {
 		url = card.URLs[0]
@@ -128,7 +129,7 @@ func (a *app) invite(ctx context.Context, o *opened, id *crypto.Identity, f *gra
 	}
 	inv, err := id.Invite(url, life, time.Now(), rand.Reader)
 	if errors.Is(err, crypto.ErrFormat) {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if err != nil {
 		return err
@@ -139,13 +140,13 @@ func (a *app) invite(ctx context.Context, o *opened, id *crypto.Identity, f *gra
 	if err := o.audit(ctx, "invited", map[string]any{"note": note, "expires": inv.Expiry, "grants": grants}); err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"invitation": inv.String(), "expires": inv.Expiry, "url": inv.URL, "grants": grants})
+	if a.JSON {
+		return a.Line(map[string]any{"invitation": inv.String(), "expires": inv.Expiry, "url": inv.URL, "grants": grants})
 	}
-	a.say("%s", inv)
-	a.say("good once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
+	a.Say("%s", inv)
+	a.Say("good once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
 	if len(grants) == 0 {
-		a.say("it opens no library; name one with --library")
+		a.Say("it opens no library; name one with --library")
 	}
 	return nil
 }
@@ -158,7 +159,7 @@ func (a *app) peerRedeem() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := args[0]
 			if text == "-" {
-				b, err := io.ReadAll(io.LimitReader(a.stdin, 8192))
+				b, err := io.ReadAll(io.LimitReader(a.Stdin, 8192))
 				if err != nil {
 					return err
 				}
@@ -166,7 +167,7 @@ func (a *app) peerRedeem() *cobra.Command {
 			}
 			inv, err := crypto.ParseInvitation(text)
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
 				return a.redeem(cmd.Context(), o, id, inv, as, timeout)
@@ -184,7 +185,7 @@ func (a *app) redeem(ctx context.Context, o *opened, id *crypto.Identity, inv *c
 		return err
 	}
 	if p, err := o.store.Partner(ctx, name(inv.Site)); err == nil && p.State == store.PartnerActive {
-		return usagef("%s is a partner already", inv.Site)
+		return cli.Usagef("%s is a partner already", inv.Site)
 	}
 	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout})
 	if err != nil {

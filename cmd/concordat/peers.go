@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/store"
@@ -35,7 +36,7 @@ func (o *opened) partner(ctx context.Context, text string) (store.Partner, error
 	}
 	p, err := o.store.Partner(ctx, site)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return p, usagef("no partner %s; see concordat peer list", text)
+		return p, cli.Usagef("no partner %s; see concordat peer list", text)
 	}
 	return p, err
 }
@@ -47,12 +48,12 @@ func (a *app) roster(ctx context.Context, o *opened, id *crypto.Identity) (*rost
 		return nil, err
 	}
 	if card == nil {
-		return nil, usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+		return nil, cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
 	}
 	if err := card.Valid(time.Now()); err != nil {
-		return nil, usagef("%w: renew it with concordat site card --renew", err)
+		return nil, cli.Usagef("%w: renew it with concordat site card --renew", err)
 	}
-	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: max(o.config.Log.Level, slog.LevelWarn)}))
+	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.config.Log.Level, slog.LevelWarn)}))
 	return newRoster(o.store, log, id, card), nil
 }
 
@@ -81,25 +82,25 @@ func (a *app) confirm(ctx context.Context, o *opened, who, words string, given b
 		return err
 	}
 	if p.State != store.PartnerPending {
-		return usagef("%s is %s, not pending", who, p.State)
+		return cli.Usagef("%s is %s, not pending", who, p.State)
 	}
 	if !given {
 		if err := a.showPartner(ctx, o, p); err != nil {
 			return err
 		}
-		if !isTerminal(a.stdin) {
-			return usagef("no terminal to ask on: give the words that the other site reads with --words")
+		if !isTerminal(a.Stdin) {
+			return cli.Usagef("no terminal to ask on: give the words that the other site reads with --words")
 		}
-		fmt.Fprint(a.stderr, "do both sites show these six words? yes or no: ")
-		line, err := bufio.NewReader(a.stdin).ReadString('\n')
+		fmt.Fprint(a.Stderr, "do both sites show these six words? yes or no: ")
+		line, err := bufio.NewReader(a.Stdin).ReadString('\n')
 		if err != nil {
 			return err
 		}
 		if strings.TrimSpace(line) != "yes" {
-			return &exitError{exitFailed, errors.New("not confirmed; if the words differ, revoke the site and tell the other administrator")}
+			return &cli.Exit{Code: cli.Failed, Err: errors.New("not confirmed; if the words differ, revoke the site and tell the other administrator")}
 		}
 	} else if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
-		return &exitError{exitFailed, errors.New("the words differ: somebody may stand between the two sites; nothing was confirmed")}
+		return &cli.Exit{Code: cli.Failed, Err: errors.New("the words differ: somebody may stand between the two sites; nothing was confirmed")}
 	}
 	// The rules first: they count for an active partner only.
 	for _, g := range p.Grants {
@@ -134,7 +135,7 @@ func (a *app) listPartners(ctx context.Context, o *opened) error {
 		return err
 	}
 	for _, p := range ps {
-		if a.json {
+		if a.JSON {
 			if err := a.showPartner(ctx, o, p); err != nil {
 				return err
 			}
@@ -144,7 +145,7 @@ func (a *app) listPartners(ctx context.Context, o *opened) error {
 		if err != nil {
 			return fmt.Errorf("card of %s: %w", p.Site, err)
 		}
-		a.say("%-8s %-12s %s  %s", p.State, p.Name, p.Site, c.Name)
+		a.Say("%-8s %-12s %s  %s", p.State, p.Name, p.Site, c.Name)
 	}
 	is, err := o.store.Invitations(ctx)
 	if err != nil {
@@ -154,13 +155,13 @@ func (a *app) listPartners(ctx context.Context, o *opened) error {
 		if !i.Used.IsZero() || time.Now().After(i.Expires) {
 			continue
 		}
-		if a.json {
-			if err := a.line(map[string]any{"state": "invited", "note": i.Note, "made": i.Made, "expires": i.Expires, "grants": i.Grants}); err != nil {
+		if a.JSON {
+			if err := a.Line(map[string]any{"state": "invited", "note": i.Note, "made": i.Made, "expires": i.Expires, "grants": i.Grants}); err != nil {
 				return err
 			}
 			continue
 		}
-		a.say("invited  until %s  %s", i.Expires.Local().Format(time.DateTime), i.Note)
+		a.Say("invited  until %s  %s", i.Expires.Local().Format(time.DateTime), i.Note)
 	}
 	return nil
 }
@@ -201,39 +202,39 @@ func (a *app) showPartner(ctx context.Context, o *opened, p store.Partner) error
 			forks++
 		}
 	}
-	if a.json {
-		return a.line(map[string]any{"site": p.Site, "state": p.State, "name": p.Name, "title": c.Name, "urls": c.URLs, "contact": c.Contact,
+	if a.JSON {
+		return a.Line(map[string]any{"site": p.Site, "state": p.State, "name": p.Name, "title": c.Name, "urls": c.URLs, "contact": c.Contact,
 			"serial": p.Serial, "not_after": c.NotAfter, "words": p.Words, "invited": p.Invited, "grants": append([]store.Grant{}, p.Grants...), "shares": append([]store.Share{}, shares...),
 			"made": p.Made, "confirmed": p.Confirmed, "revoked": p.Revoked, "heads": len(heads), "contradictions": forks})
 	}
-	a.say("site     %s", p.Site)
-	a.say("name     %s", strings.TrimSpace(p.Name+"  "+c.Name))
-	a.say("state    %s", p.State)
+	a.Say("site     %s", p.Site)
+	a.Say("name     %s", strings.TrimSpace(p.Name+"  "+c.Name))
+	a.Say("state    %s", p.State)
 	for _, u := range c.URLs {
-		a.say("address  %s", u)
+		a.Say("address  %s", u)
 	}
 	if c.Contact != "" {
-		a.say("contact  %s", c.Contact)
+		a.Say("contact  %s", c.Contact)
 	}
-	a.say("card     %d, in force until %s", p.Serial, c.NotAfter.Local().Format(time.DateTime))
+	a.Say("card     %d, in force until %s", p.Serial, c.NotAfter.Local().Format(time.DateTime))
 	for _, x := range shares {
-		a.say("may ask  %s, shown at most %s", x.Library, x.Rule.Level)
+		a.Say("may ask  %s, shown at most %s", x.Library, x.Rule.Level)
 	}
 	if len(heads) > 0 {
-		a.say("audit    %d signed heads kept, the last of entry %d", len(heads), heads[len(heads)-1].Seq)
+		a.Say("audit    %d signed heads kept, the last of entry %d", len(heads), heads[len(heads)-1].Seq)
 	}
 	if forks > 0 {
-		a.say("WARNING  its audit was rewritten: %d heads contradict each other", forks)
+		a.Say("WARNING  its audit was rewritten: %d heads contradict each other", forks)
 	}
 	if p.State == store.PartnerPending {
 		for _, g := range p.Grants {
-			a.say("will be able to ask %s, shown at most %s", g.Library, g.Rule.Level)
+			a.Say("will be able to ask %s, shown at most %s", g.Library, g.Rule.Level)
 		}
-		a.say("")
-		a.say("    %s", p.Words)
-		a.say("")
-		a.say("compare these six words with the other administrator by telephone, then run")
-		a.say("concordat peer confirm %s", p.Site)
+		a.Say("")
+		a.Say("    %s", p.Words)
+		a.Say("")
+		a.Say("compare these six words with the other administrator by telephone, then run")
+		a.Say("concordat peer confirm %s", p.Site)
 	}
 	return nil
 }
@@ -248,11 +249,11 @@ func (a *app) peerName() *cobra.Command {
 					return err
 				}
 				if _, err := crypto.ParseSiteID(args[1]); err == nil || strings.ContainsAny(args[1], "/ ") {
-					return usagef("name %q: no identity, no / and no space", args[1])
+					return cli.Usagef("name %q: no identity, no / and no space", args[1])
 				}
 				if err := o.store.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
-						return usagef("another partner is called %s", args[1])
+						return cli.Usagef("another partner is called %s", args[1])
 					}
 					return err
 				}
@@ -285,7 +286,7 @@ func (a *app) revoke(ctx context.Context, o *opened, who string) error {
 		return err
 	}
 	if p.State == store.PartnerRevoked {
-		return usagef("%s is revoked already", who)
+		return cli.Usagef("%s is revoked already", who)
 	}
 	// Fail closed: the state first.
 	if err := o.store.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
@@ -310,7 +311,7 @@ func (a *app) revoke(ctx context.Context, o *opened, who string) error {
 	for _, m := range ms {
 		for _, x := range m.Members {
 			if x.Site == p.Site && x.Removed.IsZero() {
-				a.warn("%s is still in federation %s: concordat federation remove %s %s", who, m.Federation, m.Federation, who)
+				a.Warn("%s is still in federation %s: concordat federation remove %s %s", who, m.Federation, m.Federation, who)
 			}
 		}
 	}
@@ -331,10 +332,10 @@ func (a *app) peerLibraries() *cobra.Command {
 					return err
 				}
 				for _, l := range cat.Libraries {
-					if a.json {
-						err = a.line(l)
+					if a.JSON {
+						err = a.Line(l)
 					} else {
-						a.say("%-20s about %8d documents  shows %-9s %s", l.ID, l.Documents, l.Level, l.Title)
+						a.Say("%-20s about %8d documents  shows %-9s %s", l.ID, l.Documents, l.Level, l.Title)
 					}
 					if err != nil {
 						return err
@@ -357,7 +358,7 @@ func (a *app) withPartner(ctx context.Context, who string, timeout time.Duration
 			return err
 		}
 		if p.State != store.PartnerActive {
-			return usagef("%s is %s", who, p.State)
+			return cli.Usagef("%s is %s", who, p.State)
 		}
 		r, err := a.roster(ctx, o, id)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/store"
@@ -38,7 +39,7 @@ func (p place) command(code int, args ...string) string {
 // json runs a command line with --json and returns the last line of its output that is JSON.
 func (p place) json(args ...string) map[string]any {
 	p.t.Helper()
-	lines := strings.Split(strings.TrimSpace(p.command(exitDone, append([]string{"--json"}, args...)...)), "\n")
+	lines := strings.Split(strings.TrimSpace(p.command(cli.Done, append([]string{"--json"}, args...)...)), "\n")
 	for len(lines) > 1 && !strings.HasPrefix(lines[len(lines)-1], "{") {
 		lines = lines[:len(lines)-1] // what was said on stderr
 	}
@@ -51,8 +52,8 @@ func (p place) json(args ...string) map[string]any {
 
 func newPlace(t *testing.T, id string) place {
 	p := place{t, filepath.Join(t.TempDir(), id)}
-	p.command(exitDone, "init", "--site", id, "--title", "University of "+id)
-	p.command(exitDone, "site", "key", "init")
+	p.command(cli.Done, "init", "--site", id, "--title", "University of "+id)
+	p.command(cli.Done, "site", "key", "init")
 	return p
 }
 
@@ -77,8 +78,8 @@ func (p place) listen() (reload func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.command(exitDone, "site", "card", "--url", "https://"+l.Addr().String())
-	a := &app{data: p.dir, stdin: strings.NewReader(""), stdout: os.Stdout, stderr: os.Stderr}
+	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
+	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stdout, Stderr: os.Stderr}}
 	o, err := a.open(t.Context(), storeOnly)
 	if err != nil {
 		t.Fatal(err)
@@ -134,13 +135,13 @@ func TestE1Commands(t *testing.T) {
 		t.Skip("one command after another")
 	}
 	north, south := newPlace(t, "north"), newPlace(t, "south")
-	north.command(exitUsage, "peer", "invite") // no card yet
+	north.command(cli.Misused, "peer", "invite") // no card yet
 	reload := north.listen()
-	south.command(exitDone, "site", "card", "--url", "https://127.0.0.1:1", "--contact", "integrity@south.example")
-	north.command(exitDone, "library", "create", "theses")
-	north.command(exitUsage, "peer", "invite", "--library", "nothing")
-	north.command(exitUsage, "peer", "invite", "--library", "theses", "--level", "everything")
-	north.command(exitUsage, "peer", "invite", "--library", "theses", "--budget", "sentences=many")
+	south.command(cli.Done, "site", "card", "--url", "https://127.0.0.1:1", "--contact", "integrity@south.example")
+	north.command(cli.Done, "library", "create", "theses")
+	north.command(cli.Misused, "peer", "invite", "--library", "nothing")
+	north.command(cli.Misused, "peer", "invite", "--library", "theses", "--level", "everything")
+	north.command(cli.Misused, "peer", "invite", "--library", "theses", "--budget", "sentences=many")
 	inv := north.json("peer", "invite", "--library", "theses:metadata", "--budget", "sentences=1000", "--note", "for the south")["invitation"].(string)
 
 	// Redeeming makes both sides pending, with the same words; until then nothing is answered.
@@ -148,29 +149,29 @@ func TestE1Commands(t *testing.T) {
 	if theirs["state"] != "pending" || len(strings.Fields(theirs["words"].(string))) != 6 {
 		t.Fatalf("after redeeming: %v", theirs)
 	}
-	south.command(exitFailed, "peer", "redeem", inv) // used
+	south.command(cli.Failed, "peer", "redeem", inv) // used
 	self := south.json("site", "key", "show")["site"].(string)
 	ours := north.json("peer", "show", self)
 	if ours["state"] != "pending" || ours["words"] != theirs["words"] || ours["contact"] != "integrity@south.example" {
 		t.Fatalf("the inviting site has %v, the other one %v", ours, theirs)
 	}
-	south.command(exitUsage, "peer", "libraries", "north") // pending here
+	south.command(cli.Misused, "peer", "libraries", "north") // pending here
 	words := ours["words"].(string)
 	wrong := strings.Fields(words)
 	wrong[0], wrong[1] = wrong[1], wrong[0]
-	if out := north.command(exitFailed, "peer", "confirm", self, "--words", strings.Join(wrong, " ")); !strings.Contains(out, "the words differ") {
+	if out := north.command(cli.Failed, "peer", "confirm", self, "--words", strings.Join(wrong, " ")); !strings.Contains(out, "the words differ") {
 		t.Errorf("wrong words: %s", out)
 	}
-	north.command(exitUsage, "peer", "confirm", self) // no terminal
-	south.command(exitDone, "peer", "confirm", "north", "--words", "  "+strings.ToUpper(words)+" ")
+	north.command(cli.Misused, "peer", "confirm", self) // no terminal
+	south.command(cli.Done, "peer", "confirm", "north", "--words", "  "+strings.ToUpper(words)+" ")
 	// One side alone is not enough: the other still refuses.
-	south.command(exitFailed, "peer", "libraries", "north")
+	south.command(cli.Failed, "peer", "libraries", "north")
 	if got := north.json("peer", "confirm", self, "--words", words); got["state"] != "active" || got["words"] != "" {
 		t.Fatalf("confirmed: %v", got)
 	}
-	north.command(exitUsage, "peer", "confirm", self, "--words", words) // active already
-	north.command(exitDone, "peer", "name", self, "south")
-	north.command(exitUsage, "peer", "name", "south", "a/b")
+	north.command(cli.Misused, "peer", "confirm", self, "--words", words) // active already
+	north.command(cli.Done, "peer", "name", self, "south")
+	north.command(cli.Misused, "peer", "name", "south", "a/b")
 
 	lib := south.json("peer", "libraries", "north")
 	if lib["id"] != "theses" || lib["level"] != "metadata" || lib["sentences"] != 1000.0 {
@@ -178,18 +179,18 @@ func TestE1Commands(t *testing.T) {
 	}
 
 	// A federation: the member fetches the secret, and not another one's.
-	north.command(exitDone, "federation", "create", "health")
+	north.command(cli.Done, "federation", "create", "health")
 	reload()
-	north.command(exitUsage, "federation", "create", "health")
-	north.command(exitUsage, "federation", "create", "Health!")
-	south.command(exitFailed, "federation", "join", "health", "north") // not yet a member
-	north.command(exitDone, "federation", "invite", "health", "south")
+	north.command(cli.Misused, "federation", "create", "health")
+	north.command(cli.Misused, "federation", "create", "Health!")
+	south.command(cli.Failed, "federation", "join", "health", "north") // not yet a member
+	north.command(cli.Done, "federation", "invite", "health", "south")
 	joined := south.json("federation", "join", "health", "north")
 	if e := joined["epochs"].([]any); joined["leads"] != false || len(e) != 1 {
 		t.Errorf("joined: %v", joined)
 	}
-	south.command(exitUsage, "federation", "rotate", "health") // not the leader
-	north.command(exitDone, "federation", "rotate", "health", "--overlap", "24h")
+	south.command(cli.Misused, "federation", "rotate", "health") // not the leader
+	north.command(cli.Done, "federation", "rotate", "health", "--overlap", "24h")
 	reload()
 	joined = south.json("federation", "join", "health", "north")
 	if e := joined["epochs"].([]any); len(e) != 2 || e[0].(map[string]any)["to"] == nil {
@@ -199,9 +200,9 @@ func TestE1Commands(t *testing.T) {
 		t.Error("the members' keys of epoch 2 differ")
 	}
 	// K2: who is removed does not get the next secret.
-	north.command(exitDone, "federation", "remove", "health", "south")
+	north.command(cli.Done, "federation", "remove", "health", "south")
 	reload()
-	south.command(exitFailed, "federation", "join", "health", "north")
+	south.command(cli.Failed, "federation", "join", "health", "north")
 	if e := south.json("federation", "show", "health")["epochs"].([]any); len(e) != 2 {
 		t.Errorf("the removed member has %v", e)
 	}
@@ -217,7 +218,7 @@ func TestE1Commands(t *testing.T) {
 		if got := x.p.json("peer", "show", x.who); got["heads"].(float64) < 1 || got["contradictions"] != 0.0 {
 			t.Errorf("heads of %s: %v", x.who, got)
 		}
-		x.p.command(exitDone, "audit", "verify")
+		x.p.command(cli.Done, "audit", "verify")
 	}
 
 	testWitnessed(t, north, south)
@@ -227,25 +228,25 @@ func TestE1Commands(t *testing.T) {
 		p    place
 		want string
 	}{{south, "ok       partners"}, {north, "warning  partners"}} {
-		if got := x.p.command(exitDone, "doctor", "--quick"); !strings.Contains(got, x.want) || !strings.Contains(got, "ok       card") {
+		if got := x.p.command(cli.Done, "doctor", "--quick"); !strings.Contains(got, x.want) || !strings.Contains(got, "ok       card") {
 			t.Errorf("doctor says\n%s, want %s", got, x.want)
 		}
 	}
 
 	// E2: a site that is revoked is refused with its next message.
-	south.command(exitDone, "peer", "libraries", "north")
+	south.command(cli.Done, "peer", "libraries", "north")
 	if got := north.json("peer", "revoke", "south"); got["state"] != "revoked" || len(got["shares"].([]any)) != 0 {
 		t.Errorf("revoked: %v", got)
 	}
-	south.command(exitFailed, "peer", "libraries", "north")
-	north.command(exitUsage, "peer", "revoke", "south")
-	south.command(exitDone, "federation", "leave", "health")
-	south.command(exitUsage, "federation", "show", "health")
+	south.command(cli.Failed, "peer", "libraries", "north")
+	north.command(cli.Misused, "peer", "revoke", "south")
+	south.command(cli.Done, "federation", "leave", "health")
+	south.command(cli.Misused, "federation", "show", "health")
 }
 
 func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
 	t.Helper()
-	a := &app{data: p.dir, stdin: strings.NewReader("")}
+	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}
 	_, id, err := a.openKeys(p.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -267,8 +268,8 @@ func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
 func testWitnessed(t *testing.T, north, south place) {
 	dir := t.TempDir()
 	honest := filepath.Join(dir, "honest.jsonl")
-	north.command(exitDone, "audit", "export", "--out", honest)
-	south.command(exitDone, "audit", "verify", "--export", honest, "--of", "north")
+	north.command(cli.Done, "audit", "export", "--out", honest)
+	south.command(cli.Done, "audit", "verify", "--export", honest, "--of", "north")
 	b, err := os.ReadFile(honest)
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +281,7 @@ func testWitnessed(t *testing.T, north, south place) {
 		if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out := south.command(exitFailed, "audit", "verify", "--export", path, "--of", "north"); !strings.Contains(out, want) {
+		if out := south.command(cli.Failed, "audit", "verify", "--export", path, "--of", "north"); !strings.Contains(out, want) {
 			t.Errorf("%s: got %s, want %q", name, out, want)
 		}
 	}
@@ -296,7 +297,7 @@ func testWitnessed(t *testing.T, north, south place) {
 		// A head that somebody else signed.
 		verify(t, "foreign", [][]byte{foreign}, "site card refused")
 	})
-	south.command(exitUsage, "audit", "verify", "--export", honest)
+	south.command(cli.Misused, "audit", "verify", "--export", honest)
 }
 
 // rewritten returns the export of an audit that says something else, made with the site's own keys, and the
@@ -322,7 +323,7 @@ func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged
 	if _, err := fake.VerifyAudit(t.Context()); err != nil {
 		t.Fatalf("the forged audit is consistent: %v", err)
 	}
-	a := &app{data: north.dir, stdin: strings.NewReader("")}
+	a := &app{data: north.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}
 	_, id, err := a.openKeys(north.dir)
 	if err != nil {
 		t.Fatal(err)

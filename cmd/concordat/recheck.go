@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 	"concordat/store"
 )
@@ -57,7 +58,7 @@ func (o *opened) recheckKind(ctx context.Context, id string) (string, error) {
 		}
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		err = usagef("no batch and no check with findings %s; see concordat batch list and concordat report list", id)
+		err = cli.Usagef("no batch and no check with findings %s; see concordat batch list and concordat report list", id)
 	}
 	return "", err
 }
@@ -69,7 +70,7 @@ func (a *app) setRecheck(ctx context.Context, o *opened, id string, every int, o
 	}
 	next, err := site.RecheckTime(time.Now(), every, on)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	r, err := o.store.Recheck(ctx, kind, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -82,10 +83,10 @@ func (a *app) setRecheck(ctx context.Context, o *opened, id string, every int, o
 	if err := o.store.PutRecheck(ctx, r); err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"type": "recheck", "kind": kind, "target": id, "every": every, "next": next})
+	if a.JSON {
+		return a.Line(map[string]any{"type": "recheck", "kind": kind, "target": id, "every": every, "next": next})
 	}
-	a.say("%s %s is done again on %s, by concordat serve", kind, id, next.Local().Format(time.DateTime))
+	a.Say("%s %s is done again on %s, by concordat serve", kind, id, next.Local().Format(time.DateTime))
 	return nil
 }
 
@@ -99,11 +100,11 @@ func (a *app) listRechecks(ctx context.Context, o *opened) error {
 		if err := json.Unmarshal(r.Fresh, &fresh); err != nil {
 			return fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
 		}
-		if a.json {
+		if a.JSON {
 			if fresh == nil {
 				fresh = []site.FreshSource{}
 			}
-			if err := a.line(map[string]any{"type": "recheck", "kind": r.Kind, "target": r.Target, "every": r.Every, "next": r.Next, "ran": r.Ran, "latest": r.Latest, "new": fresh}); err != nil {
+			if err := a.Line(map[string]any{"type": "recheck", "kind": r.Kind, "target": r.Target, "every": r.Every, "next": r.Next, "ran": r.Ran, "latest": r.Latest, "new": fresh}); err != nil {
 				return err
 			}
 			continue
@@ -112,9 +113,9 @@ func (a *app) listRechecks(ctx context.Context, o *opened) error {
 		if !r.Next.IsZero() {
 			next = r.Next.Local().Format(time.DateTime)
 		}
-		a.say("%s %s: every %d days, next %s", r.Kind, r.Target, r.Every, next)
+		a.Say("%s %s: every %d days, next %s", r.Kind, r.Target, r.Every, next)
 		for _, f := range fresh {
-			a.say("  new: %s/%s (%s), %.0f%%", f.Library, f.Document, f.Title, 100*f.Share)
+			a.Say("  new: %s/%s (%s), %.0f%%", f.Library, f.Document, f.Title, 100*f.Share)
 		}
 	}
 	return nil

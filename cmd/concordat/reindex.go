@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cmd/internal/cli"
 	"concordat/index"
 	"concordat/site"
 	"concordat/store"
@@ -76,7 +77,7 @@ func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
 		return a.reindexNode(ctx, o, dryRun)
 	}
 	if holdsShards(o.dir) {
-		return usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init")
+		return cli.Usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init")
 	}
 	if err := finishReindex(o.dir); err != nil {
 		return err
@@ -95,9 +96,9 @@ func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
 	}
 	stats := from.Stats()
 	if dryRun {
-		a.say("would make %d documents of scheme %s anew in scheme %s", stats.Documents, from.Scheme(), o.Scheme())
-		if a.json {
-			err = a.line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Scheme(), "dry_run": true})
+		a.Say("would make %d documents of scheme %s anew in scheme %s", stats.Documents, from.Scheme(), o.Scheme())
+		if a.JSON {
+			err = a.Line(map[string]any{"documents": stats.Documents, "from": from.Scheme(), "to": o.Scheme(), "dry_run": true})
 		}
 		return errors.Join(err, from.Close())
 	}
@@ -111,10 +112,10 @@ func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
 	if err := errors.Join(finishReindex(o.dir), o.store.SetSetting(ctx, "scheme", string(o.Scheme()))); err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"documents": n, "scheme": o.Scheme()})
+	if a.JSON {
+		return a.Line(map[string]any{"documents": n, "scheme": o.Scheme()})
 	}
-	a.say("%d documents are indexed by scheme %s", n, o.Scheme())
+	a.Say("%d documents are indexed by scheme %s", n, o.Scheme())
 	return nil
 }
 
@@ -137,8 +138,8 @@ func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int,
 	if err := os.Mkdir(next, 0o700); err != nil {
 		return 0, err
 	}
-	b := a.bar(int64(from.Stats().Documents), "reindexing")
-	defer b.done()
+	b := a.Progress(int64(from.Stats().Documents), "reindexing")
+	defer b.Done()
 	profiles := func(yield func([]*concordat.Profile, error) bool) {
 		for batch := range ahead(ctx, anew(ctx, from), o.profileBatch) {
 			if batch.err == nil {
@@ -148,7 +149,7 @@ func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int,
 				return
 			}
 			n += len(batch.profiles)
-			b.add(len(batch.profiles))
+			b.Add(len(batch.profiles))
 		}
 		if err := context.Cause(ctx); err != nil {
 			yield(nil, err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 	"concordat/store"
 )
@@ -38,31 +39,31 @@ func (p place) has(name string) bool {
 func TestRemainsGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
-	p.command(exitDone, "library", "create", "l")
+	p.command(cli.Done, "library", "create", "l")
 	doc := filepath.Join(t.TempDir(), "a.tsv")
 	if err := os.WriteFile(doc, []byte("a\tA\t"+iceText+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.command(exitDone, "add", "-l", "l", doc)
+	p.command(cli.Done, "add", "-l", "l", doc)
 	goes := []string{addingPrefix + "17/document.txt", "originals/incoming-17", newIndexName + "/00/store/part.zap",
 		oldIndexName + "/00/store/whole.zap"}
 	for _, name := range goes {
 		p.left(name, time.Second)
 	}
-	p.command(exitDone, "library", "list") // does not have it for itself
+	p.command(cli.Done, "library", "list") // does not have it for itself
 	for _, name := range goes {
 		if !p.has(name) {
 			t.Errorf("%s has gone while another process may be at it", name)
 		}
 	}
-	p.command(exitDone, "check", doc)
+	p.command(cli.Done, "check", doc)
 	for _, name := range goes {
 		if p.has(name) {
 			t.Errorf("%s is there still", name)
 		}
 	}
 	p.left("originals/incoming-18", -time.Minute) // began after
-	p.command(exitDone, "check", doc)
+	p.command(cli.Done, "check", doc)
 	if !p.has("originals/incoming-18") {
 		t.Error("an upload that is under way has gone")
 	}
@@ -170,13 +171,13 @@ func TestBatchFilesGo(t *testing.T) {
 func TestDoctorNamesTheUnexplained(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
-	p.command(exitDone, "library", "create", "l")
+	p.command(cli.Done, "library", "create", "l")
 	doc := filepath.Join(t.TempDir(), "a.tsv")
 	if err := os.WriteFile(doc, []byte("a\tA\t"+iceText+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.command(exitDone, "add", "-l", "l", doc)
-	if got := p.command(exitDone, "doctor", "--quick", "--offline"); !strings.Contains(got, "ok       contents") {
+	p.command(cli.Done, "add", "-l", "l", doc)
+	if got := p.command(cli.Done, "doctor", "--quick", "--offline"); !strings.Contains(got, "ok       contents") {
 		t.Errorf("a new site: %s", got)
 	}
 	sum := sha256.Sum256([]byte("some text")) // as left puts it
@@ -190,14 +191,14 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(p.dir, "screen/17"), old, old); err != nil {
 		t.Fatal(err)
 	}
-	got := p.command(exitDone, "doctor", "--offline")
+	got := p.command(cli.Done, "doctor", "--offline")
 	for _, want := range []string{"thesis.txt", "originals/note.txt", "batches/nobody", "epochs/health-1", "mirrors/health-1", "index/01",
 		"index/00/odd", hash, ".new-17", "screen/17"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("doctor does not name %s:\n%s", want, got)
 		}
 	}
-	p.command(exitDone, "doctor", "--quick", "--offline", "--fix", "--yes")
+	p.command(cli.Done, "doctor", "--quick", "--offline", "--fix", "--yes")
 	if p.has(keystoreName+".new-17") || !p.has("thesis.txt") {
 		t.Error("it mends what it may not, or not what it may")
 	}

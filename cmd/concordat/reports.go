@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/report"
 	"concordat/site"
 )
@@ -31,10 +32,10 @@ func (a *app) reportCommand() *cobra.Command {
 		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withReport(cmd.Context(), args[0], &showRules, showConfigured, showLanguage, func(_ *opened, rep *report.Report) error {
-				if a.json {
+				if a.JSON {
 					return a.reportLine(rep)
 				}
-				return report.WriteText(a.stdout, rep)
+				return report.WriteText(a.Stdout, rep)
 			})
 		},
 	}
@@ -47,7 +48,7 @@ func (a *app) reportCommand() *cobra.Command {
 		Use: "export TASK --out FILE", Short: "Write a report to a file, by any rules", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out.out == "" {
-				return usagef("--out names no file")
+				return cli.Usagef("--out names no file")
 			}
 			if err := out.validate(); err != nil {
 				return err
@@ -79,10 +80,10 @@ func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
 		return err
 	}
 	for _, t := range tasks {
-		if a.json {
-			err = a.line(t.Task)
+		if a.JSON {
+			err = a.Line(t.Task)
 		} else {
-			a.say("%s  %s  %-7s  %s %s", t.ID, t.Made.Local().Format(time.DateTime), t.State, t.Title, t.Cause)
+			a.Say("%s  %s  %-7s  %s %s", t.ID, t.Made.Local().Format(time.DateTime), t.State, t.Title, t.Cause)
 		}
 		if err != nil {
 			return err
@@ -100,7 +101,7 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, confi
 	return a.with(ctx, storeOnly, func(o *opened) error {
 		found, err := o.Findings(ctx, concordat.TaskID(id))
 		if errors.Is(err, concordat.ErrNotFound) {
-			return usagef("no report %s; see concordat report list", id)
+			return cli.Usagef("no report %s; see concordat report list", id)
 		}
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 )
 
 // officer is somebody at the pages of a site, without JavaScript.
@@ -26,7 +27,7 @@ type officer struct {
 // officer makes the first account of a site's pages.
 func (s *served) officer(name string) *officer {
 	s.t.Helper()
-	a := &app{data: s.dir, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a := &app{data: s.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
 	d, err := (&server{o: s.o, log: slog.New(slog.DiscardHandler)}).openDesk(a)
 	if err != nil {
 		s.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/backup"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/store"
 )
@@ -54,7 +55,7 @@ two sites with one identity contradict each other before their partners.`,
 
 func (a *app) restore(ctx context.Context, from, to string, asNew bool) error {
 	if to != "" && to != inFile && !store.IsURL(to) {
-		return usagef("--store %s: want file, or an address such as postgres://user@host/database", to)
+		return cli.Usagef("--store %s: want file, or an address such as postgres://user@host/database", to)
 	}
 	dir, err := a.dir()
 	if err != nil {
@@ -101,7 +102,7 @@ func restorePlace(dir, state string) error {
 	case err == nil && strings.TrimSpace(string(b)) == state:
 		return nil
 	case err == nil:
-		return usagef("%s holds the beginning of another restore: empty it", dir)
+		return cli.Usagef("%s holds the beginning of another restore: empty it", dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -111,7 +112,7 @@ func restorePlace(dir, state string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != "lost+found" {
-			return usagef("%s is not empty (%s): a restore never writes over anything", dir, e.Name())
+			return cli.Usagef("%s is not empty (%s): a restore never writes over anything", dir, e.Name())
 		}
 	}
 	return os.WriteFile(marker, []byte(state+"\n"), 0o600)
@@ -130,9 +131,9 @@ type restoring struct {
 func (r *restoring) beside() string { return filepath.Join(r.dir, "store"+restoredSuffix) }
 
 func (r *restoring) run(ctx context.Context) error {
-	bar := r.a.bar(r.b.Manifest.Bytes, "restoring")
-	defer bar.done()
-	progress := func(n int) error { bar.add(n); return ctx.Err() }
+	bar := r.a.Progress(r.b.Manifest.Bytes, "restoring")
+	defer bar.Done()
+	progress := func(n int) error { bar.Add(n); return ctx.Err() }
 	// Store and configuration are changed after they were copied: copies that are there already cannot be compared.
 	if err := os.RemoveAll(r.beside()); err != nil {
 		return err
@@ -265,7 +266,7 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 		}
 		_, err := from.CopyTo(ctx, to, store.Copy{NoFiles: true})
 		if errors.Is(err, concordat.ErrExists) {
-			return usagef("%s is not empty: a restore never writes over anything; make an empty database, or name another place with --store: %w", store.Redacted(c.Store.URL), err)
+			return cli.Usagef("%s is not empty: a restore never writes over anything; make an empty database, or name another place with --store: %w", store.Redacted(c.Store.URL), err)
 		}
 		if err != nil {
 			return err
@@ -322,27 +323,27 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 			missing = append(missing, name)
 		}
 	}
-	if a.json {
-		return a.line(map[string]any{"site": m.Site, "dir": dir, "made": m.Made, "documents": m.Documents, "audit_entry": m.Audit.Seq, "as_new_site": asNew, "shards": m.Shards, "missing": append([]string{}, missing...)})
+	if a.JSON {
+		return a.Line(map[string]any{"site": m.Site, "dir": dir, "made": m.Made, "documents": m.Documents, "audit_entry": m.Audit.Seq, "as_new_site": asNew, "shards": m.Shards, "missing": append([]string{}, missing...)})
 	}
 	made := m.Made.Local().Format(time.DateTime)
-	a.say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)
-	a.say("ended: sessions, links to choose a password, open invitations. Everybody signs in anew.")
-	a.say("back again, if it was taken away after %s: accounts, tokens of programs, partners, documents and checks.", made)
-	a.say("Look through People, Partners and Deletions before you serve, and delete again what was deleted.")
+	a.Say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)
+	a.Say("ended: sessions, links to choose a password, open invitations. Everybody signs in anew.")
+	a.Say("back again, if it was taken away after %s: accounts, tokens of programs, partners, documents and checks.", made)
+	a.Say("Look through People, Partners and Deletions before you serve, and delete again what was deleted.")
 	switch {
 	case asNew:
-		a.say("the site has no identity for partners: make one with concordat site key init")
+		a.Say("the site has no identity for partners: make one with concordat site key init")
 	default:
-		a.say("tell your partners: restored to %s, audit goes on from entry %d; later entries that they have seen are lost.", made, m.Audit.Seq)
-		a.say("mirrors are fetched again by concordat mirror sync; requests of partners from before this moment are refused once.")
+		a.Say("tell your partners: restored to %s, audit goes on from entry %d; later entries that they have seen are lost.", made, m.Audit.Seq)
+		a.Say("mirrors are fetched again by concordat mirror sync; requests of partners from before this moment are refused once.")
 	}
 	for _, name := range missing {
-		a.say("the backup was made without keys: put %s into %s, if the site had one", name, dir)
+		a.Say("the backup was made without keys: put %s into %s, if the site had one", name, dir)
 	}
 	if m.Shards > 0 {
-		a.say("this machine holds all %d shards: found the cluster anew with concordat cluster init, start concordat serve, let the others join and run concordat cluster balance", m.Shards)
+		a.Say("this machine holds all %d shards: found the cluster anew with concordat cluster init, start concordat serve, let the others join and run concordat cluster balance", m.Shards)
 	}
-	a.say("check it with concordat doctor")
+	a.Say("check it with concordat doctor")
 	return nil
 }

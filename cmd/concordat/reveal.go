@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/federation"
 	"concordat/report"
 	"concordat/site"
@@ -70,11 +71,11 @@ func (f *revealFlags) validate() error {
 	level := concordat.Show(f.level)
 	switch {
 	case level != concordat.ShowOverlap && level != concordat.ShowPassage:
-		return usagef("--level %s: want overlap or passage", f.level)
+		return cli.Usagef("--level %s: want overlap or passage", f.level)
 	case !f.refresh && level == concordat.ShowPassage && (f.reason == "" || f.contact == ""):
-		return usagef("--level passage: a person decides, who needs --reason and --contact")
+		return cli.Usagef("--level passage: a person decides, who needs --reason and --contact")
 	case f.deadline <= 0:
-		return usagef("--deadline %v: want more than nothing", f.deadline)
+		return cli.Usagef("--deadline %v: want more than nothing", f.deadline)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func passageNumbers(args []string) ([]int, error) {
 	for _, s := range args {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
-			return nil, usagef("passage %s: want a number, as concordat report show prints it", s)
+			return nil, cli.Usagef("passage %s: want a number, as concordat report show prints it", s)
 		}
 		out = append(out, n)
 	}
@@ -96,7 +97,7 @@ func passageNumbers(args []string) ([]int, error) {
 func (a *app) reveal(ctx context.Context, o *opened, task concordat.TaskID, numbers []int, f *revealFlags) error {
 	found, err := o.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return usagef("no report %s; see concordat report list", task)
+		return cli.Usagef("no report %s; see concordat report list", task)
 	}
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func (a *app) reveal(ctx context.Context, o *opened, task concordat.TaskID, numb
 		return err
 	}
 	if len(by) == 0 {
-		a.say("nothing is left to ask for; concordat report show %s", task)
+		a.Say("nothing is left to ask for; concordat report show %s", task)
 		return nil
 	}
 	c, err := a.circle(ctx, o)
@@ -138,7 +139,7 @@ func (a *app) refreshReveals(ctx context.Context, o *opened, found *report.Findi
 		}
 	}
 	if len(pending) == 0 {
-		a.say("nothing is pending; concordat report show %s", task)
+		a.Say("nothing is pending; concordat report show %s", task)
 		return nil
 	}
 	c, err := a.circle(ctx, o)
@@ -193,7 +194,7 @@ func (a *app) atPartners(ctx context.Context, o *opened, f *report.Findings, num
 	out := map[concordat.SiteID][]int{}
 	for _, n := range numbers {
 		if n > len(rep.Evidence) {
-			return nil, usagef("passage %d: the report has %d", n, len(rep.Evidence))
+			return nil, cli.Usagef("passage %d: the report has %d", n, len(rep.Evidence))
 		}
 		can := o.Revealable(f, rep.Evidence[n-1].Span, level)
 		for partner, passages := range can.Passages {
@@ -206,9 +207,9 @@ func (a *app) atPartners(ctx context.Context, o *opened, f *report.Findings, num
 		switch {
 		case can.Placed:
 		case can.Mirrored:
-			return nil, usagef("passage %d is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
+			return nil, cli.Usagef("passage %d is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
 		default:
-			return nil, usagef("passage %d has no source with a known place at a partner", n)
+			return nil, cli.Usagef("passage %d has no source with a known place at a partner", n)
 		}
 	}
 	return out, nil
@@ -217,8 +218,8 @@ func (a *app) atPartners(ctx context.Context, o *opened, f *report.Findings, num
 // printReveals prints how requests stand, a line each.
 func (a *app) printReveals(task concordat.TaskID, ds []report.Disclosure) error {
 	for _, d := range ds {
-		if a.json {
-			if err := a.line(struct {
+		if a.JSON {
+			if err := a.Line(struct {
 				Task concordat.TaskID `json:"task"`
 				report.Disclosure
 			}{task, d}); err != nil {
@@ -233,13 +234,13 @@ func (a *app) printReveals(task concordat.TaskID, ds []report.Disclosure) error 
 		if d.Words != "" {
 			line += ": " + d.Words
 		}
-		a.say("%s", line)
+		a.Say("%s", line)
 	}
 	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosureGranted }) {
-		a.say("what was shown stands in the report: concordat report show %s", task)
+		a.Say("what was shown stands in the report: concordat report show %s", task)
 	}
 	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending }) {
-		a.say("what is pending is asked for again with concordat reveal %s --refresh", task)
+		a.Say("what is pending is asked for again with concordat reveal %s --refresh", task)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cmd/internal/cli"
 )
 
 // served is a place that serve serves in this process.
@@ -37,8 +38,8 @@ func (p place) serve(notices time.Duration) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.command(exitDone, "site", "card", "--url", "https://"+l.Addr().String())
-	a := &app{data: p.dir, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
+	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
 	o, err := a.open(t.Context(), withIndex)
 	if err != nil {
 		t.Fatal(err)
@@ -100,11 +101,11 @@ func (s *served) asked(partner string) int {
 func enrol(t *testing.T, north, south *served) {
 	inv := north.json("peer", "invite", "--library", "theses:passage", "--ship", "--standing")["invitation"].(string)
 	words := south.json("peer", "redeem", inv, "--name", "north")["words"].(string)
-	south.command(exitDone, "peer", "confirm", "north", "--words", words)
-	north.command(exitDone, "peer", "confirm", south.id, "--words", words)
-	north.command(exitDone, "federation", "create", "health")
-	north.command(exitDone, "federation", "invite", "health", south.id)
-	south.command(exitDone, "federation", "join", "health", "north")
+	south.command(cli.Done, "peer", "confirm", "north", "--words", words)
+	north.command(cli.Done, "peer", "confirm", south.id, "--words", words)
+	north.command(cli.Done, "federation", "create", "health")
+	north.command(cli.Done, "federation", "invite", "health", south.id)
+	south.command(cli.Done, "federation", "join", "health", "north")
 	north.fill(south, 1)
 }
 
@@ -115,7 +116,7 @@ func (s *served) fill(partner *served, epochs int) {
 		if err := s.o.CatchUp(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
-		lines := strings.Split(strings.TrimSpace(partner.command(exitDone, "peer", "libraries", "north", "--json")), "\n")
+		lines := strings.Split(strings.TrimSpace(partner.command(cli.Done, "peer", "libraries", "north", "--json")), "\n")
 		for _, line := range lines {
 			if strings.Count(line, `"ready":1}`) != epochs {
 				return false
@@ -140,14 +141,14 @@ func (s *served) add(id, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	s.command(exitDone, "add", "--library", "theses", path)
+	s.command(cli.Done, "add", "--library", "theses", path)
 }
 
 // TestPartnerCommands opens passages, mirrors a library and keeps a check, by commands of two sites that are served.
 func TestPartnerCommands(t *testing.T) {
 	t.Parallel()
 	first := newPlace(t, "north")
-	first.command(exitDone, "library", "create", "theses")
+	first.command(cli.Done, "library", "create", "theses")
 	// The south takes no notice in by itself, so that the order of what follows is that of this test.
 	north, south := first.serve(50*time.Millisecond), newPlace(t, "south").serve(time.Hour)
 	north.add("ice", iceText)
@@ -177,14 +178,14 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	if got := south.json("reveal", task, "1"); got["state"] != "granted" || got["level"] != "overlap" {
 		t.Fatalf("overlap: %v", got)
 	}
-	if out := south.command(exitDone, "reveal", task, "1"); !strings.Contains(out, "nothing is left") {
+	if out := south.command(cli.Done, "reveal", task, "1"); !strings.Contains(out, "nothing is left") {
 		t.Errorf("the same again: %s", out)
 	}
 	passage := []string{"reveal", task, "1", "--level", "passage", "--reason", "an examination", "--contact", "dean@south"}
 	if got := south.json(passage...); got["state"] != "pending" || got["level"] != "passage" {
 		t.Fatalf("passage: %v", got)
 	}
-	if out := south.command(exitDone, passage...); !strings.Contains(out, "nothing is left") {
+	if out := south.command(cli.Done, passage...); !strings.Contains(out, "nothing is left") {
 		t.Errorf("asked for twice: %s", out)
 	}
 	if got := south.json("reveal", task, "--refresh"); got["state"] != "pending" {
@@ -204,7 +205,7 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	if asked["reason"] != "an examination" || asked["contact"] != "dean@south" {
 		t.Fatalf("as the owner sees it: %v", asked)
 	}
-	north.command(exitDone, "disclosure", "approve", asked["id"].(string), "--words", "in order")
+	north.command(cli.Done, "disclosure", "approve", asked["id"].(string), "--words", "in order")
 	got := south.json("reveal", task, "--refresh")
 	if got["state"] != "granted" || got["words"] != "in order" || got["until"] == nil {
 		t.Errorf("after the approval: %v", got)
@@ -212,7 +213,7 @@ func testReveal(t *testing.T, north, south *served, task string) {
 	if got := text(); got != strings.TrimSpace(iceText) {
 		t.Errorf("what was shown: %q", got)
 	}
-	if out := south.command(exitDone, "reveal", task, "--refresh"); !strings.Contains(out, "nothing is pending") {
+	if out := south.command(cli.Done, "reveal", task, "--refresh"); !strings.Contains(out, "nothing is pending") {
 		t.Errorf("after all was granted: %s", out)
 	}
 }
@@ -222,7 +223,7 @@ func testNotified(t *testing.T, north, south *served, task string) {
 	if got := south.json("reveal", task, "1", "--level", "passage", "--reason", "another examination", "--contact", "dean@south"); got["state"] != "pending" {
 		t.Fatalf("passage of another check: %v", got)
 	}
-	north.command(exitDone, "disclosure", "approve", north.json("disclosure", "list", "--state", "pending")["id"].(string))
+	north.command(cli.Done, "disclosure", "approve", north.json("disclosure", "list", "--state", "pending")["id"].(string))
 	south.until("the passage", func() bool {
 		if err := south.p.notices(t.Context()); err != nil {
 			t.Fatal(err)
@@ -236,7 +237,7 @@ func testNotified(t *testing.T, north, south *served, task string) {
 }
 
 func testMirror(t *testing.T, north, south *served, bell string) {
-	if out := south.command(exitFailed, "mirror", "sync", "north/nothing"); !strings.Contains(out, "not open to this site") {
+	if out := south.command(cli.Failed, "mirror", "sync", "north/nothing"); !strings.Contains(out, "not open to this site") {
 		t.Errorf("a library that is not there: %s", out)
 	}
 	// What was shown in words is not shipped: both forms of one text would tell more than either.
@@ -254,13 +255,13 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Fatal("the audit of the owner names nothing of what was asked")
 	}
 	rep := south.json("check", bell)
-	if len(rep["evidence"].([]any)) != 1 || !strings.Contains(south.command(exitDone, "report", "show", rep["task"].(string)), "bell") {
+	if len(rep["evidence"].([]any)) != 1 || !strings.Contains(south.command(cli.Done, "report", "show", rep["task"].(string)), "bell") {
 		t.Errorf("check with the mirror: %v", rep)
 	}
-	if out := south.command(exitUsage, "reveal", rep["task"].(string), "1"); !strings.Contains(out, "known from a mirror") {
+	if out := south.command(cli.Misused, "reveal", rep["task"].(string), "1"); !strings.Contains(out, "known from a mirror") {
 		t.Errorf("reveal of a mirror's passage: %s", out)
 	}
-	if out := south.command(exitDone, "check", bell, "--partner", "north/theses", "--standing"); !strings.Contains(out, "is not asked, and keeps no question") {
+	if out := south.command(cli.Done, "check", bell, "--partner", "north/theses", "--standing"); !strings.Contains(out, "is not asked, and keeps no question") {
 		t.Errorf("the partner's library has a mirror: %s", out)
 	}
 	rep = south.json("check", bell, "--no-mirrors")
@@ -271,7 +272,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Errorf("the owner was asked: %d entries of its audit, want %d", after, before)
 	}
 	// All libraries of a partner: it is asked which they are, and not about the one that is mirrored.
-	if out := south.command(exitDone, "check", bell, "--partner", "all"); !strings.Contains(out, "is not asked: its mirror") {
+	if out := south.command(cli.Done, "check", bell, "--partner", "all"); !strings.Contains(out, "is not asked: its mirror") {
 		t.Errorf("all partners: %s", out)
 	}
 	// A command that changes the mirrors has them alone; a check meanwhile says so.
@@ -279,15 +280,15 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := south.command(exitIncomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process changes it now") {
+	if out := south.command(cli.Incomplete, "check", bell, "--require-complete"); !strings.Contains(out, "another process changes it now") {
 		t.Errorf("a mirror that is changed: %s", out)
 	}
-	south.command(exitFailed, "mirror", "sync", "north/theses")
+	south.command(cli.Failed, "mirror", "sync", "north/theses")
 	if err := shard.Close(); err != nil {
 		t.Fatal(err)
 	}
 	testLost(t, north, south, bell)
-	south.command(exitUsage, "mirror", "drop", "north/nothing")
+	south.command(cli.Misused, "mirror", "drop", "north/nothing")
 	if got := south.json("mirror", "drop", "north/theses"); got["dropped"] != 1.0 {
 		t.Errorf("dropped: %v", got)
 	}
@@ -297,19 +298,19 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if _, err := os.Stat(mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder of a dropped mirror: %v", err)
 	}
-	south.command(exitDone, "mirror", "sync", "north/theses")
+	south.command(cli.Done, "mirror", "sync", "north/theses")
 }
 
 // testLost: mirrors whose index is lost or damaged are not used, and fetched anew, all that were in it.
 func testLost(t *testing.T, north, south *served, bell string) {
 	folder := mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
-	north.command(exitDone, "library", "create", "grants")
-	north.command(exitDone, "library", "share", "grants", "--with", south.id, "--ship")
+	north.command(cli.Done, "library", "create", "grants")
+	north.command(cli.Done, "library", "share", "grants", "--with", south.id, "--ship")
 	path := filepath.Join(t.TempDir(), "grant.txt")
 	if err := os.WriteFile(path, []byte("A ferry of larch planks crossed the estuary twice a day until the railway bridge was opened to passengers."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	north.command(exitDone, "add", "--library", "grants", path)
+	north.command(cli.Done, "add", "--library", "grants", path)
 	if err := north.o.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +324,7 @@ func testLost(t *testing.T, north, south *served, bell string) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		if out := south.command(exitDone, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 || !strings.Contains(out, "covered 0 %") {
+		if out := south.command(cli.Done, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 || !strings.Contains(out, "covered 0 %") {
 			t.Errorf("%s: check says %s", name, out)
 		}
 		if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 {
@@ -342,11 +343,11 @@ func testLost(t *testing.T, north, south *served, bell string) {
 }
 
 func testAlert(t *testing.T, north, south *served, task string) {
-	if out := south.command(exitDone, "alert", "list"); out != "" {
+	if out := south.command(cli.Done, "alert", "list"); out != "" {
 		t.Errorf("alerts before any document came: %s", out)
 	}
 	var kept []string
-	for line := range strings.Lines(south.command(exitDone, "alert", "standing", "--json")) {
+	for line := range strings.Lines(south.command(cli.Done, "alert", "standing", "--json")) {
 		if strings.Contains(line, task) {
 			kept = append(kept, line)
 		}
@@ -358,12 +359,12 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	if err := north.o.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	south.until("an alert", func() bool { return south.command(exitDone, "alert", "list") != "" })
+	south.until("an alert", func() bool { return south.command(cli.Done, "alert", "list") != "" })
 	got := south.json("alert", "list")
 	if from, _ := got["source"].(map[string]any); got["task"] != task || got["title"] != "late" || from["site"] != north.id || got["sentences"].(float64) < 2 {
 		t.Errorf("alert: %v", got)
 	}
-	if out := south.command(exitDone, "alert", "list", "--after", "1"); out != "" {
+	if out := south.command(cli.Done, "alert", "list", "--after", "1"); out != "" {
 		t.Errorf("after the first: %s", out)
 	}
 	standing := func() int {
@@ -376,7 +377,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	if n := standing(); n != 1 {
 		t.Errorf("%d questions stand at the partner, want 1", n)
 	}
-	if out := south.command(exitFailed, "alert", "end", task, "--deadline", "1ns"); !strings.Contains(out, north.id) || !strings.Contains(out, "run the same command again") {
+	if out := south.command(cli.Failed, "alert", "end", task, "--deadline", "1ns"); !strings.Contains(out, north.id) || !strings.Contains(out, "run the same command again") {
 		t.Errorf("a partner that is not reached: %s", out)
 	}
 	if n := standing(); n != 1 {
@@ -388,15 +389,15 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	if n := standing(); n != 0 {
 		t.Errorf("%d questions stand at the partner after the end", n)
 	}
-	south.command(exitUsage, "alert", "end", task)
+	south.command(cli.Misused, "alert", "end", task)
 }
 
 // testRotated: after a rotation the mirror of the new key takes the place of the old one, and one whose key period
 // has ended is not used.
 func testRotated(t *testing.T, north, south *served, bell string) {
-	north.command(exitDone, "federation", "rotate", "health", "--overlap", "24h")
-	south.command(exitDone, "federation", "join", "health", "north")
-	a := &app{data: south.dir, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	north.command(cli.Done, "federation", "rotate", "health", "--overlap", "24h")
+	south.command(cli.Done, "federation", "join", "health", "north")
+	a := &app{data: south.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
 	c, err := a.circle(t.Context(), south.o)
 	if err != nil {
 		t.Fatal(err)
@@ -429,15 +430,15 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 
 // testClosed: a library that its owner closes is not used from the notice on, and deleted with the next sync.
 func testClosed(t *testing.T, north, south *served, bell string) {
-	north.command(exitDone, "library", "unshare", "theses", "--with", south.id)
+	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	south.until("the notice", func() bool { return south.json("mirror", "list")["used"] == false })
-	if out := south.command(exitDone, "check", bell); !strings.Contains(out, "its owner has closed the library") || !strings.Contains(out, "covered 0 %") {
+	if out := south.command(cli.Done, "check", bell); !strings.Contains(out, "its owner has closed the library") || !strings.Contains(out, "covered 0 %") {
 		t.Errorf("check with a closed mirror: %s", out)
 	}
 	if got := south.json("mirror", "sync", "north/theses"); got["withdrawn"] != true {
 		t.Errorf("sync of a closed library: %v", got)
 	}
-	if out := south.command(exitDone, "mirror", "list"); out != "" {
+	if out := south.command(cli.Done, "mirror", "list"); out != "" {
 		t.Errorf("mirrors: %s", out)
 	}
 	if ms, err := south.o.store.Mirrors(t.Context()); err != nil || len(ms) != 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/screen"
 	"concordat/segment"
 	"concordat/site"
@@ -140,27 +141,27 @@ func (f *screenFlags) define(c *cobra.Command) {
 func (f *screenFlags) check() error {
 	switch {
 	case f.Library == "":
-		return usagef("--library is missing: which library is to be screened?")
+		return cli.Usagef("--library is missing: which library is to be screened?")
 	case !slices.Contains([]string{methodFingerprint, methodSimhash, methodShingle, methodShort}, f.Method):
-		return usagef("--method %q: want fingerprint, simhash, shingle or short", f.Method)
+		return cli.Usagef("--method %q: want fingerprint, simhash, shingle or short", f.Method)
 	case !(f.Threshold > 0 && f.Threshold <= 1):
-		return usagef("--threshold %v: want a share above 0, at most 1", f.Threshold)
+		return cli.Usagef("--threshold %v: want a share above 0, at most 1", f.Threshold)
 	case !(f.removal > 0 && f.removal <= 1):
-		return usagef("--removal-threshold %v: want a share above 0, at most 1", f.removal)
+		return cli.Usagef("--removal-threshold %v: want a share above 0, at most 1", f.removal)
 	case f.MemoryMiB < 1 || f.MemoryMiB > 1<<20:
-		return usagef("--memory %d: want 1 to %d MiB", f.MemoryMiB, 1<<20)
+		return cli.Usagef("--memory %d: want 1 to %d MiB", f.MemoryMiB, 1<<20)
 	case !slices.Contains(keeps, f.keep):
-		return usagef("--keep %q: want oldest, newest, longest or central", f.keep)
+		return cli.Usagef("--keep %q: want oldest, newest, longest or central", f.keep)
 	case f.Contained && f.Method != methodFingerprint && f.Method != methodShingle:
-		return usagef("--contained: method %s does not measure containment", f.Method)
+		return cli.Usagef("--contained: method %s does not measure containment", f.Method)
 	case len(f.Partners) > 0 && f.Method != methodFingerprint:
-		return usagef("--partner: sites are compared by method fingerprint, not %s", f.Method)
+		return cli.Usagef("--partner: sites are compared by method fingerprint, not %s", f.Method)
 	case len(f.Partners) > 0 && (f.Against != "" || f.Template != ""):
-		return usagef("--partner: not together with --against or --template")
+		return cli.Usagef("--partner: not together with --against or --template")
 	case f.deadline <= 0:
-		return usagef("--deadline %s: want a time above 0", f.deadline)
+		return cli.Usagef("--deadline %s: want a time above 0", f.deadline)
 	case f.Template != "" && f.Method != methodFingerprint:
-		return usagef("--template: method %s does not know where texts agree", f.Method)
+		return cli.Usagef("--template: method %s does not know where texts agree", f.Method)
 	}
 	if f.Method != methodSimhash {
 		f.Print = printOptions{}
@@ -170,7 +171,7 @@ func (f *screenFlags) check() error {
 	if s := f.Shingle; f.Method != methodShingle {
 		f.Shingle = shingleFlags{}
 	} else if s.Width < 1 || s.Width > 1000 || s.Sketch < 1 || s.Sketch > 1<<20 || s.Super < 0 || s.Super > s.Sketch {
-		return usagef("--width %d, --sketch %d, --super %d: want 1 to 1000, 1 to %d, 0 to the sketch", s.Width, s.Sketch, s.Super, 1<<20)
+		return cli.Usagef("--width %d, --sketch %d, --super %d: want 1 to 1000, 1 to %d, 0 to the sketch", s.Width, s.Sketch, s.Super, 1<<20)
 	}
 	if f.Method != methodShort {
 		f.Short = shortFlags{}
@@ -180,10 +181,10 @@ func (f *screenFlags) check() error {
 		f.Short.Edits = 0 // words have no letters to edit
 	}
 	if f.Short.Longest < 1 || f.Short.Longest > 10_000 {
-		return usagef("--longest %d: want 1 to 10,000 letters", f.Short.Longest)
+		return cli.Usagef("--longest %d: want 1 to 10,000 letters", f.Short.Longest)
 	}
 	if _, err := f.shortOptions(); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	return nil
 }
@@ -292,7 +293,7 @@ func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) 
 		return err
 	}
 	if s.sum.Unread > 0 {
-		return &exitError{exitUnreadable, fmt.Errorf("%d documents could not be read; the others are compared", s.sum.Unread)}
+		return &cli.Exit{Code: cli.Unreadable, Err: fmt.Errorf("%d documents could not be read; the others are compared", s.sum.Unread)}
 	}
 	return nil
 }
@@ -303,7 +304,7 @@ func (a *app) newScreening(ctx context.Context, o *opened, f screenFlags) (*scre
 			continue
 		}
 		if _, err := o.store.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
-			return nil, usagef("no library %q; concordat library list shows them", lib)
+			return nil, cli.Usagef("no library %q; concordat library list shows them", lib)
 		} else if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"concordat/cmd/internal/cli"
 )
 
 // TestScreen screens two small libraries by every method, within one and against the other.
@@ -80,6 +82,6 @@ func TestScreen(t *testing.T) {
 	}
 	for _, args := range [][]string{{}, {"--library", "none"}, {"--library", "one", "--against", "none"}, {"--library", "one", "--method", "magic"},
 		{"--library", "one", "--threshold", "0"}, {"--library", "one", "--threshold", "NaN"}} {
-		concordat(exitUsage, append([]string{"screen"}, args...)...)
+		concordat(cli.Misused, append([]string{"screen"}, args...)...)
 	}
 }

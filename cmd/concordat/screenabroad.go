@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 )
 
@@ -58,7 +59,7 @@ func (a *app) openAbroad(ctx context.Context, o *opened, f *screenFlags) (*abroa
 	}
 	if len(asked) == 0 {
 		end()
-		return nil, usagef("--partner: nothing to ask; concordat peer libraries shows what partners open")
+		return nil, cli.Usagef("--partner: nothing to ask; concordat peer libraries shows what partners open")
 	}
 	slices.Sort(asked)
 	f.Partners = asked
@@ -116,9 +117,9 @@ func (s *screening) elsewhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := s.app.bar(int64(len(s.texts)), "asking")
-	defer b.done()
-	b.add(len(done))
+	b := s.app.Progress(int64(len(s.texts)), "asking")
+	defer b.Done()
+	b.Add(len(done))
 	var todo []int
 	for text := range s.texts {
 		if done[text] == nil && !s.texts[text].blank {
@@ -147,7 +148,7 @@ func (s *screening) elsewhere(ctx context.Context) error {
 			mu.Lock()
 			defer mu.Unlock()
 			done[text] = u
-			b.add(1)
+			b.Add(1)
 			if _, err := s.work.found.append(record); err != nil {
 				return err
 			}
@@ -250,7 +251,7 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 	}
 	slices.Sort(s.sum.Refused)
 	for _, line := range s.sum.Refused {
-		s.app.warn("not compared with %s", line)
+		s.app.Warn("not compared with %s", line)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"concordat/cmd/internal/cli"
 )
 
 // screenAbroad runs a screening of the library calls against the north.
@@ -25,30 +27,30 @@ func (s *served) screenAbroad(code int, args ...string) (out map[string][]map[st
 func TestScreenAcrossSites(t *testing.T) {
 	t.Parallel()
 	first := newPlace(t, "north")
-	first.command(exitDone, "library", "create", "theses")
+	first.command(cli.Done, "library", "create", "theses")
 	north, south := first.serve(time.Hour), newPlace(t, "south").serve(time.Hour)
 	north.add("ice", iceText)
 	north.add("bell", bellText)
 	enrol(t, north, south)
-	south.command(exitDone, "library", "create", "calls")
+	south.command(cli.Done, "library", "create", "calls")
 	const own = "Nobody else has written these words about the tide tables of a small northern harbour, nor about its two pilots. "
 	rows := "copy\tA copy\t" + iceText + "\nagain\tThe same again\t" + iceText + "\nhalf\tHalf of it\t" + bellText + own + strings.ReplaceAll(own, "tide", "harvest") + "\nown\tOur own\t" + own + "\n"
 	path := filepath.Join(t.TempDir(), "calls.tsv")
 	if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	south.command(exitDone, "add", "--library", "calls", path)
+	south.command(cli.Done, "add", "--library", "calls", path)
 
 	// A budget of one text: the next has to wait.
-	north.command(exitDone, "library", "share", "theses", "--with", south.id, "--sentences", "64")
-	_, errs := south.screenAbroad(exitFailed)
+	north.command(cli.Done, "library", "share", "theses", "--with", south.id, "--sentences", "64")
+	_, errs := south.screenAbroad(cli.Failed)
 	if !strings.Contains(errs, "budget") || !strings.Contains(errs, "1 of 3 texts have been asked about, and the same command goes on") {
 		t.Fatalf("budget used up: %s", errs)
 	}
 	before := north.asked(south.id)
-	north.command(exitDone, "library", "share", "theses", "--with", south.id, "--sentences", "-1")
+	north.command(cli.Done, "library", "share", "theses", "--with", south.id, "--sentences", "-1")
 	out := filepath.Join(t.TempDir(), "out")
-	got, _ := south.screenAbroad(exitDone, "--out", out)
+	got, _ := south.screenAbroad(cli.Done, "--out", out)
 	if north.asked(south.id) == before {
 		t.Error("nothing was asked after the budget was raised")
 	}
@@ -79,12 +81,12 @@ func TestScreenAcrossSites(t *testing.T) {
 	}
 
 	// What the partner does not open is said, and is no result.
-	north.command(exitDone, "library", "unshare", "theses", "--with", south.id)
-	if got, errs := south.screenAbroad(exitDone, "--threshold", "0.25"); len(got["pair"]) != 0 || !strings.Contains(errs, "not compared with") {
+	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
+	if got, errs := south.screenAbroad(cli.Done, "--threshold", "0.25"); len(got["pair"]) != 0 || !strings.Contains(errs, "not compared with") {
 		t.Errorf("a library that is not open: %v %s", got["pair"], errs)
 	}
 	for _, bad := range [][]string{{"--method", "shingle"}, {"--against", "calls"}, {"--deadline", "0s"}, {"--partner", "nobody"}} {
-		if code := run(t.Context(), append([]string{"--data", south.dir, "screen", "--library", "calls", "--partner", "north"}, bad...), strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); code != exitUsage {
+		if code := run(t.Context(), append([]string{"--data", south.dir, "screen", "--library", "calls", "--partner", "north"}, bad...), strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); code != cli.Misused {
 			t.Errorf("%v: exit code %d", bad, code)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"concordat/cmd/internal/cli"
 	"concordat/screen"
 )
 
@@ -34,11 +35,11 @@ func (f *printFile) prints() int { return int(f.Size / int64(f.bytes)) }
 func openPrintFile(path string, bits int) (*printFile, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	f := &printFile{Path: path, Size: info.Size(), Modified: info.ModTime(), bytes: bits / 8}
 	if !info.Mode().IsRegular() || f.Size%int64(f.bytes) != 0 {
-		return nil, usagef("%s: %d bytes are no prints of %d bits", path, f.Size, bits)
+		return nil, cli.Usagef("%s: %d bytes are no prints of %d bits", path, f.Size, bits)
 	}
 	return f, nil
 }
@@ -98,7 +99,7 @@ func (f *printFile) ids() ([]string, error) {
 	}
 	ids := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 	if f.Size > 0 && len(ids) != f.prints() {
-		return nil, usagef("%s.ids: %d lines for %d prints", f.Path, len(ids), f.prints())
+		return nil, cli.Usagef("%s.ids: %d lines for %d prints", f.Path, len(ids), f.prints())
 	}
 	return ids, nil
 }
@@ -138,10 +139,10 @@ interrupted batch goes on.
 A hit names query and stored print by the document in FILE.ids, or by number from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.queries == "" {
-				return usagef("--queries is missing: a file of prints, such as concordat screen prints writes")
+				return cli.Usagef("--queries is missing: a file of prints, such as concordat screen prints writes")
 			}
 			if f.bits != 64 && f.bits != 128 || f.k < 0 || f.k >= f.bits || f.memory < 1 {
-				return usagef("--bits %d, --distance %d, --memory %d: want 64 or 128, a distance below that, and memory", f.bits, f.k, f.memory)
+				return cli.Usagef("--bits %d, --distance %d, --memory %d: want 64 or 128, a distance below that, and memory", f.bits, f.k, f.memory)
 			}
 			return a.screenBatch(cmd.Context(), f, args)
 		},
@@ -300,8 +301,8 @@ func (a *app) scanAll(ctx context.Context, f batchFlags, queries *printFile, sto
 	for _, s := range stored {
 		total += s.prints()
 	}
-	b := a.bar(int64(total)*int64((queries.prints()+turn-1)/turn), "scanning")
-	defer b.done()
+	b := a.Progress(int64(total)*int64((queries.prints()+turn-1)/turn), "scanning")
+	defer b.Done()
 	var design *screen.Design
 	unit := 0
 	for from := 0; from < queries.prints(); from += turn {
@@ -325,7 +326,7 @@ func (a *app) scanAll(ctx context.Context, f batchFlags, queries *printFile, sto
 				n, to := unit, min(at+batchUnit, s.prints())
 				begin := first + uint64(at)
 				if unit++; done[n] {
-					b.add(to - at)
+					b.Add(to - at)
 					continue
 				}
 				g.Go(func() error {
@@ -340,7 +341,7 @@ func (a *app) scanAll(ctx context.Context, f batchFlags, queries *printFile, sto
 					for _, h := range hits {
 						r.Hits = append(r.Hits, [3]uint64{uint64(from) + uint64(h.Query), h.Stored, uint64(h.Distance)})
 					}
-					b.add(to - at)
+					b.Add(to - at)
 					return w.keepUnit(r)
 				})
 			}
@@ -386,7 +387,7 @@ func (a *app) printBatch(queries *printFile, stored []*printFile, w *work, d *sc
 			i++
 		}
 		hit := batchHit{"hit", query(h[0]), stored[i].Path, names[i](at), int(h[2])}
-		return a.report(hit, "%s\t%s\t%s\t%d", hit.Query, hit.File, hit.Stored, hit.Distance)
+		return a.Report(hit, "%s\t%s\t%s\t%d", hit.Query, hit.File, hit.Stored, hit.Distance)
 	})
 	if err != nil {
 		return err
@@ -395,7 +396,7 @@ func (a *app) printBatch(queries *printFile, stored []*printFile, w *work, d *sc
 	if d != nil {
 		sum["tables"] = len(d.Tables)
 	}
-	return a.report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.prints(), total, took.Seconds())
+	return a.Report(sum, "%d hits of %d queries among %d stored prints, in %.1f s", n, queries.prints(), total, took.Seconds())
 }
 
 // parsePrint reads 16 hexadecimal digits; what follows them after white space is a remark.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/internal/cli"
 	"concordat/screen"
 )
 
@@ -49,10 +50,10 @@ func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err err
 	}
 	d, err := screen.NewDesign(64, f.k, f.levels...)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if f.memory < 24 || f.memory > 1<<20 || int64(file.prints()) > math.MaxUint32 {
-		return usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20, uint32(math.MaxUint32))
+		return cli.Usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20, uint32(math.MaxUint32))
 	}
 	stopped, err := readStop(f.stop)
 	if err != nil {
@@ -74,16 +75,16 @@ func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err err
 		start++
 	}
 	if start > 0 {
-		a.warn("going on with a join that was begun: %d parts are done", start)
+		a.Warn("going on with a join that was begun: %d parts are done", start)
 	}
-	b := a.bar(-1, "joining")
-	defer b.done()
+	b := a.Progress(-1, "joining")
+	defer b.Done()
 	r := batchUnitRecord{Unit: start}
 	err = j.Run(ctx, int64(file.prints()), start, func(t screen.Twin) error {
 		r.Hits = append(r.Hits, [3]uint64{t.A, t.B, uint64(t.Distance)})
 		return nil
 	}, func(p screen.Progress) error {
-		b.add(1)
+		b.Add(1)
 		err := w.keepUnit(r)
 		r = batchUnitRecord{Unit: p.Done, Hits: r.Hits[:0]}
 		return err
@@ -100,13 +101,13 @@ func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err err
 	n := 0
 	err = w.hits(func(h [3]uint64) error {
 		n++
-		return a.report(map[string]any{"type": "pair", "a": name(h[0]), "b": name(h[1]), "distance": h[2]}, "%s\t%s\t%d", name(h[0]), name(h[1]), h[2])
+		return a.Report(map[string]any{"type": "pair", "a": name(h[0]), "b": name(h[1]), "distance": h[2]}, "%s\t%s\t%d", name(h[0]), name(h[1]), h[2])
 	})
 	if err != nil {
 		return err
 	}
 	took := time.Since(began)
-	return a.report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took, "stages_ns": spent},
+	return a.Report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took, "stages_ns": spent},
 		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.prints(), len(d.Tables), took.Seconds(),
 		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
 }
@@ -117,7 +118,7 @@ func readStop(path string) (map[uint64]bool, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	defer f.Close()
 	out := map[uint64]bool{}
@@ -125,7 +126,7 @@ func readStop(path string) (map[uint64]bool, error) {
 	for n := 1; in.Scan(); n++ {
 		p, err := parsePrint(in.Text())
 		if err != nil {
-			return nil, usagef("%s line %d: %w", path, n, err)
+			return nil, cli.Usagef("%s line %d: %w", path, n, err)
 		}
 		out[p] = true
 	}

@@ -205,8 +205,8 @@ func (s *screening) bySketch(ctx context.Context, u *units) error {
 	}
 	var buf []byte
 	var values []uint64
-	b := s.app.bar(int64(len(s.texts)), "joining")
-	defer b.done()
+	b := s.app.Progress(int64(len(s.texts)), "joining")
+	defer b.Done()
 	join := screen.SketchJoin{
 		Options: screen.SketchOptions{Threshold: s.Threshold, Contained: s.Contained, Super: s.Shingle.Super},
 		Space:   s.work, Bytes: int64(s.MemoryMiB) << 20, Documents: len(s.texts),
@@ -232,7 +232,7 @@ func (s *screening) bySketch(ctx context.Context, u *units) error {
 				return err
 			}
 			current = unit{Unit: n}
-			b.set(p.A)
+			b.Set(p.A)
 		}
 		if u.done[current.Unit] || !s.across(p.A, p.B) {
 			return nil
@@ -284,8 +284,8 @@ func (s *screening) byPrint(ctx context.Context, u *units) error {
 	if err != nil {
 		return err
 	}
-	b := s.app.bar(int64(len(all)), "comparing")
-	defer b.done()
+	b := s.app.Progress(int64(len(all)), "comparing")
+	defer b.Done()
 	var hits []screen.Hit
 	for from := 0; from < len(all); from += prints {
 		r := unit{Unit: from / prints}
@@ -311,7 +311,7 @@ func (s *screening) byPrint(ctx context.Context, u *units) error {
 		if err := u.keep(r); err != nil {
 			return err
 		}
-		b.set(from)
+		b.Set(from)
 	}
 	return nil
 }
@@ -336,8 +336,8 @@ func (s *screening) byLetters(ctx context.Context, u *units) error {
 	if err != nil {
 		return err
 	}
-	b := s.app.bar(parts, "comparing")
-	defer b.done()
+	b := s.app.Progress(parts, "comparing")
+	defer b.Done()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for part := range parts {
@@ -352,7 +352,7 @@ func (s *screening) byLetters(ctx context.Context, u *units) error {
 				}
 				return ctx.Err() == nil
 			})
-			b.add(1)
+			b.Add(1)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

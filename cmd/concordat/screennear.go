@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/internal/cli"
 	"concordat/screen"
 )
 
@@ -24,7 +25,7 @@ block by block. Of a FILE of 64-bit prints the tables are made in memory first, 
 has it; a print then stands with the document of it in FILE.ids, or its number from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.Distance < 0 || f.Distance >= f.Bits {
-				return usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
+				return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
 			}
 			near, done, err := a.nearIn(cmd.Context(), args[0], f, int64(memory)<<20)
 			if err != nil {
@@ -52,7 +53,7 @@ type nearFunc func(q uint64) ([]nearPrint, error)
 func (a *app) nearIn(ctx context.Context, path string, f printOptions, memory int64) (nearFunc, func(), error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, cli.Usage(err)
 	}
 	if info.IsDir() {
 		return nearPacked(path)
@@ -67,7 +68,7 @@ func (a *app) nearIn(ctx context.Context, path string, f printOptions, memory in
 	}
 	d, err := f.design(file.prints(), memory)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, cli.Usage(err)
 	}
 	prints := make([]uint64, 0, file.prints())
 	for chunk, err := range file.narrow() {
@@ -94,7 +95,7 @@ func (a *app) nearIn(ctx context.Context, path string, f printOptions, memory in
 func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	b, err := os.ReadFile(filepath.Join(dir, packedDesign))
 	if err != nil {
-		return nil, nil, usagef("%s holds no packed tables: %w", dir, err)
+		return nil, nil, cli.Usagef("%s holds no packed tables: %w", dir, err)
 	}
 	var h packedHeader
 	if err := json.Unmarshal(b, &h); err != nil {
@@ -153,7 +154,7 @@ func (a *app) screenNear(ctx context.Context, args []string, near nearFunc) erro
 		}
 		q, err := parsePrint(word)
 		if err != nil {
-			return usage(err)
+			return cli.Usage(err)
 		}
 		found, err := near(q)
 		if err != nil {
@@ -167,7 +168,7 @@ func (a *app) screenNear(ctx context.Context, args []string, near nearFunc) erro
 				line["stored"] = p.stored
 				text += "\t" + p.stored
 			}
-			if err := a.report(line, "%s", text); err != nil {
+			if err := a.Report(line, "%s", text); err != nil {
 				return err
 			}
 		}
@@ -180,7 +181,7 @@ func (a *app) screenNear(ctx context.Context, args []string, near nearFunc) erro
 			}
 			continue
 		}
-		if err := eachLine(a.stdin, answer); err != nil {
+		if err := eachLine(a.Stdin, answer); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/screen"
 )
 
@@ -315,14 +316,14 @@ func (s *screening) removals(links []screen.Link, preferred func(a, b int) bool)
 }
 
 func (a *app) printScreened(s *screening, r *screenResults) error {
-	if a.json {
-		return screenLines(s, r, a.line)
+	if a.JSON {
+		return screenLines(s, r, a.Line)
 	}
-	a.say("resemblance  in a  in b  method       a and b")
+	a.Say("resemblance  in a  in b  method       a and b")
 	for _, p := range r.pairs {
-		a.say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, percent(p.ContainmentA), percent(p.ContainmentB), p.Method, p.A, s.name(p.b))
+		a.Say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, percent(p.ContainmentA), percent(p.ContainmentB), p.Method, p.A, s.name(p.b))
 		for _, o := range p.Sections {
-			a.say("%13s%.0f%% of %s in %s (%.0f%% of that)", "", 100*o.ContainmentA, o.A, o.B, 100*o.ContainmentB)
+			a.Say("%13s%.0f%% of %s in %s (%.0f%% of that)", "", 100*o.ContainmentA, o.A, o.B, 100*o.ContainmentB)
 		}
 	}
 	for i, c := range r.clusters {
@@ -334,29 +335,29 @@ func (a *app) printScreened(s *screening, r *screenResults) error {
 		if n := len(c.Documents) - len(ids); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		a.say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), s.name(c.oldest), strings.Join(ids, ", "), more)
+		a.Say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), s.name(c.oldest), strings.Join(ids, ", "), more)
 	}
 	t := s.sum
 	near := ""
 	if t.Method == methodSimhash {
 		near = fmt.Sprintf(", at most %d bits apart", s.Print.Distance)
 	}
-	a.say("%s at or above threshold %.2f%s (method %s, after the exact pass) in %s, of %s with %s, %d of which the method can compare",
+	a.Say("%s at or above threshold %.2f%s (method %s, after the exact pass) in %s, of %s with %s, %d of which the method can compare",
 		number(t.Pairs, "pair"), t.Threshold, near, t.Method, number(t.Clusters, "cluster"), number(t.Documents, "document"), number(t.Distinct, "distinct text"), t.Compared)
 	if t.Method == methodShort && t.Compared < t.Distinct {
-		a.say("a text of more than 200 letters is compared whole only; other methods find what two such texts share")
+		a.Say("a text of more than 200 letters is compared whole only; other methods find what two such texts share")
 	}
 	if t.Folded > 0 {
-		a.say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, mostFolded)
+		a.Say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, mostFolded)
 	}
 	if s.abroad != nil {
-		a.say("%d sentences became known at partners as keyed fingerprints, %d were withheld; of %d texts partners hold something that they do not show", t.Sent, t.Withheld, t.Hidden)
+		a.Say("%d sentences became known at partners as keyed fingerprints, %d were withheld; of %d texts partners hold something that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
-		a.say("%s could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", number(t.Removable, "document"), s.keep, s.removal)
+		a.Say("%s could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", number(t.Removable, "document"), s.keep, s.removal)
 	}
 	if s.out != "" {
-		a.say("written to %s", s.out)
+		a.Say("written to %s", s.out)
 	}
 	return nil
 }
@@ -413,7 +414,7 @@ func readDates(path string) (map[concordat.DocumentID]time.Time, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	defer f.Close()
 	out := map[concordat.DocumentID]time.Time{}
@@ -422,12 +423,12 @@ func readDates(path string) (map[concordat.DocumentID]time.Time, error) {
 		id, date, ok := strings.Cut(strings.TrimSuffix(in.Text(), "\r"), "\t")
 		t, err := parseDay(strings.TrimSpace(date))
 		if !ok || err != nil {
-			return nil, usagef("%s line %d: want DOCUMENT TAB DATE, the date such as 2019, 2019-05, 2019-05-31 or of RFC 3339", path, n)
+			return nil, cli.Usagef("%s line %d: want DOCUMENT TAB DATE, the date such as 2019, 2019-05, 2019-05-31 or of RFC 3339", path, n)
 		}
 		out[concordat.DocumentID(id)] = t
 	}
 	if err := in.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return nil, usagef("%s: %w", path, err)
+		return nil, cli.Usagef("%s: %w", path, err)
 	}
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cmd/internal/cli"
 	"concordat/screen"
 	"concordat/segment"
 	"concordat/simhash"
@@ -59,11 +60,11 @@ var (
 // check returns a usage error for options that make no print.
 func (f *printOptions) check() error {
 	if f.Distance < 0 || f.Distance >= f.Bits {
-		return usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
+		return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
 	}
 	if len(f.Levels) > 0 {
 		if _, err := screen.NewDesign(f.Bits, f.Distance, f.Levels...); err != nil {
-			return usagef("--levels: %w", err)
+			return cli.Usagef("--levels: %w", err)
 		}
 	}
 	_, err := newPrintMaker(*f)
@@ -83,15 +84,15 @@ func newPrintMaker(f printOptions) (*printMaker, error) {
 	h, ok := printHashes[f.Hash]
 	tf, known := printWeights[f.TF]
 	if !ok || !known {
-		return nil, usagef("--hash %q, --tf %q: want mix, plain or md5, and log, count or once", f.Hash, f.TF)
+		return nil, cli.Usagef("--hash %q, --tf %q: want mix, plain or md5, and log, count or once", f.Hash, f.TF)
 	}
 	if f.Bits != 64 && (f.Bits != 128 || h == simhash.HashPlain) {
-		return nil, usagef("--bits %d with hash %s: want 64, or 128 with mix or md5", f.Bits, f.Hash)
+		return nil, cli.Usagef("--bits %d with hash %s: want 64, or 128 with mix or md5", f.Bits, f.Hash)
 	}
 	m.weigh.TF = tf
 	p := printRuns.FindStringSubmatch(f.Features)
 	if p == nil {
-		return nil, usagef("--features %q: want words or letters with the lengths of their runs, such as words1-3 or letters3", f.Features)
+		return nil, cli.Usagef("--features %q: want words or letters with the lengths of their runs, such as words1-3 or letters3", f.Features)
 	}
 	from, to := 1, 1
 	if p[2] != "" {
@@ -102,7 +103,7 @@ func newPrintMaker(f printOptions) (*printMaker, error) {
 		to, _ = strconv.Atoi(p[3])
 	}
 	if to < from {
-		return nil, usagef("--features %q: the second length is below the first", f.Features)
+		return nil, cli.Usagef("--features %q: the second length is below the first", f.Features)
 	}
 	for w := from; w <= to; w++ {
 		m.runs = append(m.runs, screen.Shingling{Width: w, Letters: p[1] == "letters"})
@@ -170,8 +171,8 @@ func (m *printMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 func (a *app) countFeatures(ctx context.Context, o *opened, m *printMaker, memory int64, libraries ...string) error {
 	const featureBytes = 40
 	counted := &simhash.Frequencies{}
-	b := a.bar(-1, "counting features")
-	defer b.done()
+	b := a.Progress(-1, "counting features")
+	defer b.Done()
 	for _, lib := range libraries {
 		if lib == "" {
 			continue
@@ -188,7 +189,7 @@ func (a *app) countFeatures(ctx context.Context, o *opened, m *printMaker, memor
 				return fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
 			}
 			counted.Add(m.features(t))
-			b.add(1)
+			b.Add(1)
 			if int64(counted.Features())*featureBytes > memory {
 				return fmt.Errorf("--idf: %w: more than %d distinct features; allow more --memory or take shorter --features", screen.ErrMemory, memory/featureBytes)
 			}
@@ -223,11 +224,11 @@ With --random N it writes N pseudo-random prints of 64 bits instead, the same fo
 5 bits differ by turns.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" || (library == "") == (random <= 0) {
-				return usagef("want --out, and --library or --random")
+				return cli.Usagef("want --out, and --library or --random")
 			}
 			if random > 0 {
 				if plant < 0 || plant > random/2 {
-					return usagef("--plant %d: want at most half of the %d prints", plant, random)
+					return cli.Usagef("--plant %d: want at most half of the %d prints", plant, random)
 				}
 				return a.randomPrints(cmd.Context(), out, random, plant, seed)
 			}
@@ -259,7 +260,7 @@ type shardParts struct {
 
 func (p shardParts) check() error {
 	if p.of < 0 || p.of > 256 || p.only < -1 || p.only >= 0 && p.only >= p.of {
-		return usagef("--shards %d, --shard %d: want 1 to 256 shards, and one of them, from 0", p.of, p.only)
+		return cli.Usagef("--shards %d, --shard %d: want 1 to 256 shards, and one of them, from 0", p.of, p.only)
 	}
 	return nil
 }
@@ -293,7 +294,7 @@ func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int
 // libraryPrints writes the prints of a library.
 func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, library, out string, parts shardParts, memory int64) error {
 	if _, err := o.store.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
-		return usagef("no library %q; concordat library list shows them", library)
+		return cli.Usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
 		return err
 	}
@@ -314,7 +315,7 @@ func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, libr
 			}
 			if err != nil {
 				unread++
-				a.warn("%v", err)
+				a.Warn("%v", err)
 				continue
 			}
 			place, wanted := parts.place(d.Library, d.ID)
@@ -343,21 +344,12 @@ func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, libr
 	if err != nil {
 		return err
 	}
-	if err := a.report(map[string]any{"type": "prints", "library": library, "prints": n, "bits": f.Bits, "unread": unread, "file": out}, "%d prints of %d bits in %s", n, f.Bits, out); err != nil {
+	if err := a.Report(map[string]any{"type": "prints", "library": library, "prints": n, "bits": f.Bits, "unread": unread, "file": out}, "%d prints of %d bits in %s", n, f.Bits, out); err != nil {
 		return err
 	}
 	if unread > 0 {
-		return &exitError{exitUnreadable, fmt.Errorf("%d documents could not be read", unread)}
+		return &cli.Exit{Code: cli.Unreadable, Err: fmt.Errorf("%d documents could not be read", unread)}
 	}
-	return nil
-}
-
-// report prints one result, as JSON or for people.
-func (a *app) report(v any, format string, args ...any) error {
-	if a.json {
-		return a.line(v)
-	}
-	a.say(format, args...)
 	return nil
 }
 
@@ -393,7 +385,7 @@ func (a *app) randomPrints(ctx context.Context, out string, n, plant int, seed u
 	if err != nil {
 		return err
 	}
-	return a.report(map[string]any{"type": "prints", "prints": n, "bits": 64, "file": out}, "%d pseudo-random prints in %s", n, out)
+	return a.Report(map[string]any{"type": "prints", "prints": n, "bits": 64, "file": out}, "%d pseudo-random prints in %s", n, out)
 }
 
 // writeFiles writes files that appear whole under their names, or not at all.

@@ -25,21 +25,21 @@ func (s *screening) read(ctx context.Context) error {
 			total += int64(l.Documents)
 		}
 	}
-	b := s.app.bar(total, "reading")
-	defer b.done()
+	b := s.app.Progress(total, "reading")
+	defer b.Done()
 	in := reading{s: s, old: old, known: map[textSum]int{}}
 	for side, lib := range libraries {
 		if lib == "" {
 			continue
 		}
 		for d, err := range s.site.libraryDocuments(ctx, concordat.LibraryID(lib)) {
-			b.add(1)
+			b.Add(1)
 			if ctx.Err() != nil {
 				return errors.Join(in.flush(context.WithoutCancel(ctx)), context.Cause(ctx))
 			}
 			if err != nil {
 				s.sum.Unread++
-				s.app.warn("%v", err)
+				s.app.Warn("%v", err)
 				continue
 			}
 			if err := in.add(ctx, side, d); err != nil {
@@ -86,7 +86,7 @@ func (s *screening) earlier() ([]oldText, error) {
 		return true
 	})
 	if len(old) > 0 {
-		s.app.warn("going on with a screening that was begun: %d documents are prepared", len(old))
+		s.app.Warn("going on with a screening that was begun: %d documents are prepared", len(old))
 	}
 	return old, err
 }

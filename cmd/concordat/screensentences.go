@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/parallel"
 	"concordat/screen"
 )
 
@@ -17,8 +19,8 @@ import (
 // candidates on all cores. A unit is so many candidates.
 func (s *screening) byFingerprint(ctx context.Context, u *units) error {
 	j := &printJoin{s: s, u: u, cache: &documentCache{s: s, most: int64(s.MemoryMiB) << 20 / 2, docs: make([]atomic.Pointer[screen.Document], len(s.texts))}}
-	b := s.app.bar(int64(len(s.texts)), "comparing")
-	defer b.done()
+	b := s.app.Progress(int64(len(s.texts)), "comparing")
+	defer b.Done()
 	var order []int
 	for i := range s.texts {
 		if !s.texts[i].blank {
@@ -44,7 +46,7 @@ const (
 )
 
 // join compares the texts of a with one another, or, where b is not nil, with those of b.
-func (j *printJoin) join(ctx context.Context, a, b []int, progress bar) error {
+func (j *printJoin) join(ctx context.Context, a, b []int, progress cli.Bar) error {
 	all := slices.Concat(a, b)
 	half := func(x []int) ([]int, []int) { return x[:len(x)/2], x[len(x)/2:] }
 	pairs, common, err := j.candidates(ctx, all, len(a), b != nil)
@@ -80,7 +82,7 @@ func (j *printJoin) join(ctx context.Context, a, b []int, progress bar) error {
 		}
 	}
 	if b == nil {
-		progress.add(len(a))
+		progress.Add(len(a))
 	}
 	return nil
 }
@@ -111,34 +113,12 @@ func (j *printJoin) candidates(ctx context.Context, all []int, split int, across
 			return nil, 0, screen.ErrMemory
 		}
 	}
-	joined, err := joinOnAllCores(ctx, docs, o)
+	joined, err := parallel.Join(ctx, docs, o)
 	if err != nil {
 		return nil, 0, err
 	}
 	pairs = slices.DeleteFunc(joined.Pairs, func(p [2]int) bool { return !j.s.across(all[p[0]], all[p[1]]) })
 	return pairs, joined.Common + joined.Crowded, nil
-}
-
-// joinOnAllCores is screen.Candidates on all cores.
-func joinOnAllCores(ctx context.Context, docs []screen.Document, o screen.JoinOptions) (screen.Joined, error) {
-	join, err := screen.NewJoin(docs, o)
-	if err != nil {
-		return screen.Joined{}, err
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for pass := range join.Passes() {
-		g.Go(func() error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return join.Pass(pass)
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return screen.Joined{}, err
-	}
-	return join.Joined()
 }
 
 // compare measures a unit of candidates.

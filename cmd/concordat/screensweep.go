@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/minhash"
 	"concordat/screen"
 	"concordat/segment"
@@ -65,7 +66,7 @@ labels come from:
 				}
 			}
 			if f.library == "" || n != 1 || !(f.share >= 0 && f.share <= 1) {
-				return usagef("want --pairs, or --library with one of --truth, --exact and --planted, and a --share of 0 to 1")
+				return cli.Usagef("want --pairs, or --library with one of --truth, --exact and --planted, and a --share of 0 to 1")
 			}
 			return a.with(cmd.Context(), withIndex, func(o *opened) error { return a.sweepLibrary(cmd.Context(), o, &f) })
 		},
@@ -167,12 +168,12 @@ func (a *app) sweepPairs(ctx context.Context, f *sweepFlags) error {
 	for _, c := range strings.Split(f.columns, ",") {
 		n, err := strconv.Atoi(c)
 		if err != nil || n < 1 {
-			return usagef("--columns %q: want three numbers from 1", f.columns)
+			return cli.Usagef("--columns %q: want three numbers from 1", f.columns)
 		}
 		columns = append(columns, n-1)
 	}
 	if len(columns) != 3 {
-		return usagef("--columns %q: want three numbers from 1", f.columns)
+		return cli.Usagef("--columns %q: want three numbers from 1", f.columns)
 	}
 	s, err := newSweeper(f.print)
 	if err != nil {
@@ -203,7 +204,7 @@ func (a *app) sweepPairs(ctx context.Context, f *sweepFlags) error {
 		return err
 	}
 	if skipped > 0 {
-		a.warn("%s: %d lines are no labelled pairs and are left out", f.pairs, skipped)
+		a.Warn("%s: %d lines are no labelled pairs and are left out", f.pairs, skipped)
 	}
 	return a.printSweep(s, f, filepath.Base(f.pairs))
 }
@@ -212,13 +213,13 @@ func (a *app) sweepPairs(ctx context.Context, f *sweepFlags) error {
 func eachLineOf(path string, each func(string) error) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	defer f.Close()
 	var r io.Reader = f
 	if filepath.Ext(path) == ".gz" {
 		if r, err = gzip.NewReader(f); err != nil {
-			return usagef("%s: %w", path, err)
+			return cli.Usagef("%s: %w", path, err)
 		}
 	}
 	return eachLine(r, each)
@@ -241,7 +242,7 @@ func (a *app) sweepLibrary(ctx context.Context, o *opened, f *sweepFlags) error 
 	if f.exact != "" {
 		p := printRuns.FindStringSubmatch(f.exact)
 		if p == nil || p[2] == "" || p[3] != "" {
-			return usagef("--exact %q: want letters or words and a length, such as letters8", f.exact)
+			return cli.Usagef("--exact %q: want letters or words and a length, such as letters8", f.exact)
 		}
 		exact.Letters = p[1] == "letters"
 		exact.Width, _ = strconv.Atoi(p[2]) // the pattern lets digits through only
@@ -255,7 +256,7 @@ func (a *app) sweepLibrary(ctx context.Context, o *opened, f *sweepFlags) error 
 			return err
 		}
 		if len(prints) == sweepDocuments {
-			return usagef("more than %d documents: %w; take a smaller library", sweepDocuments, screen.ErrMemory)
+			return cli.Usagef("more than %d documents: %w; take a smaller library", sweepDocuments, screen.ErrMemory)
 		}
 		p, err := s.prints(d.Text)
 		if err != nil {
@@ -329,7 +330,7 @@ func readTruth(path string, number map[string]int, least float64, same map[[2]in
 		return nil
 	})
 	if err == nil && len(same) == 0 {
-		return usagef("%s: no pair of the library's documents, %d lines name others", path, unknown)
+		return cli.Usagef("%s: no pair of the library's documents, %d lines name others", path, unknown)
 	}
 	return err
 }
@@ -404,17 +405,17 @@ func (a *app) printSweep(s *sweeper, f *sweepFlags, title string) error {
 	}
 	for _, c := range series {
 		best := c.Points[0]
-		a.say("%s\n  k  reported  precision  recall", c.Name)
+		a.Say("%s\n  k  reported  precision  recall", c.Name)
 		for _, p := range c.Points {
 			if p.F1() > best.F1() {
 				best = p
 			}
 			l := sweepLine{"point", c.Name, c.Bits, p, p.Precision(), p.Recall()}
-			if err := a.report(l, "%3d  %8d  %9.3f  %6.3f", p.K, p.Reported, l.Precision, l.Recall); err != nil {
+			if err := a.Report(l, "%3d  %8d  %9.3f  %6.3f", p.K, p.Reported, l.Precision, l.Recall); err != nil {
 				return err
 			}
 		}
-		err := a.report(map[string]any{"type": "best", "kind": c.Name, "bits": c.Bits, "k": best.K, "precision": best.Precision(), "recall": best.Recall(), "f1": best.F1(), "same": best.Same},
+		err := a.Report(map[string]any{"type": "best", "kind": c.Name, "bits": c.Bits, "k": best.K, "precision": best.Precision(), "recall": best.Recall(), "f1": best.F1(), "same": best.Same},
 			"best k %d: F1 %.3f, of %d near-duplicates", best.K, best.F1(), best.Same)
 		if err != nil {
 			return err
@@ -433,14 +434,14 @@ time and all three: whether what a text shares with one source is what it shares
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := minhash.NewDocument(b, hashes, nil)
 			if err != nil || width < 1 || b < 2 {
-				return usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, a width", b, hashes, width)
+				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, a width", b, hashes, width)
 			}
 			return a.with(cmd.Context(), withIndex, func(o *opened) error {
 				var sketches [3][]uint64
 				for i, id := range args {
 					doc, err := o.index.Document(cmd.Context(), concordat.Ref{Site: o.config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})
 					if errors.Is(err, concordat.ErrNotFound) {
-						return usagef("no document %q in library %q", id, library)
+						return cli.Usagef("no document %q in library %q", id, library)
 					} else if err != nil {
 						return err
 					}
@@ -449,14 +450,14 @@ time and all three: whether what a text shares with one source is what it shares
 						return err
 					}
 					if sketches[i] = d.Sketch(screen.Shingling{Width: width}.Append(t, nil)); sketches[i] == nil {
-						return usagef("document %q has no words", id)
+						return cli.Usagef("document %q has no words", id)
 					}
 				}
 				t, err := d.ThreeWay(sketches[0], sketches[1], sketches[2])
 				if err != nil {
 					return err
 				}
-				return a.report(map[string]any{"type": "three", "bytes": d.Bytes(), "text_first": t.AB, "text_second": t.AC, "first_second": t.BC, "all": t.All, "all_deviation": t.Deviation},
+				return a.Report(map[string]any{"type": "three", "bytes": d.Bytes(), "text_first": t.AB, "text_second": t.AC, "first_second": t.BC, "all": t.All, "all_deviation": t.Deviation},
 					"text and first source  %.3f\ntext and second source %.3f\nboth sources           %.3f\nall three              %.3f, standard error %.3f", t.AB, t.AC, t.BC, t.All, t.Deviation)
 			})
 		},

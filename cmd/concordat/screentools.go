@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/screen"
 	"concordat/segment"
 )
@@ -37,7 +38,7 @@ size compares with the prints as they are and with the least that random prints 
 			}
 			d, err := screen.NewDesign(64, k, levels...)
 			if err != nil || out == "" {
-				return usage(errors.Join(err, errIf(out == "", "--out is missing: the folder to write")))
+				return cli.Usage(errors.Join(err, errIf(out == "", "--out is missing: the folder to write")))
 			}
 			return a.screenPack(cmd.Context(), file, d, levels, out, tables)
 		},
@@ -64,8 +65,8 @@ func (a *app) screenPack(ctx context.Context, file *printFile, d *screen.Design,
 	if only > 0 {
 		n = min(n, only)
 	}
-	b := a.bar(int64(n), "packing")
-	defer b.done()
+	b := a.Progress(int64(n), "packing")
+	defer b.Done()
 	total := int64(0)
 	for i := range n {
 		if ctx.Err() != nil {
@@ -79,7 +80,7 @@ func (a *app) screenPack(ctx context.Context, file *printFile, d *screen.Design,
 		if err != nil {
 			return err
 		}
-		b.add(1)
+		b.Add(1)
 	}
 	if n == len(d.Tables) {
 		h, err := json.Marshal(packedHeader{d.F, d.K, levels, len(prints)})
@@ -91,7 +92,7 @@ func (a *app) screenPack(ctx context.Context, file *printFile, d *screen.Design,
 		}
 	}
 	ratio := float64(total) / float64(max(1, n*8*len(prints)))
-	return a.report(map[string]any{"type": "packed", "prints": len(prints), "tables": n, "bytes": total, "of_raw": ratio, "bound": screen.PackedBound(len(prints))},
+	return a.Report(map[string]any{"type": "packed", "prints": len(prints), "tables": n, "bytes": total, "of_raw": ratio, "bound": screen.PackedBound(len(prints))},
 		"%d prints in %d tables of %d bytes: %.1f %% of raw, the bound for random ones is %.1f %%", len(prints), n, total, 100*ratio, 100*screen.PackedBound(len(prints)))
 }
 
@@ -116,7 +117,7 @@ func (a *app) screenPlanCommand() *cobra.Command {
 			o.Bytes = int64(memory) << 20
 			best, err := screen.NewPlan(o)
 			if err != nil && !errors.Is(err, screen.ErrMemory) {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			if err := a.screenPlan(o, best); err != nil {
 				return err
@@ -134,7 +135,7 @@ func (a *app) screenPlanCommand() *cobra.Command {
 }
 
 func (a *app) screenPlan(o screen.PlanOptions, best *screen.Design) error {
-	a.say("levels      tables  least lead  candidates a query        bytes")
+	a.Say("levels      tables  least lead  candidates a query        bytes")
 	show := func(d *screen.Design) error {
 		l := planLine{"plan", d.Levels, len(d.Tables), d.Lead(), d.Candidates(o.Prints), d.Bytes(o.Prints), d.Bytes(o.Prints) <= o.Bytes, d == best}
 		mark := ""
@@ -144,7 +145,7 @@ func (a *app) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 		case !l.Fits:
 			mark = "too large"
 		}
-		return a.report(l, "%-10s  %6d  %10d  %18.3g  %11d  %s", strings.Trim(fmt.Sprint(l.Levels), "[]"), l.Tables, l.LeadLeast, l.Candidates, l.Bytes, mark)
+		return a.Report(l, "%-10s  %6d  %10d  %18.3g  %11d  %s", strings.Trim(fmt.Sprint(l.Levels), "[]"), l.Tables, l.LeadLeast, l.Candidates, l.Bytes, mark)
 	}
 	for _, levels := range [][]int{{o.K + 1}, {o.K + 2}, {o.K + 3}, {o.K + 4}, {o.K + 1, o.K + 1}, {o.K + 2, o.K + 1}} {
 		d, err := screen.NewDesign(o.F, o.K, levels...)
@@ -222,11 +223,11 @@ func (a *app) screenDistribution(ctx context.Context, paths []string, svg string
 	}
 	for _, h := range hots {
 		l := hotPrint{"hot", fmt.Sprintf("%016x", h.Print), h.Count, first[h.Print]}
-		if err := a.report(l, "%s\t%d\t%s", l.Print, l.Count, l.Document); err != nil {
+		if err := a.Report(l, "%s\t%d\t%s", l.Print, l.Count, l.Document); err != nil {
 			return err
 		}
 	}
-	return a.report(map[string]any{"type": "distribution", "prints": d.Prints, "zero": d.Zero, "spread": d.Spread(), "buckets": d.Bucket, "lead": d.Lead}, "%s", strings.TrimSuffix(d.String(), "\n"))
+	return a.Report(map[string]any{"type": "distribution", "prints": d.Prints, "zero": d.Zero, "spread": d.Spread(), "buckets": d.Bucket, "lead": d.Lead}, "%s", strings.TrimSuffix(d.String(), "\n"))
 }
 
 // nameHot finds the first document of each hot print, where the documents are known.
@@ -274,7 +275,7 @@ choices of gram lengths how many originals are found again and how many texts mu
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, ok := measures[measure]
 			if !ok || (library == "") == (file == "") {
-				return usagef("want --library or --file, and --measure jaccard, cosine or edit")
+				return cli.Usagef("want --library or --file, and --measure jaccard, cosine or edit")
 			}
 			o.Short.Measure = m
 			var texts []string
@@ -291,7 +292,7 @@ choices of gram lengths how many originals are found again and how many texts mu
 			if file != "" {
 				f, err := os.Open(file)
 				if err != nil {
-					return usage(err)
+					return cli.Usage(err)
 				}
 				defer f.Close()
 				if err := eachLine(f, take); err != nil {
@@ -345,19 +346,19 @@ func (a *app) screenGrams(texts []string, o screen.GramOptions) error {
 	}
 	texts = slices.Sorted(maps.Keys(distinct))
 	if len(texts) == 0 {
-		return usagef("no short texts")
+		return cli.Usagef("no short texts")
 	}
 	trials, best, err := screen.TryGrams(texts, o)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
-	a.say("grams   recall  measured a query  hits a query   (%d texts)", len(texts))
+	a.Say("grams   recall  measured a query  hits a query   (%d texts)", len(texts))
 	for i, t := range trials {
 		mark := ""
 		if i == best {
 			mark = "best"
 		}
-		err := a.report(map[string]any{"type": "grams", "grams": t.Grams, "recall": t.Recall, "measured": t.Measured, "hits": t.Hits, "best": i == best},
+		err := a.Report(map[string]any{"type": "grams", "grams": t.Grams, "recall": t.Recall, "measured": t.Measured, "hits": t.Hits, "best": i == best},
 			"%-6s  %.3f   %16.1f  %12.2f   %s", strings.Trim(fmt.Sprint(t.Grams), "[]"), t.Recall, t.Measured, t.Hits, mark)
 		if err != nil {
 			return err

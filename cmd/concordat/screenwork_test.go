@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"concordat/cmd/internal/cli"
 )
 
 // site is a folder on which commands are run.
@@ -162,7 +164,7 @@ func TestScreenGoesOn(t *testing.T) {
 				t.Fatalf("work is left: %q", left)
 			}
 			stop := func() string {
-				s.run(exitFailed, append(args, "--out", blocked)...)
+				s.run(cli.Failed, append(args, "--out", blocked)...)
 				kept, _ := filepath.Glob(filepath.Join(work, "*"))
 				if len(kept) != 1 {
 					t.Fatalf("kept %q", kept)
@@ -248,7 +250,7 @@ func TestScreenOnFullDisk(t *testing.T) {
 		}
 	})
 	args := []string{"screen", "--library", "l", "--work", work, "--json"}
-	_, errs := s.run(exitFailed, args...)
+	_, errs := s.run(cli.Failed, args...)
 	if !strings.Contains(errs, "disk full") || !strings.Contains(errs, work) {
 		t.Errorf("a full disk says %s", errs)
 	}
@@ -331,7 +333,7 @@ func TestScreenOut(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	for _, bad := range []string{"a.txt 2019", "a.txt\tyesterday"} {
-		s.run(exitUsage, "screen", "--library", "l", "--dates", write("bad.tsv", bad))
+		s.run(cli.Misused, "screen", "--library", "l", "--dates", write("bad.tsv", bad))
 	}
 }
 
@@ -356,11 +358,11 @@ func TestScreenInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"screen", "--library", "l", "--json"}
-	s.run(exitFailed, append(args, "--out", blocked)...) // leaves its work, so that the next run says so
+	s.run(cli.Failed, append(args, "--out", blocked)...) // leaves its work, so that the next run says so
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := cancelling{cancel: cancel}
 	var out bytes.Buffer
-	if code := run(ctx, append(args, "--data", s.data), strings.NewReader(""), &out, &errs); code != exitFailed || !strings.Contains(errs.String(), "interrupted") || out.Len() > 0 {
+	if code := run(ctx, append(args, "--data", s.data), strings.NewReader(""), &out, &errs); code != cli.Failed || !strings.Contains(errs.String(), "interrupted") || out.Len() > 0 {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 	got, _ := s.run(0, args...)

@@ -1,27 +1,13 @@
 package main
 
 import (
-	"archive/zip"
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"concordat/extract/sandbox"
+	"concordat/internal/scripttest"
 	"concordat/internal/storetest"
 )
 
@@ -40,24 +26,17 @@ func (s stopping) Run() int {
 	return s.M.Run()
 }
 
-// cacheDir is where the compiled PDF reader is kept between runs: compiling takes seconds.
-func cacheDir() string { return filepath.Join(os.TempDir(), "concordat-test-cache") }
-
-// raceOptions spare each process of a race build the second it otherwise waits at its end. A race
-// still ends it with exit code 66.
-const raceOptions = "atexit_sleep_ms=0"
-
-// TestScripts runs the commands in testdata/script. Beside the commands of testscript they have
-//
-//	exits N COMMAND...   run a command and want exit code N
-//	json [!] KEY=VALUE...    want a JSON value on stdout in which all the keys have these values
-//	field FILE KEY=VALUE KEY NAME   set the variable NAME from the JSON value in FILE that matches
-//	until COMMAND...         run a command again and again until it succeeds
-//	zip FILE.zip FILE...     pack files
-//	write FILE REPEAT TEXT   write TEXT many times; \n and \xNN are understood
+// TestScripts runs the commands in testdata/script.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	runScripts(t, "testdata/script", nil)
+	scripttest.Run(t, "testdata/script", demoFolder)
+}
+
+// demoFolder gives a script the demonstration's documents.
+func demoFolder(e *testscript.Env) error {
+	demo, err := filepath.Abs("../../demo")
+	e.Setenv("DEMO", demo)
+	return err
 }
 
 // TestDatabaseScripts runs the commands in testdata/database, with the addresses of empty databases in
@@ -65,216 +44,9 @@ func TestScripts(t *testing.T) {
 func TestDatabaseScripts(t *testing.T) {
 	t.Parallel()
 	s := storetest.Postgres(t)
-	runScripts(t, "testdata/database", func(e *testscript.Env) {
+	scripttest.Run(t, "testdata/database", func(e *testscript.Env) error {
 		e.Setenv("DATABASE", s.Schema(t))
 		e.Setenv("OTHER", s.Schema(t))
+		return demoFolder(e)
 	})
-}
-
-func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
-	demo, err := filepath.Abs("../../demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts in %s: %v", dir, err)
-	}
-	if testing.Short() { // the others are one command after another
-		files = slices.DeleteFunc(files, func(f string) bool {
-			b, err := os.ReadFile(f)
-			return err == nil && !bytes.Contains(b, []byte("concordat serve"))
-		})
-	}
-	testscript.Run(t, testscript.Params{
-		Files:               files,
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Setup: func(e *testscript.Env) error {
-			e.Setenv("XDG_CACHE_HOME", cacheDir())
-			e.Setenv("CONCORDAT_DATA", filepath.Join(e.WorkDir, "site"))
-			e.Setenv("DEMO", demo)
-			e.Setenv("GORACE", raceOptions)
-			if setup != nil {
-				setup(e)
-			}
-			l, err := net.Listen("tcp", "127.0.0.1:0") // a port for what must be known before it starts
-			if err != nil {
-				return err
-			}
-			_, port, err := net.SplitHostPort(l.Addr().String())
-			e.Setenv("PORT", port)
-			return errors.Join(err, l.Close())
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"until": until,
-			"json":  wantJSON,
-			"field": setField,
-			"zip":   zipFiles,
-			"write": writeRepeated,
-		},
-	})
-}
-
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND...")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var e *exec.ExitError
-		if !errors.As(err, &e) {
-			ts.Fatalf("%s: %v", args[1], err)
-		}
-		got = e.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d; stderr:\n%s", got, want, ts.ReadFile("stderr"))
-	}
-}
-
-// until waits for what another process of the script is about to do.
-func until(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 {
-		ts.Fatalf("usage: until COMMAND...")
-	}
-	deadline := time.Now().Add(time.Minute)
-	for err := ts.Exec(args[0], args[1:]...); err != nil; err = ts.Exec(args[0], args[1:]...) {
-		if time.Now().After(deadline) {
-			ts.Fatalf("%s: %v", args, err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-// wantJSON looks for one JSON value on stdout, or in the file before the pairs, that has every KEY
-// (a path with dots, numbers are indices) equal to VALUE. VALUE is JSON, or plain text for a string;
-// ~REGEXP matches a string.
-func wantJSON(ts *testscript.TestScript, neg bool, args []string) {
-	file := "stdout"
-	if len(args) > 0 && !strings.Contains(args[0], "=") {
-		file, args = args[0], args[1:]
-	}
-	d := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
-	found := false
-	for d.More() {
-		var v any
-		if err := d.Decode(&v); err != nil {
-			ts.Fatalf("%s is not JSON: %v", file, err)
-		}
-		found = found || hasAll(ts, v, args)
-	}
-	if found == neg {
-		ts.Fatalf("JSON value with %q in %s: %v, want %v", args, file, found, !neg)
-	}
-}
-
-func setField(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 4 {
-		ts.Fatalf("usage: field FILE KEY=VALUE KEY NAME")
-	}
-	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
-	for d.More() {
-		var v any
-		ts.Check(d.Decode(&v))
-		if got, err := lookUp(v, args[2]); err == nil && hasAll(ts, v, args[1:2]) {
-			ts.Setenv(args[3], fmt.Sprint(got))
-			return
-		}
-	}
-	ts.Fatalf("no value with %s in %s", args[1], args[0])
-}
-
-func hasAll(ts *testscript.TestScript, v any, pairs []string) bool {
-	for _, p := range pairs {
-		key, want, ok := strings.Cut(p, "=")
-		if !ok {
-			ts.Fatalf("%q is not KEY=VALUE", p)
-		}
-		got, err := lookUp(v, key)
-		if err != nil || !same(ts, got, want) {
-			return false
-		}
-	}
-	return true
-}
-
-func lookUp(v any, key string) (any, error) {
-	for part := range strings.SplitSeq(key, ".") {
-		switch x := v.(type) {
-		case map[string]any:
-			got, ok := x[part]
-			if !ok {
-				return nil, fmt.Errorf("no key %s", part)
-			}
-			v = got
-		case []any:
-			if part == "len" {
-				v = float64(len(x))
-				continue
-			}
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(x) {
-				return nil, fmt.Errorf("no element %s", part)
-			}
-			v = x[i]
-		default:
-			return nil, fmt.Errorf("%s of a plain value", part)
-		}
-	}
-	return v, nil
-}
-
-func same(ts *testscript.TestScript, got any, want string) bool {
-	if pattern, ok := strings.CutPrefix(want, "~"); ok {
-		s, isString := got.(string)
-		re, err := regexp.Compile(pattern)
-		ts.Check(err)
-		return isString && re.MatchString(s)
-	}
-	if s, ok := got.(string); ok {
-		return s == want
-	}
-	var w any
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		return false
-	}
-	return fmt.Sprint(got) == fmt.Sprint(w)
-}
-
-func zipFiles(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: zip FILE.zip FILE...")
-	}
-	f, err := os.Create(ts.MkAbs(args[0]))
-	ts.Check(err)
-	z := zip.NewWriter(f)
-	for _, name := range args[1:] {
-		w, err := z.Create(name)
-		ts.Check(err)
-		_, err = io.WriteString(w, ts.ReadFile(name))
-		ts.Check(err)
-	}
-	ts.Check(errors.Join(z.Close(), f.Close()))
-}
-
-func writeRepeated(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: write FILE REPEAT TEXT")
-	}
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	text, err := strconv.Unquote(`"` + args[2] + `"`)
-	ts.Check(err)
-	f, err := os.Create(ts.MkAbs(args[0]))
-	ts.Check(err)
-	w := bufio.NewWriter(f)
-	for range n {
-		_, err = w.WriteString(text)
-		ts.Check(err)
-	}
-	ts.Check(errors.Join(w.Flush(), f.Close()))
 }

@@ -19,6 +19,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 	"concordat/web"
 )
@@ -138,7 +139,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	s := &server{o: o, started: time.Now(), registry: prometheus.NewRegistry()}
 	o.meters = newMeters(s.registry)
 	s.level.Set(o.config.Log.Level)
-	s.log = slog.New(o.meters.log(logHandler(a.stderr, o.config.Log.Format, &s.level)))
+	s.log = slog.New(o.meters.log(logHandler(a.Stderr, o.config.Log.Format, &s.level)))
 	boundMemory(s.log)
 	var err error
 	if s.partners, err = s.openPartners(ctx, a); err != nil {
@@ -201,7 +202,7 @@ func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listen
 			select {
 			case err := <-s.o.gone:
 				if errors.Is(err, errRestart) {
-					return &exitError{exitRestart, err}
+					return &cli.Exit{Code: cli.Restart, Err: err}
 				}
 				return fmt.Errorf("this machine cannot be a node any more: %w", err)
 			case <-ctx.Done():
@@ -214,13 +215,13 @@ func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listen
 // tell says where the site is served. first is the path of the page that makes the first administrator; empty:
 // there is one.
 func (s *server) tell(a *app, first string) (err error) {
-	if a.json {
-		err = a.line(s.status())
+	if a.JSON {
+		err = a.Line(s.status())
 	} else {
-		a.say("serving site %s at http://%s/", s.o.ID(), s.address)
+		a.Say("serving site %s at http://%s/", s.o.ID(), s.address)
 	}
 	if first != "" { // a secret: it goes to the terminal and not to the log
-		fmt.Fprintf(a.stderr, "make the first administrator, within a day, at http://%s%s\n", s.address, first)
+		fmt.Fprintf(a.Stderr, "make the first administrator, within a day, at http://%s%s\n", s.address, first)
 	}
 	s.log.Info("serving", "site", s.o.ID(), "listen", s.address)
 	return err
@@ -354,15 +355,15 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("site %s is not being served: %w", dir, err)
 			}
-			if a.json {
-				return a.line(st)
+			if a.JSON {
+				return a.Line(st)
 			}
-			a.say("site %s is served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
-			a.say("%d documents, %d sentences", st.Documents, st.Sentences)
+			a.Say("site %s is served by process %d since %s; http://%s/", st.Site, st.Process, st.Started.Local().Format(time.DateTime), st.Listen)
+			a.Say("%d documents, %d sentences", st.Documents, st.Sentences)
 			if f := st.Federation; f != nil {
-				a.say("partners are answered at %s", f.Listen)
+				a.Say("partners are answered at %s", f.Listen)
 				for _, line := range f.words() {
-					a.say("%s", line)
+					a.Say("%s", line)
 				}
 			}
 			return nil

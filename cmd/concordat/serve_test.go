@@ -7,12 +7,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"concordat/cmd/internal/cli"
 )
 
 // /healthz says whether the store answers.
 func TestHealthz(t *testing.T) {
 	data := newSite(t)
-	a := &app{data: data, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
 	o, err := a.open(t.Context(), storeOnly)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +38,7 @@ func TestHealthz(t *testing.T) {
 // /readyz says no until checks are taken, and where there is no room; /healthz does not mind either.
 func TestReadyz(t *testing.T) {
 	data := newSite(t)
-	a := &app{data: data, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
 	o, err := a.open(t.Context(), withIndex)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/extract"
 	"concordat/extract/sandbox"
@@ -34,7 +35,7 @@ func loadConfig(path string) (*config.Config, error) {
 	}
 	c, err := config.LoadCentral(path, central, os.LookupEnv)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	return c, nil
 }
@@ -104,7 +105,7 @@ func nameList[K ~string](names []K) string {
 func (o *opened) language(flag string) (report.Language, error) {
 	l, err := report.ParseLanguage(cmp.Or(flag, o.config.Report.Language))
 	if err != nil {
-		return "", usagef("--language %s: want en or zh", flag)
+		return "", cli.Usagef("--language %s: want en or zh", flag)
 	}
 	return l, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 	"concordat/store"
 )
@@ -48,10 +49,10 @@ type shareFlags struct {
 // partner is taken by its identity: nothing reaches it until it is one.
 func (o *opened) partnerSite(ctx context.Context, text string) (site concordat.SiteID, known bool, err error) {
 	p, err := o.partner(ctx, text)
-	var exit *exitError
+	var exit *cli.Exit
 	switch {
 	case err == nil && p.State == store.PartnerRevoked:
-		return p.Site, true, usagef("%s is revoked: see concordat peer show %s", text, text)
+		return p.Site, true, cli.Usagef("%s is revoked: see concordat peer show %s", text, text)
 	case err == nil:
 		return p.Site, true, nil
 	case errors.As(err, &exit): // no such partner
@@ -77,7 +78,7 @@ about 43 % of the content words behind a fingerprint or a word set: doc/security
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.with == "" {
-				return usagef("--with names no site")
+				return cli.Usagef("--with names no site")
 			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				l, err := o.library(cmd.Context(), args[0])
@@ -89,14 +90,14 @@ about 43 % of the content words behind a fingerprint or a word set: doc/security
 					return err
 				}
 				if !known {
-					a.warn("%s is no partner of this site: nothing is answered to it until it is (concordat peer invite)", f.with)
+					a.Warn("%s is no partner of this site: nothing is answered to it until it is (concordat peer invite)", f.with)
 				}
 				x, err := f.share(cmd, o, l.ID, with)
 				if err != nil {
 					return err
 				}
 				if x, err = o.Share(cmd.Context(), x); errors.Is(err, concordat.ErrInvalid) {
-					return usage(err)
+					return cli.Usage(err)
 				} else if err != nil {
 					return err
 				}
@@ -136,7 +137,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 // share returns the share with what the flags change in it.
 func (f *shareFlags) share(cmd *cobra.Command, o *opened, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
 	if err := site.CheckName(string(with)); err != nil {
-		return store.Share{}, usage(err)
+		return store.Share{}, cli.Usage(err)
 	}
 	x, err := o.store.Share(cmd.Context(), lib, with)
 	fresh := errors.Is(err, concordat.ErrNotFound)
@@ -160,7 +161,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *opened, lib concordat.LibraryI
 	} {
 		if given(n.flag) {
 			if *n.to = n.from; n.from == 0 && n.flag != "closeness" {
-				return x, usagef("--%s 0: want a number above 0, or -1 for no limit", n.flag)
+				return x, cli.Usagef("--%s 0: want a number above 0, or -1 for no limit", n.flag)
 			}
 		}
 	}
@@ -196,7 +197,7 @@ func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err err
 	}
 	if given("approval") {
 		if r.Approval = time.Duration(f.approval) * 24 * time.Hour; f.approval <= 0 {
-			return usagef("--approval %d: want a number of days above 0", f.approval)
+			return cli.Usagef("--approval %d: want a number of days above 0", f.approval)
 		}
 	}
 	if given("embargo") {
@@ -213,8 +214,8 @@ func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err err
 // printShare prints one share, with the defaults filled in.
 func (a *app) printShare(x store.Share) error {
 	r := x.Rule.Filled()
-	if a.json {
-		return a.line(map[string]any{"library": x.Library, "partner": x.Partner, "version": x.Version, "changed": x.Changed, "rule": r})
+	if a.JSON {
+		return a.Line(map[string]any{"library": x.Library, "partner": x.Partner, "version": x.Version, "changed": x.Changed, "rule": r})
 	}
 	words := []string{"level " + string(r.Level)}
 	add := func(on bool, format string, args ...any) {
@@ -230,7 +231,7 @@ func (a *app) printShare(x store.Share) error {
 	add(r.ExcludeAuthors, "own authors left out")
 	add(!r.Embargo.IsZero(), "from %s", r.Embargo.Local().Format(time.DateOnly))
 	add(!r.Expires.IsZero(), "until %s", r.Expires.Local().Format(time.DateOnly))
-	a.say("%-20s %-20s %s", x.Library, x.Partner, strings.Join(words, "; "))
+	a.Say("%-20s %-20s %s", x.Library, x.Partner, strings.Join(words, "; "))
 	return nil
 }
 
@@ -278,7 +279,7 @@ func (a *app) unshareCommand() *cobra.Command {
 		Use: "unshare LIBRARY --with SITE", Short: "Close a library to a partner site", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if with == "" {
-				return usagef("--with names no site")
+				return cli.Usagef("--with names no site")
 			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				l, err := o.library(cmd.Context(), args[0])
@@ -300,14 +301,14 @@ func (a *app) unshareCommand() *cobra.Command {
 func (a *app) unshare(ctx context.Context, o *opened, lib concordat.LibraryID, with concordat.SiteID) error {
 	err := o.Unshare(ctx, lib, with)
 	if errors.Is(err, concordat.ErrNotFound) {
-		return usagef("library %s is not open to %s", lib, with)
+		return cli.Usagef("library %s is not open to %s", lib, with)
 	}
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"library": lib, "partner": with, "closed": true})
+	if a.JSON {
+		return a.Line(map[string]any{"library": lib, "partner": with, "closed": true})
 	}
-	a.say("library %s is closed to %s", lib, with)
+	a.Say("library %s is closed to %s", lib, with)
 	return nil
 }

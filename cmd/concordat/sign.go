@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
 	"concordat/report"
@@ -91,7 +92,7 @@ func (a *app) reportLine(rep *report.Report) error {
 	if err != nil {
 		return err
 	}
-	return a.line(json.RawMessage(b))
+	return a.Line(json.RawMessage(b))
 }
 
 // json returns the report in JSON, signed if s is not nil.
@@ -144,7 +145,7 @@ partners and itself. Whoever verifies must know the cards from a source other th
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := readBounded(args[0], maxReport)
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			cards, err := a.cards(cmd.Context(), cardFiles)
 			if err != nil {
@@ -156,7 +157,7 @@ partners and itself. Whoever verifies must know the cards from a source other th
 			}
 			out, err := verify(b, cards)
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			return a.showOutcome(args[0], out)
 		},
@@ -194,11 +195,11 @@ func (cs cardsBySite) read(files []string) error {
 	for _, file := range files {
 		b, err := readBounded(file, crypto.MaxCard)
 		if err != nil {
-			return usage(err)
+			return cli.Usage(err)
 		}
 		c, err := crypto.ParseCard(b)
 		if err != nil {
-			return usagef("%s: %w", file, err)
+			return cli.Usagef("%s: %w", file, err)
 		}
 		cs[name(c.Site)] = append(cs[name(c.Site)], c)
 	}
@@ -298,22 +299,22 @@ func verifyReport(b []byte, cards cardsBySite) (*outcome, error) {
 }
 
 func (a *app) showOutcome(file string, out *outcome) error {
-	if a.json {
-		if err := a.line(out); err != nil {
+	if a.JSON {
+		if err := a.Line(out); err != nil {
 			return err
 		}
 	} else if out.OK {
-		a.say("%s is as site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
-		a.say("signatures of partners: %d, all good", len(out.Statements))
+		a.Say("%s is as site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
+		a.Say("signatures of partners: %d, all good", len(out.Statements))
 	} else {
 		for _, p := range out.Problems {
-			a.say("%s", p)
+			a.Say("%s", p)
 		}
 	}
 	if !out.OK {
-		err := &exitError{code: exitFailed}
-		if !a.json {
-			err.err = fmt.Errorf("%s: %d problems", file, len(out.Problems))
+		err := &cli.Exit{Code: cli.Failed}
+		if !a.JSON {
+			err.Err = fmt.Errorf("%s: %d problems", file, len(out.Problems))
 		}
 		return err
 	}

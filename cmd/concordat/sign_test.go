@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/report"
 )
@@ -86,7 +87,7 @@ func TestVerifyReport(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), args, strings.NewReader(""), &out, &errs)
 		o := &outcome{}
-		if code != exitUsage {
+		if code != cli.Misused {
 			if err := json.Unmarshal(out.Bytes(), o); err != nil {
 				t.Fatalf("%v: %s%s", err, out.String(), errs.String())
 			}
@@ -94,7 +95,7 @@ func TestVerifyReport(t *testing.T) {
 		return code, o
 	}
 	all := []string{own.card, north.card, south.card}
-	if code, o := verify(good, all...); code != exitDone || !o.OK || o.Site != own.site || len(o.Statements) != 2 {
+	if code, o := verify(good, all...); code != cli.Done || !o.OK || o.Site != own.site || len(o.Statements) != 2 {
 		t.Fatalf("the report as it was signed: exit code %d, %+v", code, o)
 	}
 
@@ -123,7 +124,7 @@ func TestVerifyReport(t *testing.T) {
 			t.Fatalf("%s: nothing was changed", name)
 		}
 		code, o := verify(bad, k.cards...)
-		if code != exitFailed || o.OK || !slices.ContainsFunc(o.Problems, func(p string) bool { return strings.Contains(p, k.want) }) {
+		if code != cli.Failed || o.OK || !slices.ContainsFunc(o.Problems, func(p string) bool { return strings.Contains(p, k.want) }) {
 			t.Errorf("%s: exit code %d, %q; want %q", name, code, o.Problems, k.want)
 		}
 	}
@@ -141,7 +142,7 @@ func TestVerifyReport(t *testing.T) {
 	for i, item := range m.Items {
 		changed = bytes.Replace(changed, []byte(item.String()), []byte(items[i].String()), 1)
 	}
-	if code, o := verify(changed, all...); code != exitFailed || len(o.Problems) != 1 || !strings.HasPrefix(o.Problems[0], "manifest of site ") {
+	if code, o := verify(changed, all...); code != cli.Failed || len(o.Problems) != 1 || !strings.HasPrefix(o.Problems[0], "manifest of site ") {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 
@@ -183,12 +184,12 @@ func TestVerifyReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, o := verify(unsigned, all...); code != exitFailed || !slices.Contains(o.Problems, "the report is not signed") {
+	if code, o := verify(unsigned, all...); code != cli.Failed || !slices.Contains(o.Problems, "the report is not signed") {
 		t.Errorf("unsigned: exit code %d, %q", code, o.Problems)
 	}
 	for _, bad := range []string{"", "{", "[]", `{"manifest": 1}`} {
-		if code, _ := verify([]byte(bad), all...); code != exitUsage && bad != "[]" {
-			t.Errorf("%q: exit code %d, want %d", bad, code, exitUsage)
+		if code, _ := verify([]byte(bad), all...); code != cli.Misused && bad != "[]" {
+			t.Errorf("%q: exit code %d, want %d", bad, code, cli.Misused)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/tables"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
 )
@@ -40,7 +42,7 @@ with --key-file, and tell later commands by ` + keyFileVariable + `.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {
-				return usagef("--passphrase and --key-file exclude each other")
+				return cli.Usagef("--passphrase and --key-file exclude each other")
 			}
 			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
 				return a.initKeys(cmd.Context(), o, keyFile, passphrase || passphraseFile != "", passphraseFile)
@@ -56,7 +58,7 @@ with --key-file, and tell later commands by ` + keyFileVariable + `.`,
 func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphrase bool, passphraseFile string) error {
 	path := filepath.Join(o.dir, keystoreName)
 	if _, err := os.Lstat(path); err == nil {
-		return usagef("%s is there already: a site has one root key", path)
+		return cli.Usagef("%s is there already: a site has one root key", path)
 	}
 	var secret crypto.Secret
 	var err error
@@ -85,15 +87,15 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 	if err := o.audit(ctx, "keys made", map[string]any{"site": id.Site()}); err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"site": id.Site(), "keystore": path})
+	if a.JSON {
+		return a.Line(map[string]any{"site": id.Site(), "keystore": path})
 	}
-	a.say("site %s", id.Site())
-	a.say("keys are in %s", path)
+	a.Say("site %s", id.Site())
+	a.Say("keys are in %s", path)
 	if o.clustered() && !passphrase {
-		a.warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, keyFileVariable)
+		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, keyFileVariable)
 	}
-	a.say("next: concordat site card --url https://HOST:PORT, then concordat site key export-root FILE")
+	a.Say("next: concordat site card --url https://HOST:PORT, then concordat site key export-root FILE")
 	return nil
 }
 
@@ -139,14 +141,14 @@ func (a *app) keyShow() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
 				now := time.Now()
-				if a.json {
-					return a.line(map[string]any{"site": id.Site(), "root": id.HasRoot(), "keys": id.Keys(now), "federations": epochRows(id)})
+				if a.JSON {
+					return a.Line(map[string]any{"site": id.Site(), "root": id.HasRoot(), "keys": id.Keys(now), "federations": epochRows(id)})
 				}
-				a.say("site %s", id.Site())
+				a.Say("site %s", id.Site())
 				if id.HasRoot() {
-					a.say("root key: here; export it with concordat site key export-root FILE")
+					a.Say("root key: here; export it with concordat site key export-root FILE")
 				} else {
-					a.say("root key: kept elsewhere")
+					a.Say("root key: kept elsewhere")
 				}
 				for _, k := range id.Keys(now) {
 					state := "to come"
@@ -158,7 +160,7 @@ func (a *app) keyShow() *cobra.Command {
 					case !now.Before(k.To):
 						state = "ended, destroyed"
 					}
-					a.say("%-8s %4d  %s to %s  %s", k.Kind, k.Epoch, k.From.Local().Format(time.DateOnly), k.To.Local().Format(time.DateOnly), state)
+					a.Say("%-8s %4d  %s to %s  %s", k.Kind, k.Epoch, k.From.Local().Format(time.DateOnly), k.To.Local().Format(time.DateOnly), state)
 				}
 				return nil
 			})
@@ -199,7 +201,7 @@ func (a *app) rotateKeys(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 		return err
 	}
 	if card == nil {
-		return usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
 	}
 	now := time.Now()
 	if _, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
@@ -224,7 +226,7 @@ func (a *app) rotateKeys(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 func (a *app) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	if path == "" {
 		if !id.HasRoot() {
-			return nil, usagef("the root key is kept elsewhere: name its file with --root")
+			return nil, cli.Usagef("the root key is kept elsewhere: name its file with --root")
 		}
 		return nil, nil
 	}
@@ -235,7 +237,7 @@ func (a *app) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	var s crypto.Secret
 	switch file := os.Getenv("CONCORDAT_ROOT_PASSPHRASE_FILE"); {
 	case !crypto.NeedsPassphrase(b):
-		return nil, usagef("%s is no exported root key", path)
+		return nil, cli.Usagef("%s is no exported root key", path)
 	case file != "":
 		s, err = passphraseFrom(file)
 	default:
@@ -270,10 +272,10 @@ rotate take it with --root FILE.`,
 
 func (a *app) exportRoot(ctx context.Context, o *opened, k *keys, id *crypto.Identity, path, passphraseFile string, keep bool) error {
 	if !id.HasRoot() {
-		return usagef("the root key is kept elsewhere already")
+		return cli.Usagef("the root key is kept elsewhere already")
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return usagef("%s is there already", path)
+		return cli.Usagef("%s is there already", path)
 	}
 	s, err := a.newPassphrase(passphraseFile)
 	if err != nil {
@@ -306,12 +308,12 @@ func (a *app) exportRoot(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 	if err := o.audit(ctx, "root key exported", map[string]any{"kept": keep}); err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(map[string]any{"site": id.Site(), "file": absolute(path), "kept": keep})
+	if a.JSON {
+		return a.Line(map[string]any{"site": id.Site(), "file": tables.Absolute(path), "kept": keep})
 	}
-	a.say("the root key of %s is in %s", id.Site(), absolute(path))
+	a.Say("the root key of %s is in %s", id.Site(), tables.Absolute(path))
 	if !keep {
-		a.say("it is no longer in the keystore; each new card needs --root FILE, every 90 days at the latest")
+		a.Say("it is no longer in the keystore; each new card needs --root FILE, every 90 days at the latest")
 	}
 	return nil
 }
@@ -377,7 +379,7 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 
 func (a *app) renewCard(ctx context.Context, o *opened, k *keys, id *crypto.Identity, fields crypto.CardFields, root string) (*crypto.Card, error) {
 	if len(fields.URLs) == 0 {
-		return nil, usagef("the card needs an address: --url https://HOST:PORT")
+		return nil, cli.Usagef("the card needs an address: --url https://HOST:PORT")
 	}
 	seed, err := a.rootSeed(id, root)
 	if err != nil {
@@ -385,7 +387,7 @@ func (a *app) renewCard(ctx context.Context, o *opened, k *keys, id *crypto.Iden
 	}
 	_, card, err := makeCard(ctx, o.store, k, fields, seed, time.Now())
 	if errors.Is(err, crypto.ErrFormat) {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	if err != nil {
 		return nil, err
@@ -395,19 +397,19 @@ func (a *app) renewCard(ctx context.Context, o *opened, k *keys, id *crypto.Iden
 
 // showCard prints a card that was checked.
 func (a *app) showCard(c *crypto.Card) error {
-	if a.json {
-		return a.line(map[string]any{"site": c.Site, "name": c.Name, "urls": c.URLs, "contact": c.Contact, "serial": c.Serial,
+	if a.JSON {
+		return a.Line(map[string]any{"site": c.Site, "name": c.Name, "urls": c.URLs, "contact": c.Contact, "serial": c.Serial,
 			"not_before": c.NotBefore, "not_after": c.NotAfter, "sha256": fmt.Sprintf("%x", c.Digest()), "modes": modeNames(c.Modes)})
 	}
-	a.say("site     %s", c.Site)
-	a.say("name     %s", c.Name)
+	a.Say("site     %s", c.Site)
+	a.Say("name     %s", c.Name)
 	for _, u := range c.URLs {
-		a.say("address  %s", u)
+		a.Say("address  %s", u)
 	}
 	if c.Contact != "" {
-		a.say("contact  %s", c.Contact)
+		a.Say("contact  %s", c.Contact)
 	}
-	a.say("card     %d, in force from %s to %s", c.Serial, c.NotBefore.Local().Format(time.DateTime), c.NotAfter.Local().Format(time.DateTime))
+	a.Say("card     %d, in force from %s to %s", c.Serial, c.NotBefore.Local().Format(time.DateTime), c.NotAfter.Local().Format(time.DateTime))
 	return nil
 }
 

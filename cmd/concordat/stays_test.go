@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/store"
 )
 
@@ -236,7 +237,7 @@ func (s *served) titled(id, title, text string) {
 	if err := os.WriteFile(path, []byte(id+"\t"+title+"\t"+text+"\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	s.command(exitDone, "add", "--library", "theses", path)
+	s.command(cli.Done, "add", "--library", "theses", path)
 }
 
 func (s *killedSite) erase(what map[string]any) bool {
@@ -260,14 +261,14 @@ func (s *killedSite) mustErase(what map[string]any) {
 // newKilledSite serves a site with a partner, and puts into it what stays.
 func newKilledSite(t *testing.T, seed uint64) *killedSite {
 	first := newPlace(t, "north")
-	first.command(exitDone, "library", "create", "theses")
+	first.command(cli.Done, "library", "create", "theses")
 	north := first.serve(time.Hour)
 	p := newPlace(t, "south")
-	p.command(exitDone, "site", "card", "--url", "https://127.0.0.1:1")
+	p.command(cli.Done, "site", "card", "--url", "https://127.0.0.1:1")
 	south := &served{place: p, id: p.json("site", "key", "show")["site"].(string)}
 	north.add("ice", iceText)
 	enrol(t, north, south)
-	south.command(exitDone, "library", "create", "l")
+	south.command(cli.Done, "library", "create", "l")
 	s := &killedSite{servedSite: serveSite(t, p.dir, "CONCORDAT_SERVE_API_CALLS=100000"), north: north, r: rand.New(rand.NewPCG(seed, 7))}
 	now := time.Now()
 	if err := s.db.PutToken(t.Context(), killedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "killed",

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/store"
 )
 
@@ -48,7 +49,7 @@ changed.`,
 				if err := o.store.Check(cmd.Context()); err != nil {
 					return err
 				}
-				a.say("the store is whole")
+				a.Say("the store is whole")
 				return nil
 			})
 		},
@@ -66,15 +67,15 @@ func (a *app) storeStatus(ctx context.Context, o *opened) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.line(struct {
+	if a.JSON {
+		return a.Line(struct {
 			store.Engine
 			Place string `json:"place"`
 		}{e, store.Redacted(place)})
 	}
-	a.say("%s %s at %s, %d KiB", e.Name, e.Version, store.Redacted(place), e.Bytes>>10)
+	a.Say("%s %s at %s, %d KiB", e.Name, e.Version, store.Redacted(place), e.Bytes>>10)
 	for _, w := range e.Warnings {
-		a.say("warning: %s", w)
+		a.Say("warning: %s", w)
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (a *app) storeStatus(ctx context.Context, o *opened) error {
 func (a *app) warnStore(ctx context.Context, o *opened) error {
 	e, err := o.store.Engine(ctx)
 	for _, w := range e.Warnings {
-		fmt.Fprintf(a.stderr, "store.url: %s\n", w)
+		fmt.Fprintf(a.Stderr, "store.url: %s\n", w)
 	}
 	return err
 }
@@ -92,14 +93,14 @@ func (a *app) copyStore(ctx context.Context, o *opened, to string, filesOnly boo
 	c := *o.config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
-		return usagef("--to %s: the store is there, or not in a file; want --to file or an address, and the other of them in store.url", store.Redacted(to))
+		return cli.Usagef("--to %s: the store is there, or not in a file; want --to file or an address, and the other of them in store.url", store.Redacted(to))
 	case to == inFile:
 		c.Store.URL = ""
 		if _, err := os.Stat(filepath.Join(o.dir, storeName)); err == nil && !filesOnly {
-			return usagef("%s is there already: move it away", filepath.Join(o.dir, storeName))
+			return cli.Usagef("%s is there already: move it away", filepath.Join(o.dir, storeName))
 		}
 	case !store.IsURL(to):
-		return usagef("--to %s: want file, or an address such as postgres://user@host/database", to)
+		return cli.Usagef("--to %s: want file, or an address such as postgres://user@host/database", to)
 	default:
 		c.Store.URL = to
 	}
@@ -118,31 +119,31 @@ func (a *app) copyStore(ctx context.Context, o *opened, to string, filesOnly boo
 	if err != nil {
 		return fmt.Errorf("the tables are copied, %d files too; go on with --files-only: %w", n, err)
 	}
-	if a.json {
-		return a.line(map[string]any{"files": n, "store": store.Redacted(to)})
+	if a.JSON {
+		return a.Line(map[string]any{"files": n, "store": store.Redacted(to)})
 	}
-	a.say("copied %d files that were handed in", n)
+	a.Say("copied %d files that were handed in", n)
 	if to == inFile {
-		a.say("now take store.url out of %s", filepath.Join(o.dir, configName))
+		a.Say("now take store.url out of %s", filepath.Join(o.dir, configName))
 	} else {
-		a.say("now set store.url to %s in %s", store.Redacted(to), filepath.Join(o.dir, configName))
+		a.Say("now set store.url to %s in %s", store.Redacted(to), filepath.Join(o.dir, configName))
 	}
 	return nil
 }
 
 func (a *app) copyTables(ctx context.Context, from, to *opened) error {
-	var b bar
+	var b cli.Bar
 	name := ""
 	done, err := from.store.CopyTo(ctx, to.store, store.Copy{NoFiles: true, Report: func(table string, rows, all int64) {
 		if table != name {
-			b.done()
-			b, name = a.bar(all, table), table
+			b.Done()
+			b, name = a.Progress(all, table), table
 		}
-		b.set(int(rows))
+		b.Set(int(rows))
 	}})
-	b.done()
+	b.Done()
 	if errors.Is(err, concordat.ErrExists) {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if err != nil {
 		return err
@@ -150,13 +151,13 @@ func (a *app) copyTables(ctx context.Context, from, to *opened) error {
 	var rows int64
 	for _, t := range done {
 		rows += t.Rows
-		if a.json {
-			if err := a.line(t); err != nil {
+		if a.JSON {
+			if err := a.Line(t); err != nil {
 				return err
 			}
 		}
 	}
-	a.say("copied %d rows of %d tables, and compared them", rows, len(done))
+	a.Say("copied %d rows of %d tables, and compared them", rows, len(done))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
 	"concordat/config"
 	"concordat/store"
 )
@@ -20,7 +21,7 @@ const siteSetting = "site"
 // siteConfig returns the configuration of the site in dir, or fails where it holds none.
 func siteConfig(dir string) (*config.Config, error) {
 	missing := func() error {
-		return usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
+		return cli.Usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
 	}
 	path := filepath.Join(dir, configName)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -58,10 +59,10 @@ func databasePassword(dir string, c *config.Config) (string, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", usagef("store.password_file: %w", err)
+		return "", cli.Usagef("store.password_file: %w", err)
 	}
 	if info.Size() > mostPassword || info.Mode().Perm()&0o077 != 0 {
-		return "", usagef("store.password_file %s: want at most %d bytes, for its owner only (chmod 600)", path, mostPassword)
+		return "", cli.Usagef("store.password_file %s: want at most %d bytes, for its owner only (chmod 600)", path, mostPassword)
 	}
 	b, err := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(b), "\n")
@@ -86,9 +87,9 @@ func (o *opened) checkStore(ctx context.Context) error {
 	id, err := o.store.Setting(ctx, siteSetting)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
-		return usagef("%s holds no site: make one with concordat init --store, or fill it with concordat store copy", store.Redacted(o.config.Store.URL))
+		return cli.Usagef("%s holds no site: make one with concordat init --store, or fill it with concordat store copy", store.Redacted(o.config.Store.URL))
 	case err == nil && id != string(o.config.Site.ID):
-		return usagef("%s is the store of site %s, not of %s", store.Redacted(o.config.Store.URL), id, o.config.Site.ID)
+		return cli.Usagef("%s is the store of site %s, not of %s", store.Redacted(o.config.Store.URL), id, o.config.Site.ID)
 	}
 	return err
 }
@@ -99,7 +100,7 @@ func vacant(ctx context.Context, db *store.DB, id concordat.SiteID, scheme conco
 		held, err := db.Setting(ctx, s[0])
 		switch {
 		case err == nil && held != s[1]:
-			return usagef("the database is a site's already: its %s is %s, not %s", s[0], held, s[1])
+			return cli.Usagef("the database is a site's already: its %s is %s, not %s", s[0], held, s[1])
 		case err != nil && !errors.Is(err, concordat.ErrNotFound):
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/site"
 	"concordat/store"
 )
@@ -24,14 +25,14 @@ func (a *app) wording(ctx context.Context, o *opened, path string) (string, erro
 	var out strings.Builder
 	for _, item := range items {
 		if item.Err != nil {
-			return "", usagef("template %s", failed(item.Path, item.Err))
+			return "", cli.Usagef("template %s", failed(item.Path, item.Err))
 		}
 		out.WriteString(item.Result.Text)
 		out.WriteString("\n\n")
 	}
 	text := strings.TrimSpace(out.String())
 	if text == "" || len(text) > store.MaxTemplate {
-		return "", usagef("template %s: %d bytes of text, want 1 to %d", path, len(text), store.MaxTemplate)
+		return "", cli.Usagef("template %s: %d bytes of text, want 1 to %d", path, len(text), store.MaxTemplate)
 	}
 	return text, nil
 }
@@ -53,7 +54,7 @@ report count it with --count-templates.`,
 					t := store.Template{Library: l.ID, Name: filepath.Base(path), Text: text, Added: time.Now()}
 					if err := o.store.PutTemplate(cmd.Context(), t); err != nil {
 						if errors.Is(err, concordat.ErrInvalid) {
-							return usage(err)
+							return cli.Usage(err)
 						}
 						return err
 					}
@@ -76,15 +77,15 @@ report count it with --count-templates.`,
 				name := filepath.Base(args[1])
 				err := o.store.DeleteTemplate(cmd.Context(), l.ID, name)
 				if errors.Is(err, concordat.ErrNotFound) {
-					return usagef("library %s has no template %s; see concordat library template show %s", l.ID, name, l.ID)
+					return cli.Usagef("library %s has no template %s; see concordat library template show %s", l.ID, name, l.ID)
 				}
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.line(map[string]any{"library": l.ID, "template": name, "removed": true})
+				if a.JSON {
+					return a.Line(map[string]any{"library": l.ID, "template": name, "removed": true})
 				}
-				a.say("removed template %s of %s", name, l.ID)
+				a.Say("removed template %s of %s", name, l.ID)
 				return nil
 			})
 		}}
@@ -119,24 +120,24 @@ func (a *app) showTemplates(ctx context.Context, o *opened, lib concordat.Librar
 		}
 	}
 	if shown == 0 && len(names) > 0 {
-		return usagef("library %s has no template %s", lib, names[0])
+		return cli.Usagef("library %s has no template %s", lib, names[0])
 	}
 	return nil
 }
 
 func (a *app) printTemplate(t store.Template, text bool) error {
-	if a.json {
+	if a.JSON {
 		line := map[string]any{"library": t.Library, "template": t.Name, "bytes": len(t.Text), "added": t.Added}
 		if text {
 			line["text"] = t.Text
 		}
-		return a.line(line)
+		return a.Line(line)
 	}
 	if text {
-		a.say("%s", t.Text)
+		a.Say("%s", t.Text)
 		return nil
 	}
-	a.say("%-20s %s, %d bytes", t.Library, t.Name, len(t.Text))
+	a.Say("%-20s %s, %d bytes", t.Library, t.Name, len(t.Text))
 	return nil
 }
 
@@ -148,7 +149,7 @@ that stand in at least --least of them, most first, with the number of documents
 than --common-above documents hold, reports show as common wording without score.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if least < 2 || most < 1 {
-				return usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
+				return cli.Usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
 			}
 			return a.with(cmd.Context(), withIndex, func(o *opened) error {
 				l, err := o.library(cmd.Context(), args[0])
@@ -164,22 +165,22 @@ than --common-above documents hold, reports show as common wording without score
 }
 
 func (a *app) boilerplate(ctx context.Context, o *opened, l store.Library, options site.BoilerplateOptions) error {
-	b := a.bar(int64(l.Documents), "reading")
-	options.Progress = b.set
+	b := a.Progress(int64(l.Documents), "reading")
+	options.Progress = b.Set
 	found, err := o.Boilerplate(ctx, l.ID, options)
-	b.done()
+	b.Done()
 	if err != nil {
 		return err
 	}
 	for _, x := range found {
-		if a.json {
-			err = a.line(x)
+		if a.JSON {
+			err = a.Line(x)
 		} else {
 			more := ""
 			if x.AtLeast {
 				more = "at least "
 			}
-			a.say("%s%6d documents  %s\n                  such as %s", more, x.Documents, strings.Join(strings.Fields(x.Text), " "), x.Example)
+			a.Say("%s%6d documents  %s\n                  such as %s", more, x.Documents, strings.Join(strings.Fields(x.Text), " "), x.Example)
 		}
 		if err != nil {
 			return err

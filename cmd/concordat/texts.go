@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/extract"
 	"concordat/profile"
 )
@@ -22,7 +23,7 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := profile.New(profile.Options{Recipe: scheme})
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			c, err := loadConfig("") // these commands need no site; the environment sets limits
 			if err != nil {
@@ -69,10 +70,10 @@ func (a *app) printFingerprints(p *profile.Profiler, text string, asked bool) er
 		points += utf8.RuneCountInString(text[at:s.Span.Start])
 		at = s.Span.Start
 		end := points + utf8.RuneCountInString(s.Span.In(text))
-		if a.json {
-			err = a.line(map[string]any{"span": concordat.Span{Start: points, End: end}, "fingerprint": s.Fingerprint, "text": s.Span.In(text)})
+		if a.JSON {
+			err = a.Line(map[string]any{"span": concordat.Span{Start: points, End: end}, "fingerprint": s.Fingerprint, "text": s.Span.In(text)})
 		} else {
-			_, err = fmt.Fprintf(a.stdout, "%d-%d\t%s\t%q\n", points, end, s.Fingerprint, s.Span.In(text))
+			_, err = fmt.Fprintf(a.Stdout, "%d-%d\t%s\t%q\n", points, end, s.Fingerprint, s.Span.In(text))
 		}
 		if err != nil {
 			return err
@@ -133,25 +134,25 @@ type extractLine struct {
 func (a *app) printText(fails *failures, item extract.Member) error {
 	if item.Err != nil {
 		f := failed(item.Path, item.Err)
-		if !a.json {
+		if !a.JSON {
 			return fails.add(f)
 		}
 		fails.n++
-		return a.line(extractLine{Path: item.Path, Status: "error", Code: f.Code, Detail: f.Detail, Flags: []concordat.Flag{}})
+		return a.Line(extractLine{Path: item.Path, Status: "error", Code: f.Code, Detail: f.Detail, Flags: []concordat.Flag{}})
 	}
 	r := item.Result
-	if !a.json {
+	if !a.JSON {
 		for _, f := range r.Flags {
-			a.warn("%s: %s: %s", item.Path, f.Code, f.Detail)
+			a.Warn("%s: %s: %s", item.Path, f.Code, f.Detail)
 		}
-		_, err := fmt.Fprintln(a.stdout, r.Text)
+		_, err := fmt.Fprintln(a.Stdout, r.Text)
 		return err
 	}
 	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: inPoints(r.Text, flags(r.Flags))}
 	if r.Partial {
 		line.Status = "partial"
 	}
-	return a.line(line)
+	return a.Line(line)
 }
 
 // inPoints gives flags whose spans count Unicode code points of text instead of bytes; never nil.

@@ -1,4 +1,5 @@
-package main
+// Package tables reads tables of documents: .tsv and .jsonl, packed or not.
+package tables
 
 import (
 	"bufio"
@@ -26,8 +27,8 @@ const (
 	mostUnpacked = 64 << 30
 )
 
-// tableKind returns tsv or jsonl for a table of documents by its name, compressed or not, else "".
-func tableKind(name string) string {
+// Kind returns tsv or jsonl for a table of documents by its name, compressed or not, else "".
+func Kind(name string) string {
 	name = strings.ToLower(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	switch filepath.Ext(name) {
@@ -39,24 +40,24 @@ func tableKind(name string) string {
 	return ""
 }
 
-// readTable calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
+// Read calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
 // title, text) without header, or .jsonl with the keys id, title, author, text, date; .gz and .zst are unpacked.
 // A faulty line or an id that stands twice is an error of kind concordat.ErrInvalid naming the
 // lines, a table without a document an *extract.Error; of such a table no document is given out, which is
 // why it is read twice.
-func readTable(path string, each func(site.Incoming) error) error {
+func Read(path string, each func(site.Incoming) error) error {
 	n := 0
-	if err := scanTable(path, func(site.Incoming) error { n++; return nil }); err != nil {
+	if err := scan(path, func(site.Incoming) error { n++; return nil }); err != nil {
 		return err
 	}
 	if n == 0 {
 		return &extract.Error{Code: extract.Empty, Detail: "the table has no rows"}
 	}
-	return scanTable(path, each)
+	return scan(path, each)
 }
 
-// scanTable is readTable in one pass: documents before a fault have been given out.
-func scanTable(path string, each func(site.Incoming) error) error {
+// scan is Read in one pass: documents before a fault have been given out.
+func scan(path string, each func(site.Incoming) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func scanTable(path string, each func(site.Incoming) error) error {
 	}
 	defer closer()
 	parse := parseTSV
-	if tableKind(path) == "jsonl" {
+	if Kind(path) == "jsonl" {
 		parse = parseJSONL
 	}
 	sc := bufio.NewScanner(io.LimitReader(in, mostUnpacked))
@@ -95,7 +96,7 @@ func scanTable(path string, each func(site.Incoming) error) error {
 			return fmt.Errorf("%s: %w: id %q stands on line %d and on line %d", path, concordat.ErrInvalid, d.ID, first, n)
 		}
 		seen[d.ID] = n
-		d.Source = absolute(path)
+		d.Source = Absolute(path)
 		if err := each(d); err != nil {
 			return err
 		}
@@ -154,4 +155,11 @@ func parseJSONL(line []byte) (site.Incoming, error) {
 		d.Dated, d.DatedBy = concordat.Date(row.Date), concordat.DateGiven
 	}
 	return d, errors.Join(site.CheckName(*row.ID), d.Dated.Validate())
+}
+
+func Absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }

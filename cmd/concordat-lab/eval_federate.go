@@ -11,11 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/tables"
 	"concordat/eval"
 	"concordat/site"
 )
 
-func (a *app) evalFederate() *cobra.Command {
+func (l *lab) evalFederate() *cobra.Command {
 	var documents, submissions []string
 	var truth, ignore string
 	var every int
@@ -29,7 +31,7 @@ and a document were found, by the share of matched sentences and by evidence. Tr
 "submission TAB document".`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(documents) == 0 || len(submissions) == 0 || truth == "" || every < 1 {
-				return usagef("--documents, --submissions and --truth must be given, and --every be above 0")
+				return cli.Usagef("--documents, --submissions and --truth must be given, and --every be above 0")
 			}
 			var err error
 			if o.Documents, err = tableDocs(documents, 1); err != nil {
@@ -50,9 +52,9 @@ and a document were found, by the share of matched sentences and by evidence. Tr
 				return err
 			}
 			defer os.RemoveAll(o.Dir)
-			rows, err := eval.Federate(cmd.Context(), o, a.say)
-			if err == nil && a.json {
-				err = a.line(rows)
+			rows, err := eval.Federate(cmd.Context(), o, l.Say)
+			if err == nil && l.JSON {
+				err = l.Line(rows)
 			}
 			return err
 		}}
@@ -74,8 +76,8 @@ func tableDocs(paths []string, n int) ([]eval.Doc, error) {
 	var out []eval.Doc
 	i := 0
 	for _, path := range paths {
-		read := readTable
-		if tableKind(path) == "" {
+		read := tables.Read
+		if tables.Kind(path) == "" {
 			read = readFolder
 		}
 		err := read(path, func(d site.Incoming) error {

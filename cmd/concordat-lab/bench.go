@@ -1,0 +1,25 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func (l *lab) benchCommand() *cobra.Command {
+	c := &cobra.Command{Use: "bench", Short: "Measure speed, with ratios to a plain table in memory", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.PersistentFlags().StringVar(&l.figures.path, "benchfmt", "", "also add the figures to this file in the format of Go's benchmarks, which benchstat compares")
+	c.AddCommand(l.benchRun(), l.benchIndex(), l.benchQuery(), l.benchFingerprint(), l.benchCheck(), l.benchJoin(), l.benchMemory(), l.benchGrowth(), l.benchIngest(), l.benchWeb(), l.benchCluster(), l.benchOccupancy())
+	return c
+}
+
+// scratch calls f with a temporary folder.
+func scratch(f func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "concordat-bench-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(dir), os.RemoveAll(dir))
+}

@@ -1,0 +1,152 @@
+// Package cli is what the commands of this project share: exit codes, errors that carry one, the terminal that a
+// command writes to, and the run of a command line from its arguments to its exit code.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/site"
+)
+
+// Exit codes; programs rely on them.
+const (
+	Done       = 0
+	Failed     = 1
+	Misused    = 2 // the command line or the configuration is wrong
+	Unreadable = 3 // some inputs unreadable, the rest done
+	Threshold  = 4 // --fail-on reached
+	Incomplete = 5 // something asked did not answer, with --require-complete
+	Restart    = 6 // serve ended to be started again by its service manager
+)
+
+// Exit ends the program with a code of its own. A nil err prints nothing more.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+func (e *Exit) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *Exit) Unwrap() error { return e.Err }
+
+// Usage marks err as the caller's mistake.
+func Usage(err error) error { return &Exit{Misused, err} }
+
+// Usagef is usage of a formatted message.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+// Execute runs the command line and returns the exit code. It tells an error on standard error, with what a person
+// can do about it.
+func Execute(ctx context.Context, root *cobra.Command, args []string, t *Terminal) int {
+	root.SetArgs(args)
+	root.SetIn(t.Stdin)
+	root.SetOut(t.Stdout)
+	root.SetErr(t.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return Done
+	}
+	var exit *Exit
+	switch {
+	case errors.As(err, &exit):
+		if exit.Err != nil {
+			fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), exit.Err)
+		}
+		return exit.Code
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(t.Stderr, "%s: interrupted; what was done is kept, the same command goes on from there\n", root.Name())
+		return Failed
+	}
+	fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), explain(err))
+	return Failed
+}
+
+// explain adds to an error what a person can do about it.
+func explain(err error) string {
+	for _, e := range []struct {
+		is     error
+		advice string
+	}{
+		{concordat.ErrLocked, "another concordat process works on this site; wait for it to end, or stop concordat serve"},
+		{concordat.ErrScheme, "run concordat reindex, or set the scheme back"},
+		{concordat.ErrCorrupt, "restore the folder from a backup, or run concordat reindex"},
+		{concordat.ErrDiskFull, "free some space and run the same command again; nothing acknowledged is lost"},
+	} {
+		if errors.Is(err, e.is) {
+			return fmt.Sprintf("%v (%s)", err, e.advice)
+		}
+	}
+	return err.Error()
+}
+
+// Strict makes wrong flags and arguments of root and its subcommands usage errors.
+func Strict(root *cobra.Command) {
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(plainFlag(err)) })
+	requireArgs(root)
+}
+
+// requireArgs makes wrong arguments of c and its subcommands a usage error.
+func requireArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return Usagef("%w; see %s --help", err, cmd.CommandPath())
+			}
+			return nil
+		}
+	}
+	for _, s := range c.Commands() {
+		requireArgs(s)
+	}
+}
+
+// parsing is what the standard library says of text that is no number, which names the text twice.
+var parsing = regexp.MustCompile(`strconv\.\w+: parsing ".*": |time: `)
+
+// plainFlag says what is wrong with a flag without the name of the function that found it.
+func plainFlag(err error) error {
+	return errors.New(parsing.ReplaceAllString(err.Error(), ""))
+}
+
+// channels are the ways a check nominates source documents, as flags name them.
+var channels = map[string]site.Channel{"both": site.ChannelBoth, "fingerprints": site.ChannelFingerprints, "text": site.ChannelText}
+
+// ChannelFlag returns the way of nomination that the flag --channel names, or a usage error.
+func ChannelFlag(name string) (site.Channel, error) {
+	if c, ok := channels[name]; ok {
+		return c, nil
+	}
+	return "", Usagef("--channel %s: want both, fingerprints or text", name)
+}
+
+// Parse returns what is wrong with a command line, without running it. Where it is not whole, arguments may be missing.
+func Parse(root *cobra.Command, args []string, whole bool) error {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	c, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	if c == root && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		return Usagef("no command %s", args[0])
+	}
+	if err := c.ParseFlags(rest); err != nil {
+		return err
+	}
+	if left := c.Flags().Args(); whole && c.Name() != "help" {
+		return c.ValidateArgs(left)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// Terminal is what a command reads from and writes to. Its methods are safe for concurrent use.
+type Terminal struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	JSON           bool // results are JSON lines
+	Quiet          bool // no progress
+
+	mu sync.Mutex // guards stdout
+}
+
+// Line prints v as one JSON line on stdout.
+func (t *Terminal) Line(v any) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := json.NewEncoder(t.Stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Say prints a line for people on stdout, unless --json asks for JSON alone.
+func (t *Terminal) Say(format string, args ...any) {
+	if !t.JSON {
+		fmt.Fprintf(t.Stdout, format+"\n", args...)
+	}
+}
+
+// Warn prints a line on stderr.
+func (t *Terminal) Warn(format string, args ...any) {
+	fmt.Fprintf(t.Stderr, "concordat: "+format+"\n", args...)
+}
+
+// Bar is a progress bar on a terminal, and nothing elsewhere.
+type Bar struct{ p *progressbar.ProgressBar }
+
+// Shown reports whether anybody sees the bar.
+func (b Bar) Shown() bool { return b.p != nil }
+
+// Progress starts a progress bar over total steps, -1 where the number is not known.
+func (t *Terminal) Progress(total int64, title string) Bar {
+	f, ok := t.Stderr.(*os.File)
+	if t.Quiet || !ok || !term.IsTerminal(int(f.Fd())) {
+		return Bar{}
+	}
+	return Bar{progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(title),
+		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(total > 0), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth())}
+}
+
+// The errors of a bar are those of a terminal that went away: nobody is left to tell.
+
+func (b Bar) Add(n int) {
+	if b.p != nil {
+		_ = b.p.Add(n)
+	}
+}
+
+func (b Bar) Set(n int) {
+	if b.p != nil {
+		_ = b.p.Set(n)
+	}
+}
+
+func (b Bar) Max(n int) {
+	if b.p != nil {
+		b.p.ChangeMax(n)
+	}
+}
+
+func (b Bar) Done() {
+	if b.p != nil {
+		_ = b.p.Finish()
+	}
+}
+
+// Report prints one result, as JSON or for people.
+func (t *Terminal) Report(v any, format string, args ...any) error {
+	if t.JSON {
+		return t.Line(v)
+	}
+	t.Say(format, args...)
+	return nil
+}
