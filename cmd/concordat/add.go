@@ -17,6 +17,7 @@ import (
 	"concordat/cmd/internal/tables"
 	"concordat/extract"
 	"concordat/extract/sandbox"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
@@ -42,12 +43,12 @@ it was when repeated.`,
 			if library == "" {
 				return cli.Usagef("--library names no library")
 			}
-			w := withIndex
+			w := instance.WithIndex
 			if dryRun {
-				w = storeOnly
+				w = instance.StoreOnly
 			}
-			return a.with(cmd.Context(), w, func(o *opened) error {
-				l, err := o.library(cmd.Context(), library)
+			return a.with(cmd.Context(), w, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), library)
 				if err != nil {
 					return err
 				}
@@ -76,7 +77,7 @@ it was when repeated.`,
 // adder is one run of add.
 type adder struct {
 	a        *app
-	o        *opened
+	o        *instance.Instance
 	library  concordat.LibraryID
 	date     concordat.Date // of all documents; empty: what each says
 	failures failures
@@ -117,7 +118,7 @@ func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
 	if ad.date != "" {
 		return false // the text may be as it was, the date need not
 	}
-	s, err := ad.o.store.SourceState(ctx, ad.library, tables.Absolute(f.path))
+	s, err := ad.o.Store.SourceState(ctx, ad.library, tables.Absolute(f.path))
 	return err == nil && s.Unchanged(f.size, f.modified)
 }
 
@@ -133,7 +134,7 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	ad.pending = map[concordat.DocumentID]store.SourceState{}
 	ad.owner = map[concordat.DocumentID]string{}
 	ad.bar = ad.a.Progress(int64(len(files)), "adding")
-	r := ad.a.reader(extraction(ad.o.config), len(files))
+	r := ad.a.reader(instance.Extraction(ad.o.Config), len(files))
 	r.own = true
 	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
 	ad.bar.Done()
@@ -298,7 +299,7 @@ func titleOf(id string) string {
 func (ad *adder) fail(ctx context.Context, f input, path string, err error) error {
 	e := failed(path, err)
 	state := store.SourceState{Library: ad.library, Path: tables.Absolute(path), Size: f.size, Modified: f.modified, Code: e.Code, Detail: e.Detail, Handled: time.Now()}
-	return errors.Join(ad.failures.add(e), ad.o.store.PutSourceState(ctx, state))
+	return errors.Join(ad.failures.add(e), ad.o.Store.PutSourceState(ctx, state))
 }
 
 // ingested notes one document that is in the library.
@@ -318,7 +319,7 @@ func (ad *adder) ingested(d site.Ingested) error {
 	ad.mu.Unlock()
 	if last {
 		state.Documents, state.Handled = max(state.Documents, 1), time.Now()
-		if err := ad.o.store.PutSourceState(context.Background(), state); err != nil {
+		if err := ad.o.Store.PutSourceState(context.Background(), state); err != nil {
 			return err
 		}
 	}

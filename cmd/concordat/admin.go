@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/instance"
 	"concordat/profile"
 )
 
@@ -25,9 +26,9 @@ func (a *app) configCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				path = filepath.Join(dir, configName)
+				path = filepath.Join(dir, instance.ConfigName)
 			}
-			c, err := loadConfig(path)
+			c, err := instance.LoadConfig(path)
 			if err != nil {
 				return err
 			}
@@ -36,7 +37,7 @@ func (a *app) configCommand() *cobra.Command {
 					return err
 				}
 				if c.Store.URL != "" {
-					if err := a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.warnStore(cmd.Context(), o) }); err != nil {
+					if err := a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.warnStore(cmd.Context(), o) }); err != nil {
 						return err
 					}
 				}

@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -32,7 +33,7 @@ func (a *app) alertList() *cobra.Command {
 			if after < 0 {
 				return cli.Usagef("--after %d: must not be negative", after)
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				for last := after; ; {
 					all, err := o.Alerts(cmd.Context(), last, 0)
 					if err != nil || len(all) == 0 {
@@ -93,22 +94,22 @@ func (a *app) alertStanding() *cobra.Command {
 	return &cobra.Command{
 		Use: "standing", Short: "List the checks that stay", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listStanding(cmd.Context(), o) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listStanding(cmd.Context(), o) })
 		},
 	}
 }
 
-func (a *app) listStanding(ctx context.Context, o *opened) error {
+func (a *app) listStanding(ctx context.Context, o *instance.Instance) error {
 	tasks, err := o.StandingChecks(ctx)
 	if err != nil {
 		return err
 	}
 	for _, id := range tasks {
-		t, err := o.store.Task(ctx, id)
+		t, err := o.Store.Task(ctx, id)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return err
 		}
-		at, err := o.standingAt(ctx, id)
+		at, err := standingAt(ctx, o, id)
 		if err != nil {
 			return err
 		}
@@ -125,8 +126,8 @@ func (a *app) listStanding(ctx context.Context, o *opened) error {
 }
 
 // standingAt returns the partners that keep the questions of a check, each once and in order.
-func (o *opened) standingAt(ctx context.Context, task concordat.TaskID) ([]concordat.SiteID, error) {
-	asks, err := o.store.Asks(ctx, task)
+func standingAt(ctx context.Context, o *instance.Instance, task concordat.TaskID) ([]concordat.SiteID, error) {
+	asks, err := o.Store.Asks(ctx, task)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ not be told are named, and the command fails; run it again to tell them.`,
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than nothing", deadline)
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.endStanding(cmd.Context(), o, concordat.TaskID(args[0]), deadline)
 			})
 		},
@@ -158,8 +159,8 @@ not be told are named, and the command fails; run it again to tell them.`,
 	return c
 }
 
-func (a *app) endStanding(ctx context.Context, o *opened, task concordat.TaskID, deadline time.Duration) error {
-	at, err := o.standingAt(ctx, task)
+func (a *app) endStanding(ctx context.Context, o *instance.Instance, task concordat.TaskID, deadline time.Duration) error {
+	at, err := standingAt(ctx, o, task)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (a *app) endStanding(ctx context.Context, o *opened, task concordat.TaskID,
 	if len(at) == 0 && errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no check %s stays; see concordat alert standing", task)
 	}
-	left, err2 := o.standingAt(ctx, task)
+	left, err2 := standingAt(ctx, o, task)
 	if err2 != nil {
 		return errors.Join(err, err2)
 	}

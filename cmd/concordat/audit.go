@@ -18,17 +18,9 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
+	"concordat/instance"
 	"concordat/store"
 )
-
-// jsonLine is v as JSON without white space and without escapes for HTML.
-func jsonLine(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
-}
 
 func (a *app) auditCommand() *cobra.Command {
 	c := &cobra.Command{Use: "audit", Short: "Show, verify and export what this site did with and for others", Args: cobra.NoArgs,
@@ -43,8 +35,8 @@ func (a *app) auditShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show", Short: "List entries of the audit, oldest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				es, err := o.store.Audit(cmd.Context(), after, limit)
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				es, err := o.Store.Audit(cmd.Context(), after, limit)
 				if err != nil {
 					return err
 				}
@@ -96,7 +88,7 @@ rewritten as a whole is consistent in itself: only signed heads that somebody el
 			if (of == "") != (file == "") {
 				return cli.Usagef("--export and --of belong together")
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if file != "" {
 					return a.verifyExport(cmd.Context(), o, file, of, heads)
 				}
@@ -110,14 +102,14 @@ rewritten as a whole is consistent in itself: only signed heads that somebody el
 	return c
 }
 
-func (a *app) verifyOwn(ctx context.Context, o *opened, files []string) error {
+func (a *app) verifyOwn(ctx context.Context, o *instance.Instance, files []string) error {
 	var known []store.AuditHead
 	if len(files) > 0 {
-		_, id, err := a.openKeys(o.dir)
+		_, id, err := a.openKeys(o.Dir)
 		if err != nil {
 			return err
 		}
-		cards, err := o.cards(ctx, concordat.SiteID(id.Site().String()))
+		cards, err := storedCards(ctx, o, concordat.SiteID(id.Site().String()))
 		if err != nil {
 			return err
 		}
@@ -125,7 +117,7 @@ func (a *app) verifyOwn(ctx context.Context, o *opened, files []string) error {
 			return err
 		}
 	}
-	head, err := o.store.VerifyAudit(ctx, known...)
+	head, err := o.Store.VerifyAudit(ctx, known...)
 	return a.verified(head, len(known), err)
 }
 
@@ -144,9 +136,9 @@ func (a *app) verified(head store.AuditHead, heads int, err error) error {
 	return nil
 }
 
-// cards returns all cards of a site that the store has, newest first.
-func (o *opened) cards(ctx context.Context, site concordat.SiteID) ([]*crypto.Card, error) {
-	signed, err := o.store.Cards(ctx, site)
+// storedCards returns all cards of a site that the store has, newest first.
+func storedCards(ctx context.Context, o *instance.Instance, site concordat.SiteID) ([]*crypto.Card, error) {
+	signed, err := o.Store.Cards(ctx, site)
 	if err != nil {
 		return nil, err
 	}
@@ -228,16 +220,16 @@ func auditLines(path string) iter.Seq2[[]byte, error] {
 }
 
 // verifyExport checks what a partner handed over.
-func (a *app) verifyExport(ctx context.Context, o *opened, file, of string, heads []string) error {
-	p, err := o.partner(ctx, of)
+func (a *app) verifyExport(ctx context.Context, o *instance.Instance, file, of string, heads []string) error {
+	p, err := o.Partner(ctx, of)
 	if err != nil {
 		return err
 	}
-	cards, err := o.cards(ctx, p.Site)
+	cards, err := storedCards(ctx, o, p.Site)
 	if err != nil {
 		return err
 	}
-	known, kept, err := knownHeads(ctx, o.store, p.Site)
+	known, kept, err := knownHeads(ctx, o.Store, p.Site)
 	if err != nil {
 		return err
 	}
@@ -273,16 +265,16 @@ func (a *app) auditExport() *cobra.Command {
 	c := &cobra.Command{
 		Use: "export", Short: "Write the audit as JSON lines, the last of them its signed head", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				var b bytes.Buffer
 				w := a.Stdout
 				if out != "" {
 					w = &b
 				}
-				if err := exportAudit(cmd.Context(), w, o.store, id); err != nil || out == "" {
+				if err := exportAudit(cmd.Context(), w, o.Store, id); err != nil || out == "" {
 					return err
 				}
-				return writeWhole(out, b.Bytes())
+				return instance.WriteFile(out, b.Bytes())
 			})
 		},
 	}

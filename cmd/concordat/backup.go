@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/backup"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 func (a *app) backupCommand() *cobra.Command {
@@ -37,7 +38,7 @@ to its partners. Mirrors of partners' libraries are not in it: concordat mirror 
 			return a.backup(cmd.Context(), args[0], withoutKeys)
 		},
 	}
-	c.Flags().BoolVar(&withoutKeys, "without-keys", false, "leave out "+keystoreName+", "+keyFileName+", "+indexKeyName+" and other secrets: keep them elsewhere, or the backup is of no use")
+	c.Flags().BoolVar(&withoutKeys, "without-keys", false, "leave out "+instance.KeystoreName+", "+instance.KeyFileName+", "+instance.IndexKeyName+" and other secrets: keep them elsewhere, or the backup is of no use")
 	c.AddCommand(&cobra.Command{
 		Use: "verify DIR", Short: "Read a whole backup and compare every byte with its list", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0]) },
@@ -54,21 +55,6 @@ to its partners. Mirrors of partners' libraries are not in it: concordat mirror 
 	return c
 }
 
-// backupSetting is when the last backup was made.
-const backupSetting = "backup made"
-
-// lastBackup returns when the last backup was made; zero: none was.
-func (o *opened) lastBackup(ctx context.Context) (time.Time, error) {
-	text, err := o.store.Setting(ctx, backupSetting)
-	if errors.Is(err, concordat.ErrNotFound) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.Parse(time.RFC3339, text)
-}
-
 func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	if a.JSON {
 		return a.Line(m)
@@ -81,15 +67,15 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	if m.Keys {
 		a.Say("it holds the keys of the site: keep it as safe as the site itself")
 	} else {
-		a.Say("it holds no keys: without %s and %s from elsewhere it is of no use", keystoreName, indexKeyName)
+		a.Say("it holds no keys: without %s and %s from elsewhere it is of no use", instance.KeystoreName, instance.IndexKeyName)
 	}
 	return nil
 }
 
 // Files of the site that a backup has besides the state, and those of them that are secrets.
 var (
-	backedUp = []string{configName}
-	secrets  = []string{keystoreName, keyFileName, indexKeyName, ltiKeyName}
+	backedUp = []string{instance.ConfigName}
+	secrets  = []string{instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, instance.LTIKeyName}
 )
 
 func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
@@ -97,20 +83,20 @@ func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, withIndex, func(o *opened) error {
-		if err := apart(o.dir, dir); err != nil {
+	return a.with(ctx, instance.WithIndex, func(o *instance.Instance) error {
+		if err := apart(o.Dir, dir); err != nil {
 			return err
 		}
 		if err := backupPlace(dir); err != nil {
 			return err
 		}
-		lock, err := lockIndex(dir) // two backups at once would take each other's states away
+		lock, err := instance.LockIndex(dir) // two backups at once would take each other's states away
 		if err != nil {
 			return err
 		}
 		m, err := a.makeBackup(ctx, o, dir, withoutKeys)
 		if err == nil {
-			err = o.store.SetSetting(ctx, backupSetting, m.Made.UTC().Format(time.RFC3339))
+			err = o.Store.SetSetting(ctx, instance.BackupSetting, m.Made.UTC().Format(time.RFC3339))
 		}
 		if err = errors.Join(err, lock.Close()); err != nil {
 			return err
@@ -147,8 +133,8 @@ func backupPlace(dir string) error {
 	return nil
 }
 
-func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys bool) (m *backup.Manifest, err error) {
-	need, err := a.backupNeeds(o.dir, dir)
+func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, withoutKeys bool) (m *backup.Manifest, err error) {
+	need, err := a.backupNeeds(o.Dir, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -164,17 +150,17 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 			err = errors.Join(err, make.Abandon())
 		}
 	}()
-	var t snapshotTaken
-	if o.remote != nil {
-		err = askServing(ctx, o.dir, "/snapshot", map[string]string{"folder": make.State()}, &t)
+	var t instance.Snapshot
+	if o.Remote != nil {
+		err = instance.CallServing(ctx, o.Dir, "/snapshot", map[string]string{"folder": make.State()}, &t)
 	} else {
-		t, err = o.copyState(ctx, make.State())
+		t, err = o.CopyState(ctx, make.State())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copy the state: %w", err)
 	}
 	if withoutKeys {
-		if err := dropKeys(ctx, filepath.Join(make.State(), storeName)); err != nil {
+		if err := dropKeys(ctx, filepath.Join(make.State(), instance.StoreName)); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +169,7 @@ func (a *app) makeBackup(ctx context.Context, o *opened, dir string, withoutKeys
 		names = append(names[:len(names):len(names)], secrets...)
 	}
 	for _, name := range names {
-		if _, err := make.AddFile(filepath.Join(o.dir, name), name); err != nil {
+		if _, err := make.AddFile(filepath.Join(o.Dir, name), name); err != nil {
 			return nil, err
 		}
 	}
@@ -214,7 +200,7 @@ func (a *app) backupNeeds(from, dir string) (int64, error) {
 		if part := partOf(rel); part == "other" {
 			return nil // the keys and the configuration are small, mirrors stay
 		}
-		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil && partOf(rel) == originalsName {
+		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil && partOf(rel) == instance.OriginalsName {
 			return nil
 		}
 		if info, err := e.Info(); err == nil {
@@ -225,7 +211,7 @@ func (a *app) backupNeeds(from, dir string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	left, _, err := free(dir)
+	left, _, err := instance.FreeSpace(dir)
 	if err == nil && left < need {
 		err = fmt.Errorf("%w: the backup needs up to %d MiB, %s has %d MiB", concordat.ErrDiskFull, need>>20+1, dir, left>>20)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // holding returns the files below dir whose bytes hold a part of a secret.
@@ -51,7 +52,7 @@ func TestBackupWithoutKeys(t *testing.T) {
 	output(t, 0, data, "backup", bare, "--without-keys")
 	output(t, 0, data, "backup", whole)
 
-	keys := map[string][]byte{keystoreName: nil, keyFileName: nil, indexKeyName: nil}
+	keys := map[string][]byte{instance.KeystoreName: nil, instance.KeyFileName: nil, instance.IndexKeyName: nil}
 	for name := range keys {
 		b, err := os.ReadFile(filepath.Join(data, name))
 		if err != nil {
@@ -100,7 +101,7 @@ func (s *joinedSite) withoutKeys() {
 	n.command(cli.Done, "backup", bare, "--without-keys")
 	n.command(cli.Done, "backup", whole)
 	secrets := map[string][]byte{"shared keystore": shared}
-	for _, name := range []string{keyFileName, indexKeyName} {
+	for _, name := range []string{instance.KeyFileName, instance.IndexKeyName} {
 		if secrets[name], err = os.ReadFile(filepath.Join(n.dir, name)); err != nil {
 			s.t.Fatal(err)
 		}
@@ -113,7 +114,7 @@ func (s *joinedSite) withoutKeys() {
 			s.t.Errorf("%s is not in a backup with keys", name)
 		}
 	}
-	if found := holding(s.t, whole, middle(shared)); !slices.Contains(found, storeName) {
+	if found := holding(s.t, whole, middle(shared)); !slices.Contains(found, instance.StoreName) {
 		s.t.Errorf("the copy of the store has the shared keystore in %s", found)
 	}
 	if now, err := s.db.KeystoreVersion(s.t.Context()); err != nil || now != version {

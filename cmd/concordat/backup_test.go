@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/backup"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -42,10 +43,10 @@ func answers(t *testing.T, data, file string) string {
 func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
 	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}
-	err := a.with(t.Context(), withIndex, func(o *opened) error {
-		rows, err := o.store.Documents(t.Context(), "l", "", 0)
+	err := a.with(t.Context(), instance.WithIndex, func(o *instance.Instance) error {
+		rows, err := o.Store.Documents(t.Context(), "l", "", 0)
 		for _, r := range rows {
-			d, err := o.index.Document(t.Context(), concordat.Ref{Site: o.ID(), Library: "l", Document: r.ID})
+			d, err := o.Index.Document(t.Context(), concordat.Ref{Site: o.ID(), Library: "l", Document: r.ID})
 			if err != nil || int64(len(d.Text)) != r.Bytes {
 				t.Errorf("%s: %v", r.ID, err)
 			}
@@ -124,7 +125,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if after := answers(t, data, essay); after != before {
 		t.Errorf("another answer:\n%.500s\nbefore:\n%.500s", after, before)
 	}
-	db, err := store.Open(t.Context(), filepath.Join(data, storeName))
+	db, err := store.Open(t.Context(), filepath.Join(data, instance.StoreName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if again, err := db.Findings(t.Context(), task.ID); err != nil || string(again) != string(findings) {
 		t.Errorf("the report of before: %d bytes, %v; want %d", len(again), err, len(findings))
 	}
-	files := store.OpenFiles(filepath.Join(data, originalsName))
+	files := store.OpenFiles(filepath.Join(data, instance.OriginalsName))
 	names, err := db.Originals(t.Context(), task.ID)
 	if err != nil || len(names) != 1 {
 		t.Fatalf("originals %v, %v", names, err)
@@ -150,7 +151,7 @@ func TestBackupAndRestore(t *testing.T) {
 func TestRestoreEnds(t *testing.T) {
 	t.Parallel()
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
-	db, err := store.Open(t.Context(), filepath.Join(data, storeName))
+	db, err := store.Open(t.Context(), filepath.Join(data, instance.StoreName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestRestoreEnds(t *testing.T) {
 			args = append(args, "--as-new-site")
 		}
 		output(t, 0, to, args...)
-		db, err := store.Open(t.Context(), filepath.Join(to, storeName))
+		db, err := store.Open(t.Context(), filepath.Join(to, instance.StoreName))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +187,7 @@ func TestRestoreEnds(t *testing.T) {
 			t.Errorf("%d open invitations, %v", n, err)
 		}
 		sites, err := db.CardSites(t.Context())
-		_, key := os.Stat(filepath.Join(to, keystoreName))
+		_, key := os.Stat(filepath.Join(to, instance.KeystoreName))
 		if err != nil || (len(sites) == 0) != asNew || (key != nil) != asNew {
 			t.Errorf("as new %v: cards of %v, keystore %v", asNew, sites, key)
 		}
@@ -201,7 +202,7 @@ func TestKilledBackup(t *testing.T) {
 	t.Parallel()
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
 	addAll(t, data, bigTable(t, 200))
-	files := store.OpenFiles(filepath.Join(data, originalsName))
+	files := store.OpenFiles(filepath.Join(data, instance.OriginalsName))
 	for i := range 200 {
 		if _, _, err := files.Put(t.Context(), strings.NewReader(prose(1000+i)), 1<<20); err != nil {
 			t.Fatal(err)
@@ -237,7 +238,7 @@ func TestKilledBackup(t *testing.T) {
 	for _, when := range []func() bool{
 		func() bool { return count(filepath.Join(dir, "state-*")) > 1 },
 		func() bool { return count(filepath.Join(dir, "state-*", "index", "00", "shard.json")) > 1 },
-		func() bool { return count(filepath.Join(dir, "state-*", configName)) > 1 },
+		func() bool { return count(filepath.Join(dir, "state-*", instance.ConfigName)) > 1 },
 		func() bool { return count(filepath.Join(dir, "state-*", "files.sha256")) > 1 },
 	} {
 		if kill(when, data, "backup", dir) {
@@ -259,14 +260,14 @@ func TestKilledBackup(t *testing.T) {
 		if kill(func() bool { return countFiles(to) > n }, to, "restore", dir) {
 			killed++
 		}
-		if _, err := os.Stat(filepath.Join(to, storeName)); err == nil {
+		if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err == nil {
 			break // it was faster
 		}
 	}
 	if killed == 0 {
 		t.Error("no restore was killed: this shows nothing")
 	}
-	if _, err := os.Stat(filepath.Join(to, storeName)); err != nil {
+	if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err != nil {
 		output(t, cli.Misused, to, "library", "list") // it is no site yet
 		output(t, 0, to, "restore", dir)
 	}
@@ -293,7 +294,7 @@ func TestBackupOnFullDisk(t *testing.T) {
 	disk := smallDisk(t, 16)
 	put := func(mib int) {
 		t.Helper()
-		if _, _, err := store.OpenFiles(filepath.Join(data, originalsName)).Put(t.Context(), strings.NewReader(prose(mib<<20)), 1<<30); err != nil {
+		if _, _, err := store.OpenFiles(filepath.Join(data, instance.OriginalsName)).Put(t.Context(), strings.NewReader(prose(mib<<20)), 1<<30); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,17 +21,11 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/cmd/internal/tables"
 	"concordat/extract/sandbox"
-	"concordat/index"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
 )
-
-// batchesName is the folder of the batches' own indexes, and of what batch writes without --out.
-const batchesName = "batches"
-
-// batchOut is the folder, in that of a batch, of the pages, tables and reports of the command.
-const batchOut = "out"
 
 // cliRunner is the runner of batches that a command works on.
 const cliRunner = "command"
@@ -67,7 +61,7 @@ is reported with its reason, and the rest goes on (exit code 3).`,
 			if err := f.validate(cmd.Flags()); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error { return a.batch(cmd.Context(), o, args, &f) })
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.batch(cmd.Context(), o, args, &f) })
 		},
 	}
 	fl := c.Flags()
@@ -95,29 +89,8 @@ is reported with its reason, and the rest goes on (exit code 3).`,
 	return c
 }
 
-// openBatchIndex opens the own index of a batch, which is made with the first call.
-func (o *opened) openBatchIndex(id string) (*index.Shard, error) {
-	if !isBatchID(id) {
-		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
-	}
-	dir := filepath.Join(o.dir, batchesName, id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	shard, err := index.Open(filepath.Join(dir, indexName), o.shardOptions())
-	if err != nil {
-		return nil, fmt.Errorf("index of batch %s: %w", id, err)
-	}
-	return shard, nil
-}
-
-// isBatchID reports whether id can name a folder of its own.
-func isBatchID(id string) bool {
-	return id != "" && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
-}
-
 // batch runs the command.
-func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchCheckFlags) error {
+func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f *batchCheckFlags) error {
 	if f.alone && len(f.libraries) > 0 {
 		return cli.Usagef("--no-libraries and --library exclude each other")
 	}
@@ -138,14 +111,14 @@ func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchChec
 		return err
 	}
 	defer end()
-	shard, err := o.openBatchIndex(b.ID)
+	shard, err := o.OpenBatchIndex(b.ID)
 	if err != nil {
 		return err
 	}
-	r := a.reader(extraction(o.config), len(paths))
+	r := a.reader(instance.Extraction(o.Config), len(paths))
 	fails := &batchFailures{failures: failures{a: a}}
 	err = o.RunBatch(ctx, b.ID, site.BatchOptions{
-		Store: o.store, Index: shard, Rules: rules, Progress: a.batchProgress(),
+		Store: o.Store, Index: shard, Rules: rules, Progress: a.batchProgress(),
 		Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
 			items, err := r.read(ctx, input{path: in.Place})
 			return asItems(items), err
@@ -159,11 +132,11 @@ func (a *app) batch(ctx context.Context, o *opened, paths []string, f *batchChec
 		}
 		return err
 	}
-	w := batchWriter{a: a, o: o, rules: rules, dir: cmp.Or(f.out.out, filepath.Join(o.dir, batchesName, b.ID, batchOut))}
-	if w.language, err = o.language(f.out.language); err != nil {
+	w := batchWriter{a: a, o: o, rules: rules, dir: cmp.Or(f.out.out, filepath.Join(o.Dir, instance.BatchesName, b.ID, instance.BatchOut))}
+	if w.language, err = o.Language(f.out.language); err != nil {
 		return err
 	}
-	if w.v, err = site.ViewBatch(ctx, o.store, b.ID); err != nil {
+	if w.v, err = site.ViewBatch(ctx, o.Store, b.ID); err != nil {
 		return err
 	}
 	if err := w.write(ctx); err != nil {
@@ -232,14 +205,14 @@ func (f *batchFailures) add(name, reason string) {
 
 // startBatch returns the batch to work on: the one of --resume, the unfinished one of the same question, or
 // a new one.
-func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batchCheckFlags, options site.CheckOptions, rules report.Rules) (store.Batch, error) {
+func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []string, f *batchCheckFlags, options site.CheckOptions, rules report.Rules) (store.Batch, error) {
 	if f.resume != "" {
-		b, err := o.findBatch(ctx, f.resume)
+		b, err := findBatch(ctx, o, f.resume)
 		if err == nil && f.rules.given() {
 			err = cli.Usagef("--resume goes on with the rules that batch %s began with; leave the flags of rules out (report export takes them for one report)", b.ID)
 		}
 		if err == nil {
-			err = o.store.ReopenBatch(ctx, b.ID, cliRunner, false)
+			err = o.Store.ReopenBatch(ctx, b.ID, cliRunner, false)
 		}
 		return b, err
 	}
@@ -258,7 +231,7 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 	case options.Template != nil:
 		job.Template = options.Template.Name
 	case len(f.templates) > 0:
-		job.Template = noTemplate
+		job.Template = instance.NoTemplate
 	}
 	if f.manifest != "" {
 		if job.Manifest, err = readManifest(f.manifest); err != nil {
@@ -269,7 +242,7 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 	if err != nil {
 		return store.Batch{}, err
 	}
-	b, err := o.store.BatchOfWork(ctx, work)
+	b, err := o.Store.BatchOfWork(ctx, work)
 	if err == nil {
 		a.Warn("going on with batch %s", b.ID)
 	}
@@ -280,7 +253,7 @@ func (a *app) startBatch(ctx context.Context, o *opened, paths []string, f *batc
 		return b, err
 	}
 	b.Work = work
-	return b, o.store.CreateBatch(ctx, b, inputs)
+	return b, o.Store.CreateBatch(ctx, b, inputs)
 }
 
 func readManifest(path string) ([]site.ManifestLine, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -118,7 +119,7 @@ func TestKilledBatch(t *testing.T) {
 		t.Fatalf("a run in one piece finds %v", want)
 	}
 	data := newSite(t)
-	db, err := store.Open(t.Context(), filepath.Join(data, storeName))
+	db, err := store.Open(t.Context(), filepath.Join(data, instance.StoreName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/tables"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/screen"
 	"concordat/site"
@@ -27,7 +28,7 @@ const (
 // batchWriter writes the results of a batch to a folder.
 type batchWriter struct {
 	a        *app
-	o        *opened
+	o        *instance.Instance
 	v        *site.BatchView
 	rules    report.Rules // for a batch that keeps none
 	language report.Language
@@ -96,7 +97,7 @@ func (w *batchWriter) report(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	rules, err := site.RulesInForce(ctx, w.o.store, m.Task, w.rules)
+	rules, err := site.RulesInForce(ctx, w.o.Store, m.Task, w.rules)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (w *batchWriter) report(ctx context.Context, i int) error {
 }
 
 func (w *batchWriter) pair(ctx context.Context, p site.ViewedPair) error {
-	rep, err := w.o.PairReport(ctx, w.o.store, w.v.ID, w.v.Members[p.A].Number, w.v.Members[p.B].Number, w.rules)
+	rep, err := w.o.PairReport(ctx, w.o.Store, w.v.ID, w.v.Members[p.A].Number, w.v.Members[p.B].Number, w.rules)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
@@ -23,12 +24,12 @@ func (a *app) batchTools() []*cobra.Command {
 	var limit int
 	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listBatches(cmd.Context(), o, limit) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listBatches(cmd.Context(), o, limit) })
 		}}
 	list.Flags().IntVar(&limit, "limit", 50, "most batches listed")
-	withBatch := func(cmd *cobra.Command, id string, f func(context.Context, *opened, store.Batch) error) error {
-		return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-			b, err := o.findBatch(cmd.Context(), id)
+	withBatch := func(cmd *cobra.Command, id string, f func(context.Context, *instance.Instance, store.Batch) error) error {
+		return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			b, err := findBatch(cmd.Context(), o, id)
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ func (a *app) batchTools() []*cobra.Command {
 	}
 	show := &cobra.Command{Use: "show ID", Short: "Print what a batch has found so far", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error { return a.showBatch(ctx, o, b.ID) })
+			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error { return a.showBatch(ctx, o, b.ID) })
 		}}
 	var out, language string
 	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write the overview, the tables and the reports of a batch", Args: cobra.ExactArgs(1),
@@ -45,13 +46,13 @@ func (a *app) batchTools() []*cobra.Command {
 			if out == "" {
 				return cli.Usagef("--out names no folder")
 			}
-			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
-				v, err := site.ViewBatch(ctx, o.store, b.ID)
+			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				v, err := site.ViewBatch(ctx, o.Store, b.ID)
 				if err != nil {
 					return err
 				}
-				w := batchWriter{a: a, o: o, v: v, rules: defaultRules(o.config), dir: out}
-				if w.language, err = o.language(language); err != nil {
+				w := batchWriter{a: a, o: o, v: v, rules: instance.Rules(o.Config), dir: out}
+				if w.language, err = o.Language(language); err != nil {
 					return err
 				}
 				if err := w.write(ctx); err != nil {
@@ -64,8 +65,8 @@ func (a *app) batchTools() []*cobra.Command {
 	addLanguage(export.Flags(), &language)
 	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch; what it has found stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBatch(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
-				err := o.store.FinishBatch(ctx, b.ID, concordat.TaskFailed, "cancelled on the command line")
+			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				err := o.Store.FinishBatch(ctx, b.ID, concordat.TaskFailed, "cancelled on the command line")
 				if errors.Is(err, store.ErrLease) {
 					return nil // it has ended
 				}
@@ -73,8 +74,8 @@ func (a *app) batchTools() []*cobra.Command {
 			})
 		}}
 	remove := a.deletion("delete ID", "Delete a batch, its texts and the reports of its documents, with a receipt", cobra.ExactArgs(1),
-		func(ctx context.Context, o *opened, args []string) (site.Target, error) {
-			b, err := o.findBatch(ctx, args[0])
+		func(ctx context.Context, o *instance.Instance, args []string) (site.Target, error) {
+			b, err := findBatch(ctx, o, args[0])
 			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {
 				err = cli.Usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
 			}
@@ -88,8 +89,8 @@ func (a *app) batchTools() []*cobra.Command {
 }
 
 // findBatch returns a batch that somebody named.
-func (o *opened) findBatch(ctx context.Context, id string) (store.Batch, error) {
-	b, err := o.store.Batch(ctx, id)
+func findBatch(ctx context.Context, o *instance.Instance, id string) (store.Batch, error) {
+	b, err := o.Store.Batch(ctx, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		err = cli.Usagef("no batch %s; see concordat batch list", id)
 	}
@@ -101,8 +102,8 @@ func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out 
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	err := a.with(cmd.Context(), storeOnly, func(o *opened) error {
-		bs, err := o.store.Batches(cmd.Context(), nil, 0, 50)
+	err := a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+		bs, err := o.Store.Batches(cmd.Context(), nil, 0, 50)
 		for _, b := range bs {
 			out = append(out, b.ID+"\t"+b.Title)
 		}
@@ -114,7 +115,7 @@ func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out 
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-type withBatch func(cmd *cobra.Command, id string, f func(context.Context, *opened, store.Batch) error) error
+type withBatch func(cmd *cobra.Command, id string, f func(context.Context, *instance.Instance, store.Batch) error) error
 
 // batchLineage sets which pairs do not count.
 func (a *app) batchLineage(with withBatch) *cobra.Command {
@@ -123,8 +124,8 @@ func (a *app) batchLineage(with withBatch) *cobra.Command {
 		Long: `Lineage sets the rules by which pairs of a batch do not count; a flag that is left out is as shown. The reports
 of the documents concerned follow, what was set is on record, and setting it back undoes it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
-				if err := o.SetLineage(ctx, o.store, b.ID, actor, rules, defaultRules(o.config)); err != nil {
+			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				if err := o.SetLineage(ctx, o.Store, b.ID, actor, rules, instance.Rules(o.Config)); err != nil {
 					return err
 				}
 				return a.showBatch(ctx, o, b.ID)
@@ -152,12 +153,12 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 			case !byRules || count || discount:
 				return cli.Usagef("want one of --count, --discount and --by-rules")
 			}
-			return with(cmd, args[0], func(ctx context.Context, o *opened, b store.Batch) error {
-				numbers, err := o.pairNumbers(ctx, b.ID, args[1], args[2])
+			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				numbers, err := pairNumbers(ctx, o, b.ID, args[1], args[2])
 				if err != nil {
 					return err
 				}
-				if err := o.SetVerdict(ctx, o.store, b.ID, actor, numbers[0], numbers[1], verdict, why, defaultRules(o.config)); err != nil {
+				if err := o.SetVerdict(ctx, o.Store, b.ID, actor, numbers[0], numbers[1], verdict, why, instance.Rules(o.Config)); err != nil {
 					return err
 				}
 				return a.showBatch(ctx, o, b.ID)
@@ -171,8 +172,8 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 }
 
 // pairNumbers returns the numbers of the members of a pair, that of the name that comes first first.
-func (o *opened) pairNumbers(ctx context.Context, id, a, b string) (out [2]int, err error) {
-	members, err := o.store.BatchMembers(ctx, id)
+func pairNumbers(ctx context.Context, o *instance.Instance, id, a, b string) (out [2]int, err error) {
+	members, err := o.Store.BatchMembers(ctx, id)
 	if err != nil {
 		return out, err
 	}
@@ -190,8 +191,8 @@ func (o *opened) pairNumbers(ctx context.Context, id, a, b string) (out [2]int, 
 	return out, nil
 }
 
-func (a *app) listBatches(ctx context.Context, o *opened, limit int) error {
-	bs, err := o.store.Batches(ctx, nil, 0, limit)
+func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) error {
+	bs, err := o.Store.Batches(ctx, nil, 0, limit)
 	if err != nil {
 		return err
 	}
@@ -208,8 +209,8 @@ func (a *app) listBatches(ctx context.Context, o *opened, limit int) error {
 	return nil
 }
 
-func (a *app) showBatch(ctx context.Context, o *opened, id string) error {
-	v, err := site.ViewBatch(ctx, o.store, id)
+func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) error {
+	v, err := site.ViewBatch(ctx, o.Store, id)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/report"
-	"concordat/segment"
 	"concordat/site"
 )
 
@@ -59,7 +59,7 @@ the site for that. A partner named with --partner is not asked about a library t
 			if err := f.validate(cmd.Flags()); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.check(cmd.Context(), o, args, &f)
 			})
 		},
@@ -115,25 +115,8 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
 }
 
-// template returns the named section template: one of the configuration, or one that ships.
-func (o *opened) template(name string) (*segment.Template, error) {
-	if name == "" {
-		return nil, nil
-	}
-	all := templates(o.now())
-	if t, ok := all[name]; ok {
-		return t, nil
-	}
-	names := make([]string, 0, len(all))
-	for n := range all {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return nil, cli.Usagef("no template %s: there are %s", name, nameList(names))
-}
-
 // check runs the command.
-func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlags) error {
+func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f *checkFlags) error {
 	files, err := walk(paths, false)
 	if err != nil {
 		return err
@@ -151,11 +134,11 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	if err != nil {
 		return err
 	}
-	language, err := o.language(f.out.language)
+	language, err := o.Language(f.out.language)
 	if err != nil {
 		return err
 	}
-	r := a.reader(extraction(o.config), len(files))
+	r := a.reader(instance.Extraction(o.Config), len(files))
 	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
 	err = c.all(ctx, r, files)
 	if err = errors.Join(err, r.close()); err != nil {
@@ -170,11 +153,11 @@ func (a *app) check(ctx context.Context, o *opened, paths []string, f *checkFlag
 	return c.failures.err()
 }
 
-func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.CheckOptions, error) {
-	out := site.CheckOptions{Exact: f.exact || o.config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
-		Threshold: cmp.Or(f.threshold, o.config.Check.Threshold), Short: f.short || o.config.Check.Short, ShortThreshold: cmp.Or(f.shortThreshold, o.config.Check.ShortThreshold)}
+func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) (site.CheckOptions, error) {
+	out := site.CheckOptions{Exact: f.exact || o.Config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
+		Threshold: cmp.Or(f.threshold, o.Config.Check.Threshold), Short: f.short || o.Config.Check.Short, ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold)}
 	for _, name := range f.libraries {
-		l, err := o.library(ctx, name)
+		l, err := o.Library(ctx, name)
 		if err != nil {
 			return out, err
 		}
@@ -191,7 +174,7 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 		out.Exclude = append(out.Exclude, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
 	}
 	var err error
-	if out.Forward, err = o.forward(ctx, f.forward, out.Libraries); err != nil {
+	if out.Forward, err = o.Forward(ctx, f.forward, out.Libraries); err != nil {
 		return out, err
 	}
 	if out.Channel, err = cli.ChannelFlag(f.channel); err != nil {
@@ -201,38 +184,11 @@ func (f *checkFlags) options(ctx context.Context, a *app, o *opened) (site.Check
 	return out, f.setTemplates(ctx, a, o, &out)
 }
 
-// sections returns the section template that is wanted; none: "none". Where nobody says, it is the one that all the
-// libraries named have for their documents: what is handed in to a call has the form of its earlier applications.
-func (o *opened) sections(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
-	all := templates(o.config)
-	if wanted == noTemplate && all[wanted] == nil {
-		return nil, nil
-	}
-	if wanted != "" {
-		return o.template(wanted)
-	}
-	common := ""
-	for i, id := range libraries {
-		l, err := o.store.Library(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 && l.Policy.Template != common {
-			return nil, nil
-		}
-		common = l.Policy.Template
-	}
-	return all[common], nil // nil: none, or one that the configuration has no more
-}
-
-// noTemplate asks for no section template, whatever the libraries have.
-const noTemplate = "none"
-
 // setTemplates takes each --template as the section template of that name, or as a file of wording.
-func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *site.CheckOptions) error {
+func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Instance, out *site.CheckOptions) error {
 	chosen := false
 	for _, name := range f.templates {
-		t, err := o.sections(ctx, name, nil)
+		t, err := o.SectionTemplate(ctx, name, nil)
 		if info, e := os.Stat(name); err != nil && e == nil && info.Mode().IsRegular() {
 			text, err := a.wording(ctx, o, name)
 			if err != nil {
@@ -253,6 +209,6 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *opened, out *s
 		return nil
 	}
 	var err error
-	out.Template, err = o.sections(ctx, "", out.Libraries)
+	out.Template, err = o.SectionTemplate(ctx, "", out.Libraries)
 	return err
 }

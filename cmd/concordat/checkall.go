@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
 )
@@ -19,7 +20,7 @@ import (
 // checker is one run of check.
 type checker struct {
 	a        *app
-	o        *opened
+	o        *instance.Instance
 	f        *checkFlags
 	options  site.CheckOptions
 	rules    report.Rules
@@ -146,7 +147,7 @@ func (c *checker) give(s submitted) error {
 		c.incomplete = c.incomplete || asked.Answered < asked.Asked
 	}
 	out := c.f.out
-	out.pages = pagesOf(c.o.config, nil)
+	out.pages = pagesOf(c.o.Config, nil)
 	if (c.several || !s.alone) && out.out != "" && out.out != "-" {
 		if err := os.MkdirAll(out.out, 0o755); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/report"
 )
 
@@ -60,12 +61,12 @@ func (f *ruleFlags) validate() error {
 func (f *ruleFlags) given() bool { return !reflect.DeepEqual(*f, ruleFlags{}) }
 
 // rules returns the rules of the flags over those of the configuration.
-func (f *ruleFlags) rules(ctx context.Context, a *app, o *opened) (report.Rules, error) {
-	return f.over(ctx, a, o, defaultRules(o.config))
+func (f *ruleFlags) rules(ctx context.Context, a *app, o *instance.Instance) (report.Rules, error) {
+	return f.over(ctx, a, o, instance.Rules(o.Config))
 }
 
 // over returns the rules of the flags over others.
-func (f *ruleFlags) over(ctx context.Context, a *app, o *opened, r report.Rules) (report.Rules, error) {
+func (f *ruleFlags) over(ctx context.Context, a *app, o *instance.Instance, r report.Rules) (report.Rules, error) {
 	r.ExcludeSections, r.ExcludeKinds = slices.Clone(r.ExcludeSections), slices.Clone(r.ExcludeKinds)
 	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)
 	r.ExcludeCitations = r.ExcludeCitations || f.citations

@@ -22,6 +22,7 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/local"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 func (a *app) clusterCommand() *cobra.Command {
@@ -52,15 +53,15 @@ func (a *app) clusterInit() *cobra.Command {
 	c := &cobra.Command{Use: "init", Short: "Make this site the first machine of a cluster", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			return a.with(ctx, locked, func(o *opened) error {
-				if o.clustered() {
+			return a.with(ctx, instance.Locked, func(o *instance.Instance) error {
+				if o.Clustered() {
 					return cli.Usagef("this machine belongs to a cluster already")
 				}
 				if listen == "" || url == "" {
 					return cli.Usagef("--listen and --coordinator are needed")
 				}
-				o.config.Cluster.Coordinator, o.config.Cluster.Node = url, node
-				held, err := cluster.Adopt(filepath.Join(o.dir, indexName, nodeDirName))
+				o.Config.Cluster.Coordinator, o.Config.Cluster.Node = url, node
+				held, err := cluster.Adopt(filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName))
 				if err != nil {
 					return err
 				}
@@ -76,8 +77,8 @@ func (a *app) clusterInit() *cobra.Command {
 					return cli.Usage(err)
 				}
 				if dry {
-					a.Say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.dir)
-					return o.tellFill(ctx, a)
+					a.Say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.Dir)
+					return tellFill(ctx, o, a)
 				}
 				return a.foundCluster(ctx, o, l, held, clusterKeys(url, node, zone, listen, address))
 			})
@@ -106,9 +107,9 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 	return b
 }
 
-func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, held []cluster.ShardMoment, keys []byte) error {
-	dir, node := filepath.Join(o.dir, clusterName), coord.NodeID(o.config.Cluster.Node)
-	session, err := o.coordinatorOf(ctx, "", true)
+func (a *app) foundCluster(ctx context.Context, o *instance.Instance, l cluster.Layout, held []cluster.ShardMoment, keys []byte) error {
+	dir, node := filepath.Join(o.Dir, instance.ClusterName), coord.NodeID(o.Config.Cluster.Node)
+	session, err := o.CoordinatorOf(ctx, "", true)
 	if err != nil {
 		return err
 	}
@@ -126,57 +127,43 @@ func (a *app) foundCluster(ctx context.Context, o *opened, l cluster.Layout, hel
 	if err := cluster.FoundTrust(dir, l.Cluster, node, time.Now()); err != nil {
 		return err
 	}
-	path := filepath.Join(o.dir, configName)
+	path := filepath.Join(o.Dir, instance.ConfigName)
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if err := replaceWhole(path, append(append(bytes.TrimRight(old, "\n"), '\n'), keys...)); err != nil {
+	if err := instance.ReplaceFile(path, append(append(bytes.TrimRight(old, "\n"), '\n'), keys...)); err != nil {
 		return err
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
 	}
-	if o.config.Store.URL == "" {
-		a.Warn("%s", fileStoreAdvice(filepath.Join(o.dir, storeName)))
+	if o.Config.Store.URL == "" {
+		a.Warn("%s", fileStoreAdvice(filepath.Join(o.Dir, instance.StoreName)))
 	}
-	if err := o.tellFill(ctx, a); err != nil {
+	if err := tellFill(ctx, o, a); err != nil {
 		return err
 	}
 	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
 	return nil
 }
 
-// replaceWhole replaces a file: the old one or the new one is there.
-func replaceWhole(path string, b []byte) error {
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-// watching is a look at the cluster from outside.
-type watching struct {
-	coord.Session
-	view coord.View
-}
-
 // withCluster reads the newest view and calls f.
-func (a *app) withCluster(ctx context.Context, f func(*opened, *watching, *cluster.Layout) error) error {
-	return a.with(ctx, storeOnly, func(o *opened) error {
-		if !o.clustered() {
+func (a *app) withCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
+	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		if !o.Clustered() {
 			return cli.Usagef("the site has one machine: concordat cluster init makes it the first of several")
 		}
-		session, err := o.coordinator(ctx, "")
+		session, err := o.Coordinator(ctx, "")
 		if err != nil {
 			return err
 		}
 		defer func() { _ = session.Close() }() // it only looks
-		w := &watching{Session: session}
-		if err := w.next(ctx); err != nil {
+		w := &instance.Observer{Session: session}
+		if err := w.Next(ctx); err != nil {
 			return err
 		}
-		l, err := cluster.ParseLayout(w.view.Config)
+		l, err := cluster.ParseLayout(w.Seen.Config)
 		if err != nil {
 			return err
 		}
@@ -184,24 +171,10 @@ func (a *app) withCluster(ctx context.Context, f func(*opened, *watching, *clust
 	})
 }
 
-// next waits for another view.
-func (w *watching) next(ctx context.Context) error {
-	select {
-	case v, ok := <-w.Session.View():
-		if !ok {
-			return fmt.Errorf("coordinator: %w", concordat.ErrUnavailable)
-		}
-		w.view = v
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 func (a *app) clusterStatus() *cobra.Command {
 	return &cobra.Command{Use: "status", Short: "Show nodes and shards", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withCluster(cmd.Context(), func(_ *opened, w *watching, l *cluster.Layout) error {
+			return a.withCluster(cmd.Context(), func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				return a.showCluster(w, l)
 			})
 		}}
@@ -247,15 +220,15 @@ func shardState(v *coord.View, s coord.Shard) shardLine {
 	return line
 }
 
-func (a *app) showCluster(w *watching, l *cluster.Layout) error {
+func (a *app) showCluster(w *instance.Observer, l *cluster.Layout) error {
 	nodes := map[coord.NodeID]*nodeLine{}
 	for id, m := range l.Members {
-		n := w.view.Live[id]
+		n := w.Seen.Live[id]
 		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes, Version: n.Version}
 	}
 	var shards []shardLine
-	for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
-		s := shardState(&w.view, w.view.Shards[id])
+	for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
+		s := shardState(&w.Seen, w.Seen.Shards[id])
 		s.Shard = id
 		shards = append(shards, s)
 		for _, n := range s.InSync {
@@ -317,7 +290,7 @@ it is for trying a cluster on one machine. While it is away the nodes answer and
 			if err != nil {
 				return err
 			}
-			l, err := listenAt("coordinator", "--listen", listen)
+			l, err := instance.Listen("coordinator", "--listen", listen)
 			if err != nil {
 				return err
 			}

@@ -2,166 +2,25 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"iter"
-	"log/slog"
 	"os"
-	"path/filepath"
-	"slices"
-	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"concordat"
-	"concordat/cluster"
-	"concordat/index"
+	"concordat/instance"
 )
 
 // A site of one machine that becomes the first node of a cluster has its documents in one index. The first
 // serve puts them into the shards, before it answers anybody, and removes that index: what is deleted later
 // must not stay behind in it. What is cut short goes on at the next start.
 
-// oneMachine is the folder of the index of a site of one machine.
-func (o *opened) oneMachine() string { return filepath.Join(o.dir, indexName, "00") }
-
 // tellFill says what the first serve is going to do.
-func (o *opened) tellFill(ctx context.Context, a *app) error {
-	if _, err := os.Stat(o.oneMachine()); err != nil {
+func tellFill(ctx context.Context, o *instance.Instance, a *app) error {
+	if _, err := os.Stat(o.OneMachine()); err != nil {
 		return nil
 	}
-	libraries, err := o.store.Libraries(ctx)
+	libraries, err := o.Store.Libraries(ctx)
 	n := 0
 	for _, l := range libraries {
 		n += l.Documents
 	}
 	a.Say("the site has %d documents in the index of one machine: the next concordat serve first puts them into the shards, and then removes that index", n)
 	return err
-}
-
-// fillBatch is how many documents are put into the shards at a time.
-const fillBatch = 100
-
-// fillCluster puts the documents of the index of one machine into the shards, if there is one.
-func (o *opened) fillCluster(ctx context.Context, log *slog.Logger) error {
-	dir := o.oneMachine()
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	err := cluster.Replay(ctx, dir) // what a killed process left in the log only
-	var from *index.Shard
-	if err == nil {
-		from, err = index.Open(dir, index.Options{ReadOnly: true})
-	}
-	if err != nil {
-		return fmt.Errorf("index of one machine: %w", err)
-	}
-	all := from.Stats().Documents
-	log.Info("documents of one machine move into the shards", "documents", all)
-	n, told := 0, time.Now()
-	for docs, err := range batches(from.Documents(ctx), fillBatch) {
-		if err == nil {
-			err = patiently(ctx, func() error { return o.fillDocuments(ctx, docs) })
-		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("move documents into the shards: %d of %d: %w", n, all, err), from.Close())
-		}
-		if n += len(docs); time.Since(told) > 10*time.Second {
-			told = time.Now()
-			log.Info("documents of one machine move into the shards", "done", n, "documents", all)
-		}
-	}
-	if err := from.Close(); err != nil {
-		return err
-	}
-	var held int
-	err = patiently(ctx, func() (err error) {
-		held, err = o.node.Documents(ctx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if held < n || n != all {
-		return fmt.Errorf("move documents into the shards: %d were read of %d, and %d are there: %w", n, all, held, concordat.ErrCorrupt)
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	log.Info("documents of one machine are in the shards", "documents", n)
-	return nil
-}
-
-// fillTime is how long a shard may be without a master, such as while the node starts.
-const fillTime = 2 * time.Minute
-
-// patiently calls f until it does not fail with concordat.ErrUnavailable, for fillTime at most.
-func patiently(ctx context.Context, f func() error) error {
-	for end := time.Now().Add(fillTime); ; {
-		err := f()
-		if !errors.Is(err, concordat.ErrUnavailable) || time.Now().After(end) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
-func (o *opened) fillDocuments(ctx context.Context, docs []*concordat.Document) error {
-	profiles := make([]*concordat.Profile, len(docs))
-	g, gctx := errgroup.WithContext(ctx)
-	for i, d := range docs {
-		g.Go(func() error {
-			there, err := o.node.Document(gctx, concordat.Ref{Site: o.config.Site.ID, Library: d.Library, Document: d.ID})
-			if err == nil && there.Text == d.Text && there.Title == d.Title {
-				return nil // by a start that was cut short
-			}
-			if err != nil && !errors.Is(err, concordat.ErrNotFound) {
-				return err
-			}
-			profiles[i], err = o.profiler.ForIndex(*d)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	var put []*concordat.Profile
-	for _, p := range profiles {
-		if p != nil {
-			put = append(put, p)
-		}
-	}
-	if len(put) == 0 {
-		return nil
-	}
-	return o.node.Put(ctx, put...)
-}
-
-// batches groups a sequence into slices of n; an error comes after what was before it.
-func batches[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		var batch []T
-		for v, err := range seq {
-			if err != nil {
-				if len(batch) == 0 || yield(batch, nil) {
-					yield(nil, err)
-				}
-				return
-			}
-			if batch = append(batch, v); len(batch) == n {
-				if !yield(slices.Clip(batch), nil) {
-					return
-				}
-				batch = nil
-			}
-		}
-		if len(batch) > 0 {
-			yield(batch, nil)
-		}
-	}
 }

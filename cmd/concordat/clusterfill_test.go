@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"concordat/instance"
 )
 
 // TestFillInterrupted: a process that is killed while documents move into the shards loses none, and the next one goes on.
@@ -49,7 +51,7 @@ func TestFillInterrupted(t *testing.T) {
 	}
 	output(t, 0, data, "cluster", "init", "--listen", "127.0.0.1:0", "--coordinator", "http://"+at, "--shards", "2")
 	node := &joinedNode{place: place{t, data}, name: "a"}
-	old := filepath.Join(data, indexName, "00")
+	old := filepath.Join(data, instance.IndexName, "00")
 	node.log = &syncedLog{}
 	node.process = program(t, data, "serve", "--listen", "127.0.0.1:0")
 	node.process.Stderr = node.log
@@ -70,7 +72,7 @@ func TestFillInterrupted(t *testing.T) {
 	if _, err := os.Stat(old); err == nil {
 		t.Error("the index of one machine is still there")
 	}
-	var st status
+	var st instance.Status
 	out, _ := output(t, 0, data, "--json", "status")
 	if err := json.Unmarshal([]byte(out), &st); err != nil || st.Documents != n {
 		t.Errorf("%d documents, want %d; %v", st.Documents, n, err)

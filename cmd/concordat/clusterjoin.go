@@ -22,6 +22,7 @@ import (
 	"concordat/config"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
+	"concordat/instance"
 )
 
 // How a machine becomes a node: by a token, over TLS with the node that made it, it gets the configuration
@@ -32,27 +33,27 @@ func (a *app) clusterToken() *cobra.Command {
 		Long: `Token prints a token for concordat cluster join. Whoever has it within the hour gets the keys of the site and the
 password of its database: carry it as you would carry those.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCluster(cmd.Context(), func(o *opened, w *watching, _ *cluster.Layout) error {
-				own, err := o.trust()
+			return a.withCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
+				own, err := o.Trust()
 				if err != nil {
 					return err
 				}
-				me, err := w.awaitSelf(cmd.Context(), o.dir, own.Node)
+				me, err := w.AwaitSelf(cmd.Context(), o.Dir, own.Node)
 				if err != nil {
 					return err
 				}
-				t, err := cluster.NewToken(filepath.Join(o.dir, clusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
+				t, err := cluster.NewToken(filepath.Join(o.Dir, instance.ClusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usage(err)
 				}
 				if err != nil {
 					return err
 				}
-				if o.config.Store.URL == "" {
-					t.Store = filepath.Join(o.dir, storeName)
+				if o.Config.Store.URL == "" {
+					t.Store = filepath.Join(o.Dir, instance.StoreName)
 					a.Warn("%s", fileStoreAdvice(t.Store))
 				}
-				for _, left := range o.notToJoin() {
+				for _, left := range notToJoin(o) {
 					a.Warn("%s", left)
 				}
 				if a.JSON {
@@ -64,26 +65,6 @@ password of its database: carry it as you would carry those.`,
 		}}
 }
 
-// selfTime is how long a node that serves may take to become live.
-const selfTime = 30 * time.Second
-
-// awaitSelf returns how the others find this node, which lets new ones in.
-func (w *watching) awaitSelf(ctx context.Context, dir string, own coord.NodeID) (coord.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, selfTime)
-	defer cancel()
-	for {
-		if me, live := w.view.Live[own]; live {
-			return me, nil
-		}
-		if _, err := serving(ctx, dir); err != nil {
-			return coord.Node{}, cli.Usagef("start concordat serve here first: it lets the other machine in")
-		}
-		if err := w.next(ctx); err != nil {
-			return coord.Node{}, fmt.Errorf("this node serves, but the coordinator does not know it yet: %w", err)
-		}
-	}
-}
-
 // fileStoreAdvice says what to do where the store is a file.
 func fileStoreAdvice(path string) string {
 	return fmt.Sprintf("the site's store is the file %s of one machine: nodes of other machines need it in PostgreSQL. Make a database, "+
@@ -92,66 +73,30 @@ func fileStoreAdvice(path string) string {
 
 // notToJoin says which secrets of this machine a new node does not get, since they are kept outside of the folder
 // on purpose.
-func (o *opened) notToJoin() (out []string) {
-	if o.config.Store.Password != "" {
+func notToJoin(o *instance.Instance) (out []string) {
+	if o.Config.Store.Password != "" {
 		out = append(out, "the password of the database is in the environment here: the other machine needs $"+config.StorePasswordEnv+" too")
 	}
-	if zookeeperAccountOutside(o.config.Cluster.Coordinator) {
+	if zookeeperAccountOutside(o.Config.Cluster.Coordinator) {
 		out = append(out, "ZooKeeper's account is in the environment here: the other machine needs $"+zk.AccountVariable+" too")
 	}
-	b, err := keyfile.Bytes(filepath.Join(o.dir, keystoreName))
+	b, err := keyfile.Bytes(filepath.Join(o.Dir, instance.KeystoreName))
 	if err != nil {
 		return out
 	}
 	if crypto.NeedsPassphrase(b) {
-		return append(out, "the keystore opens with a passphrase: the other machine needs $"+passphraseVariable+" too")
+		return append(out, "the keystore opens with a passphrase: the other machine needs $"+instance.PassphraseVariable+" too")
 	}
-	if _, err := os.Stat(filepath.Join(o.dir, keyFileName)); err != nil {
-		out = append(out, "the key of the keystore is not in the folder of the site: the other machine needs $"+keyFileVariable+" too")
+	if _, err := os.Stat(filepath.Join(o.Dir, instance.KeyFileName)); err != nil {
+		out = append(out, "the key of the keystore is not in the folder of the site: the other machine needs $"+instance.KeyFileVariable+" too")
 	}
 	return out
 }
 
 // zookeeperAccountOutside reports whether the account is that of the environment.
 func zookeeperAccountOutside(address string) bool {
-	_, named := filesOfCoordinator(address)[coordinatorFile+"account"]
+	_, named := instance.FilesOfCoordinator(address)[instance.CoordinatorFile+"account"]
 	return strings.HasPrefix(address, "zk://") && !named && os.Getenv(zk.AccountVariable) != ""
-}
-
-// filesToJoin is what another machine needs to be one of this site: its configuration with the files that it names, and
-// its keys. The keystore itself is in the store.
-func (o *opened) filesToJoin() (map[string][]byte, error) {
-	conf, err := os.ReadFile(filepath.Join(o.dir, configName))
-	if err != nil {
-		return nil, err
-	}
-	out := map[string][]byte{configName: conf}
-	if _, err := ltiKeys(o.dir); err != nil { // one site has one, though no platform is registered yet
-		return nil, err
-	}
-	for _, name := range []string{indexKeyName, keyFileName, ltiKeyName} {
-		b, err := os.ReadFile(filepath.Join(o.dir, name))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out[name] = b
-	}
-	named := filesOfCoordinator(o.config.Cluster.Coordinator)
-	for _, f := range o.config.Files() {
-		named[f.Name] = f.Path
-		if f.Key == "store.password_file" && !filepath.IsAbs(f.Path) {
-			named[f.Name] = filepath.Join(o.dir, f.Path)
-		}
-	}
-	for name, path := range named {
-		if out[name], err = os.ReadFile(path); err != nil {
-			return nil, fmt.Errorf("file that the configuration names: %w", err)
-		}
-	}
-	return out, nil
 }
 
 // joining says where the new node is.
@@ -205,15 +150,15 @@ func (a *app) join(ctx context.Context, token string, j joining) error {
 	if es, err := os.ReadDir(dir); err == nil && len(es) > 0 {
 		return cli.Usagef("%s is not empty: a node needs a folder of its own. The token was not used", dir)
 	}
-	files, err := cluster.Join(ctx, filepath.Join(dir, clusterName), t, j.zone)
+	files, err := cluster.Join(ctx, filepath.Join(dir, instance.ClusterName), t, j.zone)
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(filepath.Join(dir, clusterName))) // it was empty
+		return errors.Join(err, os.RemoveAll(filepath.Join(dir, instance.ClusterName))) // it was empty
 	}
 	if err := settle(dir, files, t.Node, j); err != nil {
 		return err
 	}
 	// What is missing is told now and not by the first serve.
-	if err := a.with(ctx, storeOnly, func(*opened) error { return nil }); err != nil {
+	if err := a.with(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
 		return fmt.Errorf("this machine is node %s, but cannot open the store of the site yet; mend that before concordat serve: %w", t.Node, err)
 	}
 	if a.JSON {
@@ -225,13 +170,13 @@ func (a *app) join(ctx context.Context, token string, j joining) error {
 
 // settle writes what a node needs, its configuration last.
 func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) error {
-	conf, ok := files[configName]
+	conf, ok := files[instance.ConfigName]
 	if !ok {
 		return fmt.Errorf("the cluster gave no configuration: %w", concordat.ErrInvalid)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if name != configName && filepath.IsLocal(name) && filepath.Base(name) == name {
-			if err := replaceWhole(filepath.Join(dir, name), files[name]); err != nil {
+		if name != instance.ConfigName && filepath.IsLocal(name) && filepath.Base(name) == name {
+			if err := instance.ReplaceFile(filepath.Join(dir, name), files[name]); err != nil {
 				return err
 			}
 		}
@@ -241,8 +186,8 @@ func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) e
 		if err != nil {
 			return err
 		}
-		originals := filepath.Join(filepath.Dir(path), originalsName)
-		err = errors.Join(os.Symlink(path, filepath.Join(dir, storeName)), os.MkdirAll(originals, 0o700), os.Symlink(originals, filepath.Join(dir, originalsName)))
+		originals := filepath.Join(filepath.Dir(path), instance.OriginalsName)
+		err = errors.Join(os.Symlink(path, filepath.Join(dir, instance.StoreName)), os.MkdirAll(originals, 0o700), os.Symlink(originals, filepath.Join(dir, instance.OriginalsName)))
 		if err != nil {
 			return err
 		}
@@ -251,7 +196,7 @@ func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) e
 	if err != nil {
 		return err
 	}
-	return replaceWhole(filepath.Join(dir, configName), conf)
+	return instance.ReplaceFile(filepath.Join(dir, instance.ConfigName), conf)
 }
 
 // nodeConfig is the configuration of the site with the place of this node in it.
@@ -284,27 +229,6 @@ func nodeConfig(dir string, conf []byte, files map[string][]byte, node coord.Nod
 // namedFiles are those of config.Files that stand at a key of their own.
 var namedFiles = map[string]string{"report.certificate": "report-certificate.pem", "report.key": "report-key.pem", "store.password_file": "store-password"}
 
-// coordinatorFiles are the files that the address of a coordinator names; see zookeeperAddress.
-var coordinatorFiles = []string{"account", "ca", "certificate", "key"}
-
-const coordinatorFile = "zookeeper-" // begins the name of a copy of them
-
-// filesOfCoordinator returns the files that the address names, by the name of their copies.
-func filesOfCoordinator(address string) map[string]string {
-	out := map[string]string{}
-	_, query, _ := strings.Cut(address, "?")
-	q, err := url.ParseQuery(query)
-	if err != nil {
-		return out
-	}
-	for _, k := range coordinatorFiles {
-		if path := q.Get(k); path != "" {
-			out[coordinatorFile+k] = path
-		}
-	}
-	return out
-}
-
 // coordinatorHere is the address with the files of this folder.
 func coordinatorHere(address, dir string, files map[string][]byte) string {
 	place, query, more := strings.Cut(address, "?")
@@ -312,9 +236,9 @@ func coordinatorHere(address, dir string, files map[string][]byte) string {
 	if !more || err != nil {
 		return address
 	}
-	for _, k := range coordinatorFiles {
-		if _, ok := files[coordinatorFile+k]; ok && q.Has(k) {
-			q.Set(k, filepath.Join(dir, coordinatorFile+k))
+	for _, k := range instance.CoordinatorFiles {
+		if _, ok := files[instance.CoordinatorFile+k]; ok && q.Has(k) {
+			q.Set(k, filepath.Join(dir, instance.CoordinatorFile+k))
 		}
 	}
 	return place + "?" + q.Encode()

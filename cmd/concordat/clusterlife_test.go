@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
 )
@@ -62,7 +63,7 @@ func serveMachine(t *testing.T, data string) *machine {
 	}
 	t.Cleanup(m.kill)
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := serving(t.Context(), data); err == nil {
+		if _, err := instance.Serving(t.Context(), data); err == nil {
 			return m
 		}
 		select {

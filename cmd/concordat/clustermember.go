@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,18 +18,10 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // What a node is to the others: its membership, its certificate, and the service manager under it.
-
-// errRestart ends serve so that its service manager starts it again.
-var errRestart = errors.New("ended by an order of the cluster, to be started again by the service manager")
-
-// supervised reports whether this process was started by systemd (systemd.exec(5), $SYSTEMD_EXEC_PID) or is
-// the first of a container.
-func supervised() bool {
-	return os.Getpid() == 1 || os.Getenv("SYSTEMD_EXEC_PID") == strconv.Itoa(os.Getpid())
-}
 
 func (a *app) clusterRemove() *cobra.Command {
 	var dry, lose bool
@@ -41,7 +31,7 @@ place in ZooKeeper are forgotten, and another machine may join under its name. I
 it has or ought to have copies (concordat cluster drain NODE --wait moves them), and while it alone has the key of the
 cluster's authority. What lies on its disk stays there: it has texts of the site.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCluster(cmd.Context(), func(o *opened, w *watching, _ *cluster.Layout) error {
+			return a.withCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				return a.removeNode(cmd.Context(), o, w, coord.NodeID(args[0]), dry, lose)
 			})
 		}}
@@ -51,13 +41,13 @@ cluster's authority. What lies on its disk stays there: it has texts of the site
 	return c
 }
 
-func (a *app) removeNode(ctx context.Context, o *opened, w *watching, id coord.NodeID, dry, lose bool) error {
+func (a *app) removeNode(ctx context.Context, o *instance.Instance, w *instance.Observer, id coord.NodeID, dry, lose bool) error {
 	for {
-		l, err := cluster.ParseLayout(w.view.Config)
+		l, err := cluster.ParseLayout(w.Seen.Config)
 		if err != nil {
 			return err
 		}
-		if err := l.Remove(&w.view, id, lose); errors.Is(err, concordat.ErrNotFound) {
+		if err := l.Remove(&w.Seen, id, lose); errors.Is(err, concordat.ErrNotFound) {
 			return cli.Usage(err)
 		} else if err != nil {
 			return err
@@ -70,9 +60,9 @@ func (a *app) removeNode(ctx context.Context, o *opened, w *watching, id coord.N
 		if err != nil {
 			return err
 		}
-		_, err = w.Configure(ctx, w.view.Config.Version, data)
+		_, err = w.Configure(ctx, w.Seen.Config.Version, data)
 		if errors.Is(err, coord.ErrStale) {
-			if err := w.next(ctx); err != nil {
+			if err := w.Next(ctx); err != nil {
 				return err
 			}
 			continue
@@ -87,7 +77,7 @@ func (a *app) removeNode(ctx context.Context, o *opened, w *watching, id coord.N
 			return fmt.Errorf("node %s is removed, its name in ZooKeeper is not free: concordat cluster zookeeper forget %s: %w", id, id, err)
 		}
 	}
-	if err := cluster.DropTokens(filepath.Join(o.dir, clusterName), id, time.Now()); err != nil {
+	if err := cluster.DropTokens(filepath.Join(o.Dir, instance.ClusterName), id, time.Now()); err != nil {
 		return err
 	}
 	a.Say("node %s is removed", id)
@@ -108,8 +98,8 @@ func (a *app) clusterRenew() *cobra.Command {
 		Long: `Renew gets a certificate that is good for the whole time again, from the node that has the key of the
 cluster's authority, which has to be live. A node that is served does so by itself when a third of the time is left.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withCluster(cmd.Context(), func(o *opened, w *watching, l *cluster.Layout) error {
-				return a.renewCertificate(cmd.Context(), o, &w.view, l, dry)
+			return a.withCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+				return a.renewCertificate(cmd.Context(), o, &w.Seen, l, dry)
 			})
 		}}
 	c.Flags().BoolVar(&dry, "dry-run", false, "say until when the certificate is good, and who would renew it")
@@ -125,8 +115,8 @@ type renewal struct {
 	Renewed   bool         `json:"renewed"`
 }
 
-func (a *app) renewCertificate(ctx context.Context, o *opened, v *coord.View, l *cluster.Layout, dry bool) error {
-	t, err := o.trust()
+func (a *app) renewCertificate(ctx context.Context, o *instance.Instance, v *coord.View, l *cluster.Layout, dry bool) error {
+	t, err := o.Trust()
 	if err != nil {
 		return err
 	}
@@ -140,9 +130,9 @@ func (a *app) renewCertificate(ctx context.Context, o *opened, v *coord.View, l 
 		a.Say("the certificate of node %s is good until %s; node %s would renew it", t.Node, r.Ends.Format(time.DateOnly), by.ID)
 		return a.tellJSON(r)
 	}
-	err = askServing(ctx, o.dir, "/renew", struct{}{}, &r)
+	err = instance.CallServing(ctx, o.Dir, "/renew", struct{}{}, &r)
 	if errors.Is(err, concordat.ErrUnavailable) { // nobody serves here
-		if err = t.Renew(ctx, filepath.Join(o.dir, clusterName), by); err == nil {
+		if err = t.Renew(ctx, filepath.Join(o.Dir, instance.ClusterName), by); err == nil {
 			r.Ends, _ = t.Ends()
 		}
 	}
@@ -175,12 +165,12 @@ func authorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node,
 
 // renew renews the certificate that this process shows.
 func (s *server) renew(ctx context.Context) (r renewal, err error) {
-	if s.o.node == nil {
+	if s.o.Node == nil {
 		return r, fmt.Errorf("this site is one machine: %w", concordat.ErrInvalid)
 	}
-	t := s.o.trusted
-	v, _ := s.o.node.View()
-	l, err := s.o.node.Layout()
+	t := s.o.Trusted
+	v, _ := s.o.Node.View()
+	l, err := s.o.Node.Layout()
 	if err != nil {
 		return r, err
 	}
@@ -188,7 +178,7 @@ func (s *server) renew(ctx context.Context) (r renewal, err error) {
 	if err != nil {
 		return r, err
 	}
-	if err := t.Renew(ctx, filepath.Join(s.o.dir, clusterName), by); err != nil {
+	if err := t.Renew(ctx, filepath.Join(s.o.Dir, instance.ClusterName), by); err != nil {
 		return r, err
 	}
 	r = renewal{Node: t.Node, By: by.ID, Renewed: true}
@@ -214,9 +204,9 @@ func (s *server) keepCertificate(ctx context.Context) error {
 	t := time.NewTicker(renewEvery)
 	defer t.Stop()
 	for {
-		if s.o.trusted.Due(time.Now()) {
+		if s.o.Trusted.Due(time.Now()) {
 			if _, err := s.renew(ctx); err != nil && ctx.Err() == nil {
-				ends, _ := s.o.trusted.Ends()
+				ends, _ := s.o.Trusted.Ends()
 				s.log.Warn("certificate is not renewed yet", "until", ends, "error", err)
 			}
 		}
@@ -236,9 +226,9 @@ func (a *app) completeNodes(first int) func(*cobra.Command, []string, string) ([
 	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), completeTime)
 		defer cancel()
-		err := a.withCluster(ctx, func(_ *opened, w *watching, l *cluster.Layout) error {
+		err := a.withCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 			if len(args) < first {
-				for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
+				for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
 					names = append(names, string(id))
 				}
 				return nil

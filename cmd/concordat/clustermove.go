@@ -16,6 +16,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // Moving copies: the wanted nodes of a shard are a part of its state, and its master brings them about. What
@@ -28,9 +29,9 @@ func (a *app) clusterMove() *cobra.Command {
 	var dry, wait bool
 	c := &cobra.Command{Use: "move SHARD NODE[,NODE...]", Short: "Say which nodes ought to have copies of a shard", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCluster(cmd.Context(), func(_ *opened, w *watching, l *cluster.Layout) error {
+			return a.withCluster(cmd.Context(), func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				id := concordat.ShardID(args[0])
-				if _, ok := w.view.Shards[id]; !ok {
+				if _, ok := w.Seen.Shards[id]; !ok {
 					return cli.Usagef("no shard %s", id)
 				}
 				var nodes []coord.NodeID
@@ -57,7 +58,7 @@ func (a *app) clusterBalance() *cobra.Command {
 	var dry, wait bool
 	c := &cobra.Command{Use: "balance", Short: "Spread the copies over all nodes and zones", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withCluster(cmd.Context(), func(_ *opened, w *watching, l *cluster.Layout) error {
+			return a.withCluster(cmd.Context(), func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				return a.carryOut(cmd.Context(), w, balance(w, l), dry, wait)
 			})
 		}}
@@ -66,10 +67,10 @@ func (a *app) clusterBalance() *cobra.Command {
 }
 
 // balance returns where the copies ought to be.
-func balance(w *watching, l *cluster.Layout) plan {
+func balance(w *instance.Observer, l *cluster.Layout) plan {
 	now := make([][]coord.NodeID, l.Shards)
 	for i := range now {
-		now[i] = w.view.Shards[cluster.ShardName(i)].Replicas
+		now[i] = w.Seen.Shards[cluster.ShardName(i)].Replicas
 	}
 	p := plan{}
 	for i, nodes := range cluster.Place(l, now) {
@@ -84,7 +85,7 @@ func (a *app) clusterDrain() *cobra.Command {
 	var dry, wait, undo bool
 	c := &cobra.Command{Use: "drain NODE", Short: "Move all copies away from a node", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCluster(cmd.Context(), func(_ *opened, w *watching, l *cluster.Layout) error {
+			return a.withCluster(cmd.Context(), func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 				id := coord.NodeID(args[0])
 				m, ok := l.Members[id]
 				if !ok {
@@ -97,7 +98,7 @@ func (a *app) clusterDrain() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					if _, err := w.Configure(cmd.Context(), w.view.Config.Version, data); err != nil {
+					if _, err := w.Configure(cmd.Context(), w.Seen.Config.Version, data); err != nil {
 						return fmt.Errorf("mark node %s: %w", id, err)
 					}
 				}
@@ -111,13 +112,13 @@ func (a *app) clusterDrain() *cobra.Command {
 }
 
 // carryOut changes the wanted nodes, and waits if asked until the copies are there.
-func (a *app) carryOut(ctx context.Context, w *watching, p plan, dry, wait bool) error {
+func (a *app) carryOut(ctx context.Context, w *instance.Observer, p plan, dry, wait bool) error {
 	if len(p) == 0 {
 		a.Say("nothing has to be moved")
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(p)) {
-		old := w.view.Shards[id].Replicas
+		old := w.Seen.Shards[id].Replicas
 		if a.JSON {
 			if err := a.Line(map[string]any{"shard": id, "from": old, "to": p[id], "dry_run": dry}); err != nil {
 				return err
@@ -143,8 +144,8 @@ func (a *app) carryOut(ctx context.Context, w *watching, p plan, dry, wait bool)
 	for {
 		done := 0
 		for id, want := range p {
-			s := w.view.Shards[id]
-			if slices.Equal(slices.Sorted(slices.Values(s.ISR)), slices.Sorted(slices.Values(want))) && w.view.Leads(s.State) {
+			s := w.Seen.Shards[id]
+			if slices.Equal(slices.Sorted(slices.Values(s.ISR)), slices.Sorted(slices.Values(want))) && w.Seen.Leads(s.State) {
 				done++
 			}
 		}
@@ -152,7 +153,7 @@ func (a *app) carryOut(ctx context.Context, w *watching, p plan, dry, wait bool)
 			a.Say("%d shards are where they ought to be", done)
 			return nil
 		}
-		if err := w.next(ctx); err != nil {
+		if err := w.Next(ctx); err != nil {
 			return err
 		}
 	}
@@ -162,16 +163,16 @@ func (a *app) clusterForce() *cobra.Command {
 	var yes, dry bool
 	c := &cobra.Command{Use: "force SHARD NODE", Short: "Make a node master of a shard that has none, though acknowledged documents may be lost", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCluster(cmd.Context(), func(o *opened, w *watching, _ *cluster.Layout) error {
+			return a.withCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				id, node := concordat.ShardID(args[0]), coord.NodeID(args[1])
-				s, ok := w.view.Shards[id]
-				to, live := w.view.Live[node]
+				s, ok := w.Seen.Shards[id]
+				to, live := w.Seen.Live[node]
 				switch {
 				case !ok:
 					return cli.Usagef("no shard %s", id)
 				case !live:
 					return cli.Usagef("node %s is not there", node)
-				case w.view.Leads(s.State):
+				case w.Seen.Leads(s.State):
 					return cli.Usagef("shard %s has a master, %s: nothing has to be forced", id, s.ISR[0])
 				}
 				a.Say("shard %s: in sync were %s; %s becomes master with what it has", id, nodeNames(s.ISR), node)
@@ -181,7 +182,7 @@ func (a *app) clusterForce() *cobra.Command {
 				if !yes {
 					return cli.Usagef("documents that only the others have are lost: repeat with --lose-documents")
 				}
-				t, err := o.trust()
+				t, err := o.Trust()
 				if err != nil {
 					return err
 				}

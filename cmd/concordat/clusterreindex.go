@@ -15,17 +15,18 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/index"
+	"concordat/instance"
 )
 
 // reindexNode makes the copies of this machine anew. The first machine on which it is done, while no node
 // runs, changes the scheme of the cluster; each of the others follows before it is started again.
-func (a *app) reindexNode(ctx context.Context, o *opened, dry bool) error {
-	return a.withCluster(ctx, func(_ *opened, w *watching, l *cluster.Layout) error {
+func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) error {
+	return a.withCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Scheme()
-		if live := slices.Sorted(maps.Keys(w.view.Live)); l.Scheme != next && len(live) > 0 {
+		if live := slices.Sorted(maps.Keys(w.Seen.Live)); l.Scheme != next && len(live) > 0 {
 			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since two schemes cannot answer one question: %w", nodeNames(live), concordat.ErrLocked)
 		}
-		dir := filepath.Join(o.dir, indexName, nodeDirName)
+		dir := filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName)
 		var old []string
 		for _, id := range cluster.Copies(dir) {
 			s, err := index.SchemeOf(filepath.Join(dir, string(id)))
@@ -47,7 +48,7 @@ func (a *app) reindexNode(ctx context.Context, o *opened, dry bool) error {
 		if err := changeScheme(ctx, w, next); err != nil {
 			return err
 		}
-		if err := o.store.SetSetting(ctx, "scheme", string(next)); err != nil {
+		if err := o.Store.SetSetting(ctx, "scheme", string(next)); err != nil {
 			return err
 		}
 		a.Say("%d documents in %d copies on this machine are indexed by scheme %s", documents, len(cluster.Copies(dir)), next)
@@ -56,15 +57,15 @@ func (a *app) reindexNode(ctx context.Context, o *opened, dry bool) error {
 	})
 }
 
-func (a *app) reindexCopies(ctx context.Context, o *opened, dir string) (documents int, err error) {
+func (a *app) reindexCopies(ctx context.Context, o *instance.Instance, dir string) (documents int, err error) {
 	b := a.Progress(-1, "reindexing")
 	defer b.Done()
 	for _, id := range cluster.Copies(dir) {
-		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.config.Index.StockSegments, Progress: b.Add,
+		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.Config.Index.StockSegments, Progress: b.Add,
 			Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
-				profiles, err := o.profileAnew(ctx, docs)
+				profiles, err := profileAnew(ctx, o, docs)
 				if err == nil {
-					err = o.noteAnew(ctx, profiles)
+					err = noteAnew(ctx, o, profiles)
 				}
 				return profiles, err
 			}})
@@ -77,9 +78,9 @@ func (a *app) reindexCopies(ctx context.Context, o *opened, dir string) (documen
 }
 
 // changeScheme makes next the scheme of the cluster.
-func changeScheme(ctx context.Context, w *watching, next concordat.Scheme) error {
+func changeScheme(ctx context.Context, w *instance.Observer, next concordat.Scheme) error {
 	for {
-		l, err := cluster.ParseLayout(w.view.Config)
+		l, err := cluster.ParseLayout(w.Seen.Config)
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func changeScheme(ctx context.Context, w *watching, next concordat.Scheme) error
 		if l.Scheme == next {
 			return nil
 		}
-		if live := slices.Sorted(maps.Keys(w.view.Live)); len(live) > 0 {
+		if live := slices.Sorted(maps.Keys(w.Seen.Live)); len(live) > 0 {
 			return fmt.Errorf("nodes %s were started meanwhile: stop them and repeat the command: %w", nodeNames(live), concordat.ErrLocked)
 		}
 		l.Scheme = next
@@ -99,10 +100,10 @@ func changeScheme(ctx context.Context, w *watching, next concordat.Scheme) error
 		if err != nil {
 			return err
 		}
-		if _, err = w.Configure(ctx, w.view.Config.Version, data); !errors.Is(err, coord.ErrStale) {
+		if _, err = w.Configure(ctx, w.Seen.Config.Version, data); !errors.Is(err, coord.ErrStale) {
 			return err
 		}
-		if err := w.next(ctx); err != nil {
+		if err := w.Next(ctx); err != nil {
 			return err
 		}
 	}

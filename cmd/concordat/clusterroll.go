@@ -18,6 +18,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // Restarting one node after the other: each gives its offices away, ends, comes back and catches up before
@@ -26,7 +27,7 @@ import (
 // rolling is a restart of several nodes.
 type rolling struct {
 	a       *app
-	w       *watching
+	w       *instance.Observer
 	peers   *cluster.HTTPPeers
 	command string        // that restarts a node; empty: its service manager does
 	to      string        // the version that has to come back; empty: any
@@ -85,8 +86,8 @@ func (r *rolling) flags(c *cobra.Command) {
 }
 
 func (r *rolling) run(ctx context.Context, args []string) error {
-	return r.a.withCluster(ctx, func(o *opened, w *watching, l *cluster.Layout) error {
-		t, err := o.trust()
+	return r.a.withCluster(ctx, func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+		t, err := o.Trust()
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, erro
 	}
 	var out []coord.NodeID
 	for _, n := range nodes {
-		live, ok := r.w.view.Live[n]
+		live, ok := r.w.Seen.Live[n]
 		switch {
 		case !ok && len(args) > 0:
 			return nil, fmt.Errorf("node %s is away: start it where it is: %w", n, concordat.ErrUnavailable)
@@ -157,7 +158,7 @@ func (r *rolling) may(nodes []coord.NodeID) error {
 		if err := r.spared(n); err != nil {
 			errs = append(errs, err)
 		}
-		if r.command == "" && !r.w.view.Live[n].Supervised {
+		if r.command == "" && !r.w.Seen.Live[n].Supervised {
 			errs = append(errs, fmt.Errorf("node %s runs under no service manager that would start it again: give --command, or start it with serve --supervised: %w", n, concordat.ErrRefused))
 		}
 	}
@@ -166,8 +167,8 @@ func (r *rolling) may(nodes []coord.NodeID) error {
 
 // led returns the shards whose master the node is.
 func (r *rolling) led(n coord.NodeID) (out []concordat.ShardID) {
-	for _, id := range slices.Sorted(maps.Keys(r.w.view.Shards)) {
-		if s := r.w.view.Shards[id]; s.ISR[0] == n && s.Leader != "" {
+	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
+		if s := r.w.Seen.Shards[id]; s.ISR[0] == n && s.Leader != "" {
 			out = append(out, id)
 		}
 	}
@@ -176,14 +177,14 @@ func (r *rolling) led(n coord.NodeID) (out []concordat.ShardID) {
 
 // spared returns why the node must not go, or nil.
 func (r *rolling) spared(n coord.NodeID) error {
-	for _, id := range slices.Sorted(maps.Keys(r.w.view.Shards)) {
-		s := r.w.view.Shards[id]
+	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
+		s := r.w.Seen.Shards[id]
 		if !slices.Contains(s.ISR, n) && !slices.Contains(s.Replicas, n) {
 			continue
 		}
 		others := 0
 		for _, m := range s.ISR {
-			if _, live := r.w.view.Live[m]; live && m != n && !slices.Contains(s.Hold, m) {
+			if _, live := r.w.Seen.Live[m]; live && m != n && !slices.Contains(s.Hold, m) {
 				others++
 			}
 		}
@@ -213,7 +214,7 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 		if r.command != "" {
 			how = "the command"
 		}
-		return r.tell(rollStep{Node: n, Step: "plan", Shards: led, Version: r.w.view.Live[n].Version}, fmt.Sprintf("would give away %d shards that it leads, and be restarted by %s", len(led), how))
+		return r.tell(rollStep{Node: n, Step: "plan", Shards: led, Version: r.w.Seen.Live[n].Version}, fmt.Sprintf("would give away %d shards that it leads, and be restarted by %s", len(led), how))
 	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.wait, fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
@@ -228,17 +229,17 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	if err := r.handOver(ctx, n); err != nil {
 		return err
 	}
-	was := r.w.view.Live[n]
+	was := r.w.Seen.Live[n]
 	if err := r.tell(rollStep{Node: n, Step: "restart"}, "restarts"); err != nil {
 		return err
 	}
 	if err := r.restart(ctx, was); err != nil {
 		return err
 	}
-	if err := r.until(ctx, func() bool { now, ok := r.w.view.Live[n]; return ok && now.Incarnation != was.Incarnation }); err != nil {
+	if err := r.until(ctx, func() bool { now, ok := r.w.Seen.Live[n]; return ok && now.Incarnation != was.Incarnation }); err != nil {
 		return err
 	}
-	now := r.w.view.Live[n]
+	now := r.w.Seen.Live[n]
 	if r.to != "" && now.Version != r.to {
 		return fmt.Errorf("it came back with version %s, not %s: is the program replaced there?: %w", cmp.Or(now.Version, "unknown"), r.to, concordat.ErrInvalid)
 	}
@@ -254,8 +255,8 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 
 // caughtUp reports whether all copies that the node ought to have are in sync, and may lead.
 func (r *rolling) caughtUp(n coord.NodeID) bool {
-	for _, s := range r.w.view.Shards {
-		if slices.Contains(s.Replicas, n) && (!slices.Contains(s.ISR, n) || slices.Contains(s.Hold, n) || !r.w.view.Leads(s.State)) {
+	for _, s := range r.w.Seen.Shards {
+		if slices.Contains(s.Replicas, n) && (!slices.Contains(s.ISR, n) || slices.Contains(s.Hold, n) || !r.w.Seen.Leads(s.State)) {
 			return false
 		}
 	}
@@ -265,7 +266,7 @@ func (r *rolling) caughtUp(n coord.NodeID) bool {
 // until waits for views until one pleases.
 func (r *rolling) until(ctx context.Context, pleases func() bool) error {
 	for !pleases() {
-		if err := r.w.next(ctx); err != nil {
+		if err := r.w.Next(ctx); err != nil {
 			return err
 		}
 	}
@@ -280,7 +281,7 @@ func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
 			return r.until(ctx, func() bool { return r.allLed(n) })
 		}
 		for _, id := range led {
-			if err := r.peers.Order(ctx, r.w.view.Live[n], id, "stepdown"); err != nil {
+			if err := r.peers.Order(ctx, r.w.Seen.Live[n], id, "stepdown"); err != nil {
 				return fmt.Errorf("give shard %s away: %w", id, err)
 			}
 		}
@@ -295,8 +296,8 @@ func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
 
 // allLed reports whether every shard of which the node has a copy has another master.
 func (r *rolling) allLed(n coord.NodeID) bool {
-	for _, s := range r.w.view.Shards {
-		if (slices.Contains(s.ISR, n) || slices.Contains(s.Replicas, n)) && (!r.w.view.Leads(s.State) || s.ISR[0] == n) {
+	for _, s := range r.w.Seen.Shards {
+		if (slices.Contains(s.ISR, n) || slices.Contains(s.Replicas, n)) && (!r.w.Seen.Leads(s.State) || s.ISR[0] == n) {
 			return false
 		}
 	}
@@ -331,7 +332,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 		}
 		for _, id := range astray {
 			// A master gives its office to the first of the wanted that is level with it.
-			if err := r.peers.Order(ctx, r.w.view.Live[r.w.view.Shards[id].ISR[0]], id, "stepdown"); err != nil {
+			if err := r.peers.Order(ctx, r.w.Seen.Live[r.w.Seen.Shards[id].ISR[0]], id, "stepdown"); err != nil {
 				return fmt.Errorf("give shard %s back: %w", id, err)
 			}
 		}
@@ -352,11 +353,11 @@ func (r *rolling) giveBack(ctx context.Context) error {
 
 // astray returns the shards that the first of their wanted nodes does not lead, though it could.
 func (r *rolling) astray() (out []concordat.ShardID) {
-	for _, id := range slices.Sorted(maps.Keys(r.w.view.Shards)) {
-		s := r.w.view.Shards[id]
+	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
+		s := r.w.Seen.Shards[id]
 		first := s.Replicas[0]
-		_, live := r.w.view.Live[first]
-		if live && s.ISR[0] != first && slices.Contains(s.ISR, first) && !slices.Contains(s.Hold, first) && r.w.view.Leads(s.State) {
+		_, live := r.w.Seen.Live[first]
+		if live && s.ISR[0] != first && slices.Contains(s.ISR, first) && !slices.Contains(s.Hold, first) && r.w.Seen.Leads(s.State) {
 			out = append(out, id)
 		}
 	}
@@ -365,8 +366,8 @@ func (r *rolling) astray() (out []concordat.ShardID) {
 
 // ledAll reports whether every shard has a master.
 func (r *rolling) ledAll() bool {
-	for _, s := range r.w.view.Shards {
-		if !r.w.view.Leads(s.State) {
+	for _, s := range r.w.Seen.Shards {
+		if !r.w.Seen.Leads(s.State) {
 			return false
 		}
 	}

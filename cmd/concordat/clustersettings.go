@@ -21,104 +21,14 @@ import (
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
 	"concordat/config"
+	"concordat/instance"
 	"concordat/store"
 	"concordat/web"
 )
 
-// centralSettings is the document of zk.Settings: what holds on all nodes of a site.
-type centralSettings struct {
-	Format int `json:"format"`
-	// Keys are keys of the configuration with their values, written as in the environment.
-	Keys map[string]string `json:"keys"`
-	// Libraries are the policies of libraries.
-	Libraries map[concordat.LibraryID]store.Policy `json:"libraries"`
-}
-
-const centralFormat = 1
-
-// ownKeys belong to each node, or to the cluster as a whole, and have no place among the settings.
-var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen", "report.certificate", "report.key"}
-
-// parseCentral reads the document. Version 0 is empty.
-func parseCentral(c coord.Config) (centralSettings, error) {
-	s := centralSettings{Format: centralFormat, Keys: map[string]string{}, Libraries: map[concordat.LibraryID]store.Policy{}}
-	if c.Version == 0 || len(c.Data) == 0 {
-		return s, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(c.Data))
-	dec.DisallowUnknownFields() // this program would drop them at the next change
-	if err := dec.Decode(&s); err != nil {
-		return s, fmt.Errorf("settings of the cluster, version %d: %w: %w", c.Version, concordat.ErrCorrupt, err)
-	}
-	if s.Format != centralFormat {
-		return s, fmt.Errorf("settings of the cluster have format %d, this program knows %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
-	}
-	return s, s.validate()
-}
-
-// validate returns all that is wrong with the settings.
-func (s centralSettings) validate() error {
-	var all []error
-	known := map[string]bool{}
-	for _, k := range config.Keys() {
-		known[k.Name] = true
-	}
-	for _, k := range slices.Sorted(maps.Keys(s.Keys)) {
-		switch {
-		case !known[k]:
-			all = append(all, fmt.Errorf("%s: no such key", k))
-		case slices.Contains(ownKeys, k) || strings.HasPrefix(k, "cluster."):
-			all = append(all, fmt.Errorf("%s: each node has its own", k))
-		}
-	}
-	if _, err := config.Load("", s.lookup(nil)); err != nil {
-		all = append(all, err)
-	}
-	for _, l := range slices.Sorted(maps.Keys(s.Libraries)) {
-		if err := s.Libraries[l].Validate(); err != nil {
-			all = append(all, fmt.Errorf("library %s: %w", l, err))
-		}
-	}
-	if len(all) > 0 {
-		return fmt.Errorf("settings: %w: %w", concordat.ErrInvalid, errors.Join(all...))
-	}
-	return nil
-}
-
-// lookup returns an environment for config.Load: the node's own, and below it the settings. So they
-// stand over a node's file, and a variable of the node over them.
-func (s centralSettings) lookup(own config.Lookup) config.Lookup {
-	values := map[string]string{}
-	for _, k := range config.Keys() {
-		if v, ok := s.Keys[k.Name]; ok {
-			values[k.Env()] = v
-		}
-	}
-	return func(name string) (string, bool) {
-		if own != nil {
-			if v, ok := own(name); ok {
-				return v, true
-			}
-		}
-		v, ok := values[name]
-		return v, ok
-	}
-}
-
-// currentSettings returns the settings as they are.
-func currentSettings(ctx context.Context, s *zk.Session) (coord.Config, centralSettings, error) {
-	select {
-	case c := <-s.Settings():
-		parsed, err := parseCentral(c)
-		return c, parsed, err
-	case <-ctx.Done():
-		return coord.Config{}, centralSettings{}, fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
-	}
-}
-
 // saveSettings makes next the version after version.
-func (a *app) saveSettings(ctx context.Context, s *zk.Session, version int64, next centralSettings) error {
-	if err := next.validate(); err != nil {
+func (a *app) saveSettings(ctx context.Context, s *zk.Session, version int64, next instance.CentralSettings) error {
+	if err := next.Validate(); err != nil {
 		return cli.Usage(err)
 	}
 	b, err := json.MarshalIndent(next, "", "  ")
@@ -144,14 +54,14 @@ func (a *app) clusterSettingsCommand(z *zookeeperFlags) *cobra.Command {
 		Use: "settings", Short: "Show the settings that hold on all nodes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
-				c, now, err := currentSettings(ctx, s)
+				c, now, err := instance.CurrentSettings(ctx, s)
 				if err != nil {
 					return err
 				}
 				if a.JSON {
 					return a.Line(struct {
 						Version int64 `json:"version"`
-						centralSettings
+						instance.CentralSettings
 					}{c.Version, now})
 				}
 				a.Say("version %d", c.Version)
@@ -186,7 +96,7 @@ or not at all, as a new version. With --if-version they are made only to that ve
 				return cli.Usagef("nothing to set; see %s --help", cmd.CommandPath())
 			}
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
-				c, next, err := currentSettings(ctx, s)
+				c, next, err := instance.CurrentSettings(ctx, s)
 				if err != nil {
 					return err
 				}
@@ -200,7 +110,7 @@ or not at all, as a new version. With --if-version they are made only to that ve
 					}
 					next.Keys[k] = v
 				}
-				if err := next.edit(unset, policies, cmd.InOrStdin()); err != nil {
+				if err := editSettings(&next, unset, policies, cmd.InOrStdin()); err != nil {
 					return err
 				}
 				if err := a.saveSettings(ctx, s, c.Version, next); err != nil {
@@ -222,8 +132,8 @@ or not at all, as a new version. With --if-version they are made only to that ve
 	return c
 }
 
-// edit takes out what is named and puts in the policies of the files.
-func (s *centralSettings) edit(unset []string, policies map[string]string, stdin io.Reader) error {
+// editSettings takes out what is named and puts in the policies of the files.
+func editSettings(s *instance.CentralSettings, unset []string, policies map[string]string, stdin io.Reader) error {
 	for _, k := range unset {
 		if l, ok := strings.CutPrefix(k, "library/"); ok {
 			delete(s.Libraries, concordat.LibraryID(l))
@@ -313,7 +223,7 @@ func (a *app) clusterRevertCommand(z *zookeeperFlags) *cobra.Command {
 				if i < 0 {
 					return fmt.Errorf("version %d of the settings: %w", version, concordat.ErrNotFound)
 				}
-				old, err := parseCentral(all[i].Config)
+				old, err := instance.ParseCentral(all[i].Config)
 				if err != nil {
 					return err
 				}

@@ -22,6 +22,7 @@ import (
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
 	"concordat/config"
+	"concordat/instance"
 	"concordat/web"
 )
 
@@ -72,7 +73,7 @@ func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 			return o, err
 		}
 		if servers == "" && strings.HasPrefix(c.Cluster.Coordinator, "zk://") {
-			p, err := zookeeperAddress(c.Cluster.Coordinator)
+			p, err := instance.ZookeeperAddress(c.Cluster.Coordinator)
 			p.Site, p.Timeout = cmp.Or(o.Site, c.Site.ID), o.Timeout
 			return p, err
 		}
@@ -105,7 +106,7 @@ func (z *zookeeperFlags) config(a *app) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := loadConfig(filepath.Join(dir, configName))
+	c, err := instance.LoadConfig(filepath.Join(dir, instance.ConfigName))
 	if err != nil {
 		return nil, fmt.Errorf("which site? Give --site and --zookeeper, or --data: %w", err)
 	}
@@ -269,7 +270,7 @@ func (a *app) tabulateClusterStatus(st web.Cluster) error {
 	}
 	fmt.Fprintln(w, "\nSHARD\tSTATE\tMASTER\tEPOCH\tIN SYNC\tON HOLD\tCOPIES")
 	for _, s := range st.Shards {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.ID, s.State, cmp.Or(s.Master, "-"), s.Epoch, nameList(s.InSync), cmp.Or(nameList(s.Hold), "-"), nameList(s.Replicas))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.ID, s.State, cmp.Or(s.Master, "-"), s.Epoch, instance.NameList(s.InSync), cmp.Or(instance.NameList(s.Hold), "-"), instance.NameList(s.Replicas))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/internal/zktest"
 	"concordat/web"
 )
@@ -120,8 +121,8 @@ func TestClusterCommands(t *testing.T) {
 
 // TestCentralOverlay: the settings stand over a node's file, its environment over them.
 func TestCentralOverlay(t *testing.T) {
-	s := centralSettings{Keys: map[string]string{"check.threshold": "0.25", "check.probe": "exact"}}
-	look := s.lookup(func(name string) (string, bool) { return "one", name == "CONCORDAT_CHECK_PROBE" })
+	s := instance.CentralSettings{Keys: map[string]string{"check.threshold": "0.25", "check.probe": "exact"}}
+	look := s.Lookup(func(name string) (string, bool) { return "one", name == "CONCORDAT_CHECK_PROBE" })
 	for name, want := range map[string]string{"CONCORDAT_CHECK_THRESHOLD": "0.25", "CONCORDAT_CHECK_PROBE": "one", "CONCORDAT_SERVE_LISTEN": ""} {
 		if got, ok := look(name); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v", name, got, ok)
@@ -134,8 +135,8 @@ func FuzzParseCentral(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := parseCentral(coord.Config{Version: 1, Data: b})
-		if err == nil && s.validate() != nil {
+		s, err := instance.ParseCentral(coord.Config{Version: 1, Data: b})
+		if err == nil && s.Validate() != nil {
 			t.Errorf("%q is read and is not valid", b)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/internal/scripttest"
 )
 
@@ -182,7 +183,7 @@ func TestInterruptedAdd(t *testing.T) {
 func TestSecondProcess(t *testing.T) {
 	t.Parallel()
 	data := newSite(t)
-	lock, err := lockIndex(data)
+	lock, err := instance.LockIndex(data)
 	if err != nil {
 		t.Fatal(err)
 	}

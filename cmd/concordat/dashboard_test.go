@@ -24,6 +24,7 @@ import (
 	"concordat"
 	"concordat/cluster/local"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/site"
 )
 
@@ -53,7 +54,7 @@ func liveMetrics(t *testing.T) map[string][]string {
 		t.Fatalf("%d %s", code, answer)
 	}
 	s.only()
-	st, err := serving(t.Context(), data)
+	st, err := instance.Serving(t.Context(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func clusterMetrics(t *testing.T) string {
 	output(t, 0, data, "cluster", "init", "--listen", "127.0.0.1:0", "--shards", "2", "--zone", "east", "--coordinator", coordinator.URL)
 	serveSite(t, data, "CONCORDAT_SERVE_METRICS=127.0.0.1:0")
 	for {
-		st, err := serving(t.Context(), data)
+		st, err := instance.Serving(t.Context(), data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
@@ -30,13 +31,13 @@ documents by a hash only. doc/operations.md tells what remains, such as backups.
 }
 
 // deletion is a command that deletes.
-func (a *app) deletion(use, short string, args cobra.PositionalArgs, target func(ctx context.Context, o *opened, args []string) (site.Target, error)) *cobra.Command {
+func (a *app) deletion(use, short string, args cobra.PositionalArgs, target func(ctx context.Context, o *instance.Instance, args []string) (site.Target, error)) *cobra.Command {
 	var reason, receipt string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return cli.Usagef("--reason says nothing: a deletion needs a reason")
 		}
-		return a.with(cmd.Context(), withIndex, func(o *opened) error {
+		return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 			t, err := target(cmd.Context(), o, args)
 			if err != nil {
 				return err
@@ -51,9 +52,9 @@ func (a *app) deletion(use, short string, args cobra.PositionalArgs, target func
 
 func (a *app) deleteReports() *cobra.Command {
 	return a.deletion("report ID...", "Delete checks with their reports, texts and originals", cobra.MinimumNArgs(1),
-		func(ctx context.Context, o *opened, args []string) (t site.Target, err error) {
+		func(ctx context.Context, o *instance.Instance, args []string) (t site.Target, err error) {
 			for _, id := range args {
-				_, err := o.store.Task(ctx, concordat.TaskID(id))
+				_, err := o.Store.Task(ctx, concordat.TaskID(id))
 				if errors.Is(err, concordat.ErrNotFound) {
 					return t, cli.Usagef("no report %s; see concordat report list", id)
 				}
@@ -68,14 +69,14 @@ func (a *app) deleteReports() *cobra.Command {
 
 func (a *app) deleteDocuments() *cobra.Command {
 	return a.deletion("document LIBRARY ID...", "Delete documents of a library", cobra.MinimumNArgs(2),
-		func(ctx context.Context, o *opened, args []string) (t site.Target, err error) {
-			l, err := o.library(ctx, args[0])
+		func(ctx context.Context, o *instance.Instance, args []string) (t site.Target, err error) {
+			l, err := o.Library(ctx, args[0])
 			if err != nil {
 				return t, err
 			}
 			t.Library = l.ID
 			for _, id := range args[1:] {
-				_, err := o.store.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
+				_, err := o.Store.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
 				if errors.Is(err, concordat.ErrNotFound) {
 					return t, cli.Usagef("library %s has no document %s", l.ID, id)
 				}
@@ -90,8 +91,8 @@ func (a *app) deleteDocuments() *cobra.Command {
 
 func (a *app) deleteLibrary() *cobra.Command {
 	return a.deletion("library NAME", "Delete a library with all its documents", cobra.ExactArgs(1),
-		func(ctx context.Context, o *opened, args []string) (t site.Target, err error) {
-			l, err := o.library(ctx, args[0])
+		func(ctx context.Context, o *instance.Instance, args []string) (t site.Target, err error) {
+			l, err := o.Library(ctx, args[0])
 			return site.Target{Library: l.ID, Whole: true}, err
 		})
 }
@@ -105,10 +106,10 @@ func operator() string {
 }
 
 // erase deletes here, or has the serving process do it, and prints the receipt.
-func (a *app) erase(ctx context.Context, o *opened, reason, file string, t site.Target) error {
+func (a *app) erase(ctx context.Context, o *instance.Instance, reason, file string, t site.Target) error {
 	var r *site.Receipt
 	var err error
-	if o.remote == nil {
+	if o.Remote == nil {
 		r, err = a.eraser(o, slog.New(slog.DiscardHandler)).Erase(ctx, operator(), reason, t)
 	} else {
 		r, err = a.eraseServed(ctx, o, reason, t)
@@ -127,15 +128,15 @@ func (a *app) erase(ctx context.Context, o *opened, reason, file string, t site.
 }
 
 // eraseServed asks for a deletion and waits until the serving process has carried it out.
-func (a *app) eraseServed(ctx context.Context, o *opened, reason string, t site.Target) (*site.Receipt, error) {
-	id, err := o.AskErasure(ctx, o.store, operator(), reason, t)
+func (a *app) eraseServed(ctx context.Context, o *instance.Instance, reason string, t site.Target) (*site.Receipt, error) {
+	id, err := o.AskErasure(ctx, o.Store, operator(), reason, t)
 	if err != nil {
 		return nil, err
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		row, err := o.store.Erasure(ctx, id)
+		row, err := o.Store.Erasure(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +144,7 @@ func (a *app) eraseServed(ctx context.Context, o *opened, reason string, t site.
 			var r site.Receipt
 			return &r, json.Unmarshal(row.Receipt, &r)
 		}
-		if _, err := serving(ctx, o.dir); err != nil {
+		if _, err := instance.Serving(ctx, o.Dir); err != nil {
 			return nil, fmt.Errorf("deletion %s is asked for, and goes on when the site is served again: %w", id, err)
 		}
 		select {
@@ -183,8 +184,8 @@ func (a *app) printReceipt(r *site.Receipt, file string) error {
 
 func (a *app) deleteList() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List deletions, newest first", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-			es, err := o.store.Erasures(cmd.Context(), 0, 100)
+		return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			es, err := o.Store.Erasures(cmd.Context(), 0, 100)
 			for _, e := range es {
 				if err != nil {
 					break
@@ -202,8 +203,8 @@ func (a *app) deleteList() *cobra.Command {
 
 func (a *app) deleteReceipt() *cobra.Command {
 	return &cobra.Command{Use: "receipt ID", Short: "Print the receipt of a deletion in JSON", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
-		return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-			e, err := o.store.Erasure(cmd.Context(), args[0])
+		return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			e, err := o.Store.Erasure(cmd.Context(), args[0])
 			if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Receipt == nil {
 				return cli.Usagef("no receipt %s; see concordat delete list", args[0])
 			}
@@ -222,24 +223,24 @@ func (a *app) retentionCommand() *cobra.Command {
 	var dryRun bool
 	run := &cobra.Command{Use: "run", Short: "Delete what is over its time; concordat serve does so every hour", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), withIndex, func(o *opened) error { return a.retain(cmd.Context(), o, dryRun) })
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.retain(cmd.Context(), o, dryRun) })
 		}}
 	run.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be deleted")
 	show := &cobra.Command{Use: "show", Short: "Show the rules, of the site and of libraries and documents that have own ones", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.showRetention(cmd.Context(), o) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.showRetention(cmd.Context(), o) })
 		}}
 	c.AddCommand(show, run, a.retentionDocument())
 	return c
 }
 
-func (a *app) retain(ctx context.Context, o *opened, dryRun bool) error {
+func (a *app) retain(ctx context.Context, o *instance.Instance, dryRun bool) error {
 	did := &site.Swept{}
 	var err error
-	if o.remote != nil && !dryRun {
-		err = askServing(ctx, o.dir, "/sweep", nil, did)
+	if o.Remote != nil && !dryRun {
+		err = instance.CallServing(ctx, o.Dir, "/sweep", nil, did)
 	} else {
-		did, err = a.eraser(o, slog.New(slog.DiscardHandler)).Sweep(ctx, retentionOf(o.config), dryRun)
+		did, err = a.eraser(o, slog.New(slog.DiscardHandler)).Sweep(ctx, retentionOf(o.Config), dryRun)
 	}
 	if did == nil {
 		return err
@@ -256,9 +257,9 @@ func (a *app) retain(ctx context.Context, o *opened, dryRun bool) error {
 	return err
 }
 
-func (a *app) showRetention(ctx context.Context, o *opened) error {
-	r := o.config.Retention
-	libraries, err := o.store.Libraries(ctx)
+func (a *app) showRetention(ctx context.Context, o *instance.Instance) error {
+	r := o.Config.Retention
+	libraries, err := o.Store.Libraries(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,7 +285,7 @@ func (a *app) showRetention(ctx context.Context, o *opened) error {
 	return nil
 }
 
-func (a *app) showTerms(ctx context.Context, o *opened, l store.Library) error {
+func (a *app) showTerms(ctx context.Context, o *instance.Instance, l store.Library) error {
 	if l.Policy.KeepDays > 0 {
 		if a.JSON {
 			if err := a.Line(map[string]any{"library": l.ID, "keep_days": l.Policy.KeepDays}); err != nil {
@@ -295,7 +296,7 @@ func (a *app) showTerms(ctx context.Context, o *opened, l store.Library) error {
 		}
 	}
 	for after := concordat.DocumentID(""); ; {
-		terms, err := o.store.Terms(ctx, l.ID, after, store.MaxPage)
+		terms, err := o.Store.Terms(ctx, l.ID, after, store.MaxPage)
 		if err != nil {
 			return err
 		}
@@ -329,12 +330,12 @@ func (a *app) retentionDocument() *cobra.Command {
 		Long: `A hidden document counts in checks: passages that it holds are found and give a score. Reports show
 neither its title nor its wording before the day; then they do, also those made before. Partners are told nothing of it meanwhile.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				l, err := o.library(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				t, err := o.store.Term(cmd.Context(), l.ID, concordat.DocumentID(args[1]))
+				t, err := o.Store.Term(cmd.Context(), l.ID, concordat.DocumentID(args[1]))
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("library %s has no document %s", l.ID, args[1])
 				}
@@ -347,14 +348,14 @@ neither its title nor its wording before the day; then they do, also those made 
 				if err != nil {
 					return err
 				}
-				if err := o.store.SetTerm(cmd.Context(), t); err != nil {
+				if err := o.Store.SetTerm(cmd.Context(), t); err != nil {
 					return err
 				}
 				b, err := json.Marshal(map[string]any{"library": t.Library, "document": site.DocumentName(t.Library, t.Document), "hidden": t.Hidden, "expires": t.Expires})
 				if err != nil {
 					return err
 				}
-				_, err = o.store.AppendAudit(cmd.Context(), operator(), "term_set", b)
+				_, err = o.Store.AppendAudit(cmd.Context(), operator(), "term_set", b)
 				return err
 			})
 		}}

@@ -14,14 +14,12 @@ import (
 
 	"concordat"
 	"concordat/crypto"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web"
 )
-
-// originalsName is the folder of what was handed in.
-const originalsName = "originals"
 
 // desk is what people use in a browser: the pages, and the queue of checks behind them.
 type desk struct {
@@ -34,29 +32,29 @@ type desk struct {
 // openDesk joins the parts of the pages.
 func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
-	d := &desk{reader: a.reader(extraction(o.config), 0)}
-	files := o.files()
-	if err := o.forgetUploads(context.Background(), files); err != nil {
+	d := &desk{reader: a.reader(instance.Extraction(o.Config), 0)}
+	files := o.Originals()
+	if err := o.ForgetUploads(context.Background(), files); err != nil {
 		return nil, err
 	}
 	s.eraser = a.eraser(o, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
-		Store:  o.store,
-		Worker: o.worker(),
+		Store:  o.Store,
+		Worker: o.Worker(),
 		Logger: s.log,
-		Hold:   o.roomLeft,
+		Hold:   o.CheckDisk,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
 			return d.pages.Admit(ctx, t, j, items)
 		},
 		Discard: s.eraser.Discard,
-		Begun:   o.meters.begun,
-		Told:    o.meters.told,
+		Begun:   s.meters.begun,
+		Told:    s.meters.told,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Fetch(ctx, j.File)
 			if err != nil {
 				return nil, err
 			}
-			end := o.meters.reading()
+			end := s.meters.reading()
 			items, err := d.read(ctx, path, j.Name)
 			end(items, err)
 			return items, err
@@ -66,34 +64,34 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		},
 	})
 	d.batches = s.openBatches(a, d, files)
-	platforms, err := o.ltiOptions()
+	platforms, err := ltiOptions(o)
 	if err != nil {
 		return nil, errors.Join(err, d.reader.close())
 	}
 	d.pages, err = web.New(web.Options{
-		Site: o.Site, Title: cmp.Or(o.config.Site.Title, string(o.ID())), Store: o.store, Queue: d.queue, Files: files, Logger: s.log,
-		Panicked:   o.meters.panic,
-		Rules:      func() report.Rules { return defaultRules(o.now()) },
-		Templates:  func() []string { return slices.Sorted(maps.Keys(templates(o.now()))) },
+		Site: o.Site, Title: cmp.Or(o.Config.Site.Title, string(o.ID())), Store: o.Store, Queue: d.queue, Files: files, Logger: s.log,
+		Panicked:   s.meters.panic,
+		Rules:      func() report.Rules { return instance.Rules(o.Now()) },
+		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },
 		ReportJSON: a.writeReportJSON,
-		ReportPDF:  o.reportPDF(a),
+		ReportPDF:  pdfWriter(o, a),
 		Originals:  newOriginals(files, d.reader),
-		Partners:   o.partnerChoices,
-		Room:       o.roomLeft,
+		Partners:   func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
+		Room:       o.CheckDisk,
 		Admin:      s.administration(),
-		Cluster:    o.clusterPages(),
+		Cluster:    clusterPages(o),
 		Batches:    d.batches,
-		AgainDays:  func() int { return o.now().Check.AgainDays },
+		AgainDays:  func() int { return o.Now().Check.AgainDays },
 		Partner:    a.partnerOf(o),
-		MaxUpload:  o.config.Extract.MaxInput,
+		MaxUpload:  o.Config.Extract.MaxInput,
 
 		AddFile:      d.adder(o),
-		HookNetworks: o.config.Webhooks.Allow,
-		Policy:       policyOf(o.config),
+		HookNetworks: o.Config.Webhooks.Allow,
+		Policy:       policyOf(o.Config),
 		Eraser:       s.eraser,
-		Base:         o.config.BaseURL(),
-		Secure:       overTLS(o.config),
-		Login:        loginOptions(o.config),
+		Base:         o.Config.BaseURL(),
+		Secure:       overTLS(o.Config),
+		Login:        loginOptions(o.Config),
 		LTI:          platforms,
 	})
 	return d, err
@@ -110,16 +108,16 @@ func (d *desk) run(ctx context.Context, s *server) error {
 // jobOptions are what a check that was handed in compares with.
 func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
-	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.now().Check.Probe == concordat.ProbeExact,
-		Threshold: o.now().Check.Threshold}
+	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.Now().Check.Probe == concordat.ProbeExact,
+		Threshold: o.Now().Check.Threshold}
 	var err error
-	if out.Forward, err = o.forward(ctx, j.Forward, j.Libraries); err != nil {
+	if out.Forward, err = o.Forward(ctx, j.Forward, j.Libraries); err != nil {
 		return out, nil, err
 	}
-	if out.Template, err = o.sections(ctx, j.Template, j.Libraries); err != nil {
+	if out.Template, err = o.SectionTemplate(ctx, j.Template, j.Libraries); err != nil {
 		return out, nil, err
 	}
-	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.now().Check.Short, o.now().Check.ShortThreshold
+	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.Now().Check.Short, o.Now().Check.ShortThreshold
 	f := checkFlags{level: string(cmp.Or(j.Level, concordat.ShowMetadata)), purpose: j.Purpose, deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 	for _, p := range j.Partners {
 		f.partners = append(f.partners, string(p))
@@ -129,30 +127,9 @@ func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.Check
 	return out, done, err
 }
 
-// forward is what partners are asked about: as the check says, else by the strictest of the libraries that it
-// names, else as the site is set. A check of all libraries names none.
-func (o *opened) forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
-	if wanted != "" {
-		return wanted, nil
-	}
-	strict := []string{site.ForwardAll, site.ForwardUnmatched, site.ForwardNone}
-	most := -1
-	for _, id := range libraries {
-		l, err := o.store.Library(ctx, id)
-		if err != nil {
-			return "", err
-		}
-		most = max(most, slices.Index(strict, l.Policy.Forward))
-	}
-	if most < 0 {
-		return o.now().Check.Forward, nil
-	}
-	return strict[most], nil
-}
-
 // partnerChoices are the active partners with what they told last of their libraries.
-func (o *opened) partnerChoices(ctx context.Context) ([]web.Partner, error) {
-	ps, err := o.store.Partners(ctx)
+func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, error) {
+	ps, err := o.Store.Partners(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +142,7 @@ func (o *opened) partnerChoices(ctx context.Context) ([]web.Partner, error) {
 		if c, err := crypto.ParseCard(p.Card); err == nil {
 			one.Name = c.Name
 		}
-		kept, err := o.store.Setting(ctx, catalogueSetting(p.Site))
+		kept, err := o.Store.Setting(ctx, catalogueSetting(p.Site))
 		var cat concordat.Catalogue
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"concordat/config"
+	"concordat/instance"
 	"concordat/store"
 	"concordat/web"
 )
@@ -21,53 +22,53 @@ const cardWarning = 14 * 24 * time.Hour
 
 // administration tells the pages of administration about this process.
 func (s *server) administration() *web.Administration {
-	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health, Settings: s.o.settings}
+	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health, Settings: func() []web.Setting { return webSettings(s.o) }}
 }
 
-// settings are the keys of the configuration in force; a flag beats where the file had a value from. What waits for
+// webSettings are the keys of the configuration in force; a flag beats where the file had a value from. What waits for
 // the next start is told with the origin.
-func (o *opened) settings() []web.Setting {
+func webSettings(o *instance.Instance) []web.Setting {
 	var out []web.Setting
 	next := map[string]string{}
-	if n := o.next.Load(); n != nil {
+	if n := o.Next.Load(); n != nil {
 		rows := map[string]config.Row{}
 		for _, r := range n.Rows() {
 			rows[r.Key] = r
 		}
-		for _, c := range config.Diff(o.now(), n) {
-			if r, ok := rows[c.Key]; ok && o.flags[c.Key] == "" {
+		for _, c := range config.Diff(o.Now(), n) {
+			if r, ok := rows[c.Key]; ok && o.Flags[c.Key] == "" {
 				next[c.Key] = fmt.Sprintf("; at the next start %s, %s", cmp.Or(c.New, "empty"), r.Origin)
 			}
 		}
 	}
-	for _, r := range o.now().Rows() {
-		out = append(out, web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live})
+	for _, r := range o.Now().Rows() {
+		out = append(out, web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live})
 	}
 	return out
 }
 
 func (s *server) storage(ctx context.Context) (web.Storage, error) {
-	left, all, err := free(s.o.dir)
+	left, all, err := instance.FreeSpace(s.o.Dir)
 	if err != nil {
 		return web.Storage{}, err
 	}
-	st := s.o.stats()
-	out := web.Storage{Folder: s.o.dir, Free: left, All: all, LowWater: s.o.now().Serve.LowWater, Documents: st.Documents, Sentences: st.Sentences,
+	st := s.o.Stats()
+	out := web.Storage{Folder: s.o.Dir, Free: left, All: all, LowWater: s.o.Now().Serve.LowWater, Documents: st.Documents, Sentences: st.Sentences,
 		Distinct: st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
 	sizes := map[string]int64{}
-	err = filepath.WalkDir(s.o.dir, func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(s.o.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil // what is gone meanwhile, or cannot be read, counts nothing
 		}
 		if info, err := e.Info(); err == nil {
-			rel, _ := filepath.Rel(s.o.dir, path) // path is below it
+			rel, _ := filepath.Rel(s.o.Dir, path) // path is below it
 			sizes[partOf(rel)] += info.Size()
 		}
 		return nil
 	})
-	if err == nil && s.o.config.Store.URL != "" { // the originals are in it
+	if err == nil && s.o.Config.Store.URL != "" { // the originals are in it
 		var e store.Engine
-		e, err = s.o.store.Engine(ctx)
+		e, err = s.o.Store.Engine(ctx)
 		sizes["store"] += e.Bytes
 	}
 	for _, name := range []string{"index", "store", "originals", "other"} {
@@ -80,28 +81,28 @@ func (s *server) storage(ctx context.Context) (web.Storage, error) {
 func partOf(rel string) string {
 	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
 	switch {
-	case first == indexName:
+	case first == instance.IndexName:
 		return "index"
-	case first == originalsName:
+	case first == instance.OriginalsName:
 		return "originals"
-	case strings.HasPrefix(first, storeName): // with its log
+	case strings.HasPrefix(first, instance.StoreName): // with its log
 		return "store"
 	}
 	return "other"
 }
 
 func (s *server) schemes(ctx context.Context) (web.Schemes, error) {
-	key, err := readIndexKey(s.o.dir)
+	key, err := instance.ReadIndexKey(s.o.Dir)
 	if err != nil {
 		return web.Schemes{}, err
 	}
-	out := web.Schemes{Recipe: s.o.config.Scheme, Scheme: s.o.Scheme(), Keyed: key != nil}
+	out := web.Schemes{Recipe: s.o.Config.Scheme, Scheme: s.o.Scheme(), Keyed: key != nil}
 	out.Epochs, err = s.o.EpochStates(ctx)
 	return out, err
 }
 
 func (s *server) health(ctx context.Context) []web.HealthPart {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
 	var out []web.HealthPart
 	note := func(code, detail string, err error) {
@@ -111,13 +112,13 @@ func (s *server) health(ctx context.Context) []web.HealthPart {
 		}
 		out = append(out, p)
 	}
-	libraries, err := s.o.store.Libraries(ctx)
+	libraries, err := s.o.Store.Libraries(ctx)
 	note("store", "", err)
 	detail, err := s.indexFits(ctx, libraries)
 	note("index", detail, err)
-	left, all, err := free(s.o.dir)
+	left, all, err := instance.FreeSpace(s.o.Dir)
 	detail = fmt.Sprintf("%d of %d MiB", left>>20, all>>20)
-	note("disk", detail, cmp.Or(err, s.o.roomLeft()))
+	note("disk", detail, cmp.Or(err, s.o.CheckDisk()))
 	detail, err = s.partnersFit(ctx)
 	note("partners", detail, err)
 	if s.partners != nil {
@@ -136,7 +137,7 @@ func (s *server) indexFits(ctx context.Context, libraries []store.Library) (stri
 	for _, l := range libraries {
 		all += l.Documents
 	}
-	n, err := s.o.indexDocuments(ctx)
+	n, err := s.o.IndexDocuments(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +151,7 @@ func (s *server) partnersFit(ctx context.Context) (string, error) {
 	if s.partners != nil {
 		return s.partners.address, nil
 	}
-	ps, err := s.o.store.Partners(ctx)
+	ps, err := s.o.Store.Partners(ctx)
 	for _, p := range ps {
 		if p.State == store.PartnerActive {
 			return "", errors.New("federation.listen is empty")
@@ -161,7 +162,7 @@ func (s *server) partnersFit(ctx context.Context) (string, error) {
 
 func (s *server) cardFits(ctx context.Context) (string, error) {
 	id, _ := s.partners.c.roster.Self()
-	card, err := ownCard(ctx, s.o.store, id)
+	card, err := instance.OwnCard(ctx, s.o.Store, id)
 	return cardState(card, err, time.Now())
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/web"
 	"concordat/webhook"
@@ -18,13 +19,13 @@ import (
 
 // hooks tells other programs what happened.
 func (s *server) hooks() *webhook.Sender {
-	return webhook.New(webhook.Options{Store: s.o.store, Allow: s.o.config.Webhooks.Allow, Logger: s.log})
+	return webhook.New(webhook.Options{Store: s.o.Store, Allow: s.o.Config.Webhooks.Allow, Logger: s.log})
 }
 
 // adder takes a file that a program hands in into a library, as add does with one of a folder.
-func (d *desk) adder(o *opened) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
+func (d *desk) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
-		file, err := nameless(o.dir)
+		file, err := nameless(o.Dir)
 		if err != nil {
 			return nil, fmt.Errorf("add: %w", err)
 		}
@@ -42,7 +43,7 @@ func (d *desk) adder(o *opened) func(context.Context, concordat.LibraryID, web.A
 
 // nameless returns a file on the disk of dir that no folder names: however the process ends, nothing of it stays.
 func nameless(dir string) (*os.File, error) {
-	f, err := os.CreateTemp(dir, addingPrefix+"*")
+	f, err := os.CreateTemp(dir, instance.AddingPrefix+"*")
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func nameless(dir string) (*os.File, error) {
 	return f, nil
 }
 
-func (d *desk) ingest(ctx context.Context, o *opened, lib concordat.LibraryID, f web.AddedFile, file *os.File, size int64) ([]web.AddedDocument, error) {
+func (d *desk) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f web.AddedFile, file *os.File, size int64) ([]web.AddedDocument, error) {
 	items, err := d.reader.open(ctx, f.Name, file, size)
 	if err != nil {
 		return nil, err

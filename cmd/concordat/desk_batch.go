@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -15,10 +16,10 @@ import (
 func (s *server) openBatches(a *app, d *desk, files *store.Files) *site.Batches {
 	o := s.o
 	return o.NewBatches(site.BatchesOptions{
-		Store: o.store, Queue: d.queue, Logger: s.log,
-		Rules: func() report.Rules { return defaultRules(o.now()) },
+		Store: o.Store, Queue: d.queue, Logger: s.log,
+		Rules: func() report.Rules { return instance.Rules(o.Now()) },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
-			shard, err := o.openBatchIndex(id)
+			shard, err := o.OpenBatchIndex(id)
 			if err != nil {
 				return nil, nil, err
 			}

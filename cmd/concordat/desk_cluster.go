@@ -8,19 +8,20 @@ import (
 
 	"concordat"
 	"concordat/cluster/zk"
+	"concordat/instance"
 	"concordat/web"
 )
 
 // clusterPages returns what the page of the cluster asks: the coordinator, in a session of its own for
 // each page, so that it tells what others see and not what this process believes; nil for one machine.
-func (o *opened) clusterPages() func(context.Context) (web.Cluster, error) {
-	if !o.clustered() {
+func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, error) {
+	if !o.Clustered() {
 		return nil
 	}
 	return func(ctx context.Context) (c web.Cluster, err error) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		s, err := o.coordinator(ctx, "")
+		s, err := o.Coordinator(ctx, "")
 		if err != nil {
 			return c, err
 		}

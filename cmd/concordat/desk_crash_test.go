@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -50,7 +51,7 @@ func (s *servedSite) serve() *servedSite {
 	t, data := s.t, s.data
 	t.Helper()
 	s.start()
-	db, err := store.Open(t.Context(), filepath.Join(data, storeName))
+	db, err := store.Open(t.Context(), filepath.Join(data, instance.StoreName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func (s *servedSite) start() {
 		s.t.Fatal(err)
 	}
 	for {
-		st, err := serving(s.t.Context(), s.data)
+		st, err := instance.Serving(s.t.Context(), s.data)
 		if err == nil && st.Process == s.process.Process.Pid {
 			s.address = st.Listen
 			return
@@ -166,7 +167,7 @@ func (s *servedSite) only() store.Task {
 
 // originals lists the files that are kept of what was handed in.
 func (s *servedSite) originals() (names []string) {
-	_ = filepath.WalkDir(filepath.Join(s.data, originalsName), func(path string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(filepath.Join(s.data, instance.OriginalsName), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			names = append(names, filepath.Base(path))
 		}

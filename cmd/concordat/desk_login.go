@@ -9,6 +9,7 @@ import (
 
 	"concordat/cmd/internal/cli"
 	"concordat/config"
+	"concordat/instance"
 	"concordat/store"
 	"concordat/web"
 )
@@ -56,12 +57,12 @@ func (a *app) loginLinkCommand() *cobra.Command {
 		Long: `Link lets the person whom a provider names SUBJECT (the claim sub) sign in to an account. The subject of somebody who was
 refused stands in the audit (concordat audit).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				issuer, err := issuerOf(o.config, args[1])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				issuer, err := issuerOf(o.Config, args[1])
 				if err != nil {
 					return err
 				}
-				if err := o.store.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0], Made: time.Now()}); err != nil {
+				if err := o.Store.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0], Made: time.Now()}); err != nil {
 					return err
 				}
 				a.Say("%s at %s signs in as %s", args[2], args[1], args[0])
@@ -75,12 +76,12 @@ func (a *app) loginUnlinkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unlink PROVIDER SUBJECT", Short: "End what link began, and sign the account out", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				issuer, err := issuerOf(o.config, args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				issuer, err := issuerOf(o.Config, args[0])
 				if err != nil {
 					return err
 				}
-				if err := o.store.UnlinkIdentity(cmd.Context(), issuer, args[1]); err != nil {
+				if err := o.Store.UnlinkIdentity(cmd.Context(), issuer, args[1]); err != nil {
 					return err
 				}
 				a.Say("%s at %s does not sign in any more", args[1], args[0])
@@ -94,8 +95,8 @@ func (a *app) loginListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List who signs in at which provider", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				all, err := o.store.Identities(cmd.Context(), "")
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				all, err := o.Store.Identities(cmd.Context(), "")
 				if err != nil {
 					return err
 				}

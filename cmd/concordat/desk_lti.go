@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,60 +13,19 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/config"
+	"concordat/instance"
 	"concordat/lti"
 	"concordat/store"
 	"concordat/web"
 )
 
-// ltiKeyName holds the keys with which the site signs what it says to learning platforms.
-const ltiKeyName = "lti-keys.json"
-
 // ltiOptions is how learning platforms use the site.
-func (o *opened) ltiOptions() (*web.LTI, error) {
-	keys, err := ltiKeys(o.dir)
+func ltiOptions(o *instance.Instance) (*web.LTI, error) {
+	keys, err := instance.LTIKeys(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return &web.LTI{Keys: keys, Private: o.config.LTI.Private, Learners: o.config.LTI.Learners, Threshold: o.config.Check.Threshold}, nil
-}
-
-// ltiKeys reads the keys of the site in dir, and makes them where there are none.
-func ltiKeys(dir string) (*lti.Keys, error) {
-	path := filepath.Join(dir, ltiKeyName)
-	b, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		keys, err := lti.ParseKeys(b)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", ltiKeyName, err)
-		}
-		return keys, nil
-	case !errors.Is(err, os.ErrNotExist):
-		return nil, err
-	}
-	keys, err := lti.NewKeys()
-	if err != nil {
-		return nil, err
-	}
-	return keys, writeLTIKeys(path, keys)
-}
-
-// writeLTIKeys puts the keys in place, whole or not at all.
-func writeLTIKeys(path string, keys *lti.Keys) error {
-	b, err := keys.Marshal()
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ltiKeyName+".*") // only its owner reads it
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // renamed already unless something failed
-	_, err = f.Write(b)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return &web.LTI{Keys: keys, Private: o.Config.LTI.Private, Learners: o.Config.LTI.Learners, Threshold: o.Config.Check.Threshold}, nil
 }
 
 // checkPlatforms reports what is wrong with the registered platforms, without asking any of them. A
@@ -77,11 +35,11 @@ func (a *app) checkPlatforms(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, storeName)); err != nil && c.Store.URL == "" {
+	if _, err := os.Stat(filepath.Join(dir, instance.StoreName)); err != nil && c.Store.URL == "" {
 		return nil
 	}
-	return a.with(ctx, storeOnly, func(o *opened) error {
-		all, err := o.store.LTIPlatforms(ctx)
+	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		all, err := o.Store.LTIPlatforms(ctx)
 		if err != nil {
 			return err
 		}
@@ -143,14 +101,14 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 				one = fillLTI(p, preset(strings.TrimRight(base, "/")))
 			}
 			one.ID, one.Made = args[0], time.Now()
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				if err := web.CheckLTIPlatform(one, o.config.LTI.Private); err != nil {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				if err := web.CheckLTIPlatform(one, o.Config.LTI.Private); err != nil {
 					return cli.Usage(err)
 				}
-				if _, err := o.store.LTIPlatform(cmd.Context(), one.ID); err == nil {
+				if _, err := o.Store.LTIPlatform(cmd.Context(), one.ID); err == nil {
 					return fmt.Errorf("platform %s: %w", one.ID, concordat.ErrExists)
 				}
-				if err := o.store.PutLTIPlatform(cmd.Context(), one); err != nil {
+				if err := o.Store.PutLTIPlatform(cmd.Context(), one); err != nil {
 					return err
 				}
 				a.Say("platform %s is registered; its deployments: %s", one.ID, strings.Join(one.Deployments, ", "))
@@ -188,8 +146,8 @@ func (a *app) ltiListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the learning platforms", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				all, err := o.store.LTIPlatforms(cmd.Context())
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				all, err := o.Store.LTIPlatforms(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -214,8 +172,8 @@ func (a *app) ltiRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove ID", Short: "Forget a learning platform; the checks it asked for stay", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				if err := o.store.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				if err := o.Store.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 				a.Say("platform %s is forgotten", args[0])
@@ -229,8 +187,8 @@ func (a *app) ltiShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show", Short: "Print what to enter at a learning platform", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				t := lti.Tool{Base: o.config.BaseURL()}
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				t := lti.Tool{Base: o.Config.BaseURL()}
 				all := [][2]string{{"initiate_login", t.LoginURL()}, {"redirect", t.LaunchURL()}, {"target_link", t.LaunchURL()}, {"public_keyset", t.KeysURL()}, {"notice_handler", t.NoticeURL()},
 					{"scopes", strings.Join([]string{lti.ScopeNotices, lti.ScopeAssets, lti.ScopeReports}, " ")}}
 				if a.JSON {
@@ -245,7 +203,7 @@ func (a *app) ltiShowCommand() *cobra.Command {
 						return err
 					}
 				}
-				if !overTLS(o.config) {
+				if !overTLS(o.Config) {
 					fmt.Fprintln(a.Stderr, "platforms and browsers want https: set serve.url")
 				}
 				return nil
@@ -260,19 +218,19 @@ func (a *app) ltiRotateCommand() *cobra.Command {
 		Long: `Rotate makes a new key with which the site signs what it says to platforms, from the next start of concordat serve on. The two
 keys before it are still published, so that nothing on its way is lost.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				keys, err := ltiKeys(o.dir)
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				keys, err := instance.LTIKeys(o.Dir)
 				if err == nil {
 					keys, err = keys.Rotate()
 				}
 				if err != nil {
 					return err
 				}
-				if err := writeLTIKeys(filepath.Join(o.dir, ltiKeyName), keys); err != nil {
+				if err := instance.WriteLTIKeys(filepath.Join(o.Dir, instance.LTIKeyName), keys); err != nil {
 					return err
 				}
-				if o.clustered() {
-					a.Warn("the other nodes need %s too: copy it to their folders before they start again", ltiKeyName)
+				if o.Clustered() {
+					a.Warn("the other nodes need %s too: copy it to their folders before they start again", instance.LTIKeyName)
 				}
 				a.Say("a new key is made; it is used from the next start on")
 				return nil

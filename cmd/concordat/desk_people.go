@@ -1,21 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"concordat"
-	"concordat/cluster"
 	"concordat/config"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/web"
 )
@@ -51,21 +46,21 @@ type erasureSignature struct {
 }
 
 // eraser returns what deletes at the site, whose index this process holds.
-func (a *app) eraser(o *opened, log *slog.Logger) *site.Eraser {
+func (a *app) eraser(o *instance.Instance, log *slog.Logger) *site.Eraser {
 	return o.NewEraser(site.EraserOptions{
-		Store:     o.store,
-		Areas:     []site.Area{o.files(), batchFolders{o}},
-		Batches:   batchFolders{o},
-		Remains:   o.clearRemains,
-		Cited:     func() site.CitedPolicy { return site.CitedPolicy(o.config.Retention.Cited) },
+		Store:     o.Store,
+		Areas:     []site.Area{o.Originals(), o.BatchFolders()},
+		Batches:   o.BatchFolders(),
+		Remains:   o.ClearRemains,
+		Cited:     func() site.CitedPolicy { return site.CitedPolicy(o.Config.Retention.Cited) },
 		Logger:    log,
-		Elsewhere: o.keptElsewhere,
+		Elsewhere: o.KeptElsewhere,
 		Sign: func(sum [32]byte) (json.RawMessage, error) {
 			s, err := a.currentSigner(time.Now())
 			if err != nil || s == nil {
 				return nil, err
 			}
-			out := erasureSignature{Site: name(s.id.Site()), At: time.Now().UTC().Truncate(time.Millisecond), Sum: sum[:]}
+			out := erasureSignature{Site: instance.PartnerName(s.id.Site()), At: time.Now().UTC().Truncate(time.Millisecond), Sum: sum[:]}
 			epoch, sig, err := s.id.SignStatement(erasureKind, out.At, [32]byte{}, sum[:])
 			if err != nil {
 				return nil, fmt.Errorf("sign: %w", err)
@@ -94,7 +89,7 @@ func (s *server) sweep(ctx context.Context, e *site.Eraser) error {
 	for {
 		if now := time.Now(); now.Sub(swept) >= sweepEvery {
 			swept = now
-			did, err := e.Sweep(ctx, retentionOf(s.o.config), false)
+			did, err := e.Sweep(ctx, retentionOf(s.o.Config), false)
 			if err != nil && ctx.Err() == nil {
 				s.log.Error("retention", "error", err)
 			}
@@ -116,41 +111,11 @@ func (s *server) sweep(ctx context.Context, e *site.Eraser) error {
 
 // sweepNow answers the command line.
 func (s *server) sweepNow(w http.ResponseWriter, r *http.Request) {
-	did, err := s.eraser.Sweep(r.Context(), retentionOf(s.o.config), false)
+	did, err := s.eraser.Sweep(r.Context(), retentionOf(s.o.Config), false)
 	if err != nil {
 		s.log.Error("retention", "error", err)
 		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
 		return
 	}
 	writeJSON(w, http.StatusOK, did)
-}
-
-// askServing sends a request to the process that serves the site in dir: in as JSON, nil: without a body.
-func askServing(ctx context.Context, dir, path string, in, out any) error {
-	var content io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
-			return err
-		}
-		content = bytes.NewReader(b)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return cluster.Connect(ctx, filepath.Join(dir, socketName))
-	}}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://site"+path, content)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 64<<20))
-	if resp.StatusCode != http.StatusOK {
-		var problem struct{ Error string }
-		return errors.Join(fmt.Errorf("the serving process answers %s", resp.Status), body.Decode(&problem), errors.New(problem.Error))
-	}
-	return body.Decode(out)
 }

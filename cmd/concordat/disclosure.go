@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -20,7 +21,7 @@ func (a *app) disclosureCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the requests, those of partners and those to partners, the latest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				ds, err := o.Disclosures(cmd.Context(), state, 0)
 				if err != nil {
 					return err
@@ -36,25 +37,25 @@ func (a *app) disclosureCommand() *cobra.Command {
 	}
 	list.Flags().StringVar(&state, "state", "", "only those that are pending, granted, refused, expired or withdrawn")
 	c.AddCommand(list, a.disclosureShow(),
-		a.decision("approve ID", "Let the partner read the passages", func(ctx context.Context, o *opened, id, actor, words string) (store.Disclosure, error) {
+		a.decision("approve ID", "Let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
 			return o.Decide(ctx, id, actor, true, words)
 		}),
-		a.decision("refuse ID", "Do not let the partner read the passages", func(ctx context.Context, o *opened, id, actor, words string) (store.Disclosure, error) {
+		a.decision("refuse ID", "Do not let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
 			return o.Decide(ctx, id, actor, false, words)
 		}),
-		a.decision("withdraw ID", "Take an approval back", func(ctx context.Context, o *opened, id, actor, words string) (store.Disclosure, error) {
+		a.decision("withdraw ID", "Take an approval back", func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
 			return o.Withdraw(ctx, id, actor, words)
 		}))
 	return c
 }
 
 // decision makes a command that changes the state of one request.
-func (a *app) decision(use, short string, decide func(ctx context.Context, o *opened, id, actor, words string) (store.Disclosure, error)) *cobra.Command {
+func (a *app) decision(use, short string, decide func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error)) *cobra.Command {
 	var words, actor string
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if actor == "" {
 					actor = userName()
 				}
@@ -89,7 +90,7 @@ func (a *app) disclosureShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Print the passages that a partner asks to read", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				d, texts, err := o.Asked(cmd.Context(), args[0])
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])

@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -35,15 +36,15 @@ func TestDisclosureCommands(t *testing.T) {
 	}
 	command(cli.Done, "add", "--library", "theses", table)
 	at := strings.Index(text, wanted)
-	withStore(t, dir, func(ctx context.Context, o *opened) error {
-		row, err := o.store.DocumentRow(ctx, "theses", "a")
+	withStore(t, dir, func(ctx context.Context, o *instance.Instance) error {
+		row, err := o.Store.DocumentRow(ctx, "theses", "a")
 		if err != nil {
 			return err
 		}
 		for id, hash := range map[string]string{"one": row.Hash, "two": row.Hash, "gone": "of another text"} {
 			d := store.Disclosure{ID: id, Direction: store.DisclosureIn, Partner: "north", Job: concordat.JobID{id[0]}, Library: "theses", Document: "a", Hash: hash,
 				Spans: []concordat.Span{{Start: at, End: at + len(wanted)}}, Reason: "an examination", Contact: "dean@north", State: concordat.DisclosurePending, Until: time.Now().Add(time.Hour)}
-			if err := o.store.PutDisclosure(ctx, d); err != nil {
+			if err := o.Store.PutDisclosure(ctx, d); err != nil {
 				return err
 			}
 		}
@@ -73,7 +74,7 @@ func TestDisclosureCommands(t *testing.T) {
 	if out := command(cli.Done, "disclosure", "withdraw", "one", "--words", "a mistake"); !strings.Contains(out, "withdrawn") {
 		t.Errorf("got %s", out)
 	}
-	withStore(t, dir, func(ctx context.Context, o *opened) error {
+	withStore(t, dir, func(ctx context.Context, o *instance.Instance) error {
 		notices, err := o.Outbox(ctx, 0)
 		if len(notices) != 3 || notices[0].Notice.Kind != concordat.NoticeDisclosure || notices[2].Notice.Words != "a mistake" {
 			t.Errorf("got notices %+v", notices)
@@ -83,10 +84,10 @@ func TestDisclosureCommands(t *testing.T) {
 }
 
 // withStore runs f on the site in dir.
-func withStore(t *testing.T, dir string, f func(context.Context, *opened) error) {
+func withStore(t *testing.T, dir string, f func(context.Context, *instance.Instance) error) {
 	t.Helper()
 	a := &app{data: dir}
-	if err := a.with(t.Context(), storeOnly, func(o *opened) error { return f(t.Context(), o) }); err != nil {
+	if err := a.with(t.Context(), instance.StoreOnly, func(o *instance.Instance) error { return f(t.Context(), o) }); err != nil {
 		t.Fatal(err)
 	}
 }

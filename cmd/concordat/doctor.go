@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // States of a finding.
@@ -160,7 +161,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	if !d.folder() {
 		return nil // no site: the rest would say so again and again
 	}
-	c, err := loadConfig(d.path(configName))
+	c, err := instance.LoadConfig(d.path(instance.ConfigName))
 	if err != nil {
 		d.fault("config", "mend the line named; concordat config check shows every key", err)
 		return nil
@@ -168,13 +169,13 @@ func (d *doctor) examine(ctx context.Context) error {
 	d.config(c)
 	d.disk(c)
 	d.extraction(ctx, c)
-	served, down := serving(ctx, d.dir)
+	served, down := instance.Serving(ctx, d.dir)
 	if down != nil {
 		served = nil
 	}
 	d.ports(ctx, c, served)
 	d.proxies(c)
-	err = d.a.with(ctx, storeOnly, func(o *opened) error {
+	err = d.a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		d.store(ctx, o)
 		d.originals(ctx, o)
 		d.contents(ctx, o)

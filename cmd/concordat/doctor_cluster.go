@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -10,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"concordat"
 	"concordat/cluster"
 	"concordat/config"
+	"concordat/instance"
 )
 
 // What doctor looks at where the site has several machines: this one's place among them, and how they are.
@@ -27,7 +26,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 	if c.Cluster.Coordinator == "" {
 		return
 	}
-	t, err := cluster.LoadTrust(filepath.Join(d.dir, clusterName))
+	t, err := cluster.LoadTrust(filepath.Join(d.dir, instance.ClusterName))
 	if err != nil {
 		d.fault("certificate", "let this machine join anew: concordat cluster token "+c.Cluster.Node+" on another node, concordat cluster join here in an empty folder", err)
 		return
@@ -35,7 +34,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 	d.certificate(t)
 	ctx, cancel := context.WithTimeout(ctx, d.o.timeout)
 	defer cancel()
-	err = d.a.withCluster(ctx, func(_ *opened, w *watching, l *cluster.Layout) error {
+	err = d.a.withCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		d.nodes(w, l, t)
 		d.shards(w)
 		return nil
@@ -61,7 +60,7 @@ func (d *doctor) certificate(t *cluster.Trust) {
 }
 
 // nodes looks at the members: who is away, who runs what, who holds the authority's key.
-func (d *doctor) nodes(w *watching, l *cluster.Layout, t *cluster.Trust) {
+func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust) {
 	m, ok := l.Members[t.Node]
 	switch {
 	case !ok:
@@ -75,7 +74,7 @@ func (d *doctor) nodes(w *watching, l *cluster.Layout, t *cluster.Trust) {
 	versions := map[string]bool{}
 	authority := false
 	for _, id := range slices.Sorted(maps.Keys(l.Members)) {
-		n, live := w.view.Live[id]
+		n, live := w.Seen.Live[id]
 		if !live {
 			away = append(away, string(id))
 			continue
@@ -96,10 +95,10 @@ func (d *doctor) nodes(w *watching, l *cluster.Layout, t *cluster.Trust) {
 }
 
 // shards looks at the copies.
-func (d *doctor) shards(w *watching) {
+func (d *doctor) shards(w *instance.Observer) {
 	by := map[string][]string{}
-	for _, id := range slices.Sorted(maps.Keys(w.view.Shards)) {
-		line := shardState(&w.view, w.view.Shards[id])
+	for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
+		line := shardState(&w.Seen, w.Seen.Shards[id])
 		by[line.State] = append(by[line.State], string(id))
 	}
 	switch {
@@ -110,42 +109,6 @@ func (d *doctor) shards(w *watching) {
 	case len(by["moving"]) > 0:
 		d.warning("cluster", "wait; a copy that does not come in sync says why in its node's log", "shards with a copy that is catching up: %s", strings.Join(by["moving"], ", "))
 	default:
-		d.ok("cluster", "%d shards, every copy in sync", len(w.view.Shards))
+		d.ok("cluster", "%d shards, every copy in sync", len(w.Seen.Shards))
 	}
-}
-
-// checkShards is checkIndex of a site of several machines: the numbers of all, the bytes of this one's copies.
-func (o *opened) checkShards(ctx context.Context, quick bool) (*indexState, error) {
-	out := &indexState{}
-	for try := 0; ; try++ { // what comes in between the two looks makes a difference once
-		known := 0
-		if err := o.eachDocument(ctx, func(concordat.Ref) { known++ }); err != nil {
-			return nil, err
-		}
-		n, err := o.node.Documents(ctx)
-		if err != nil {
-			return nil, err
-		}
-		out.Documents, out.Missing, out.Extra = n, max(0, known-n), max(0, n-known)
-		if known == n || try == 3 {
-			break
-		}
-	}
-	out.Sentences = o.node.Stats().Sentences
-	if quick {
-		return out, nil
-	}
-	v, _ := o.node.View()
-	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
-		c, ok := o.node.Copy(id)
-		if !ok {
-			continue
-		}
-		if err := c.Index().Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
-			out.Fault = fmt.Sprintf("shard %s: %v", id, err)
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

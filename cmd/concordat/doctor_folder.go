@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -19,16 +20,16 @@ import (
 
 // The names that a site gives, by folder. Folders that are not here are looked at otherwise.
 var explained = map[string][]string{
-	".": {configName, configName + ".new", storeName, storeName + "-wal", storeName + "-shm", indexName, newIndexName, oldIndexName,
-		indexKeyName, indexKeyName + ".new", "lock", socketName, originalsName, batchesName, screenName, clusterName, epochsName, mirrorsName, keystoreName,
-		keystoreName + ".lock", keyFileName, ltiKeyName, replaysName, "lost+found"},
-	indexName:                         {"00", nodeDirName},
-	filepath.Join(indexName, "00"):    {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json"},
-	filepath.Join(batchesName, "any"): {indexName, batchOut},
+	".": {instance.ConfigName, instance.ConfigName + ".new", instance.StoreName, instance.StoreName + "-wal", instance.StoreName + "-shm", instance.IndexName, instance.NewIndexName, instance.OldIndexName,
+		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName, screenName, instance.ClusterName, epochsName, mirrorsName, instance.KeystoreName,
+		instance.KeystoreName + ".lock", instance.KeyFileName, instance.LTIKeyName, replaysName, "lost+found"},
+	instance.IndexName:                         {"00", instance.NodeDirName},
+	filepath.Join(instance.IndexName, "00"):    {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json"},
+	filepath.Join(instance.BatchesName, "any"): {instance.IndexName, instance.BatchOut},
 }
 
 // Beginnings of names that a file has for a moment, until it gets its own.
-var momentary = []string{addingPrefix, ".new-store-", ".concordat-", ".replays-", keystoreName + ".new-", ltiKeyName + "."}
+var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-", instance.LTIKeyName + "."}
 
 // momentTime is from when on such a file is left of what was cut short.
 const momentTime = time.Hour
@@ -40,7 +41,7 @@ const screeningTime = 7 * 24 * time.Hour
 const mostUnexplained = 20
 
 // contents names what lies in the folder for no reason that the program knows.
-func (d *doctor) contents(ctx context.Context, o *opened) {
+func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 	before := len(d.findings)
 	var odd []string
 	err := d.oddNames(ctx, o, func(path string) { odd = append(odd, path) })
@@ -70,7 +71,7 @@ func (d *doctor) screenings() error {
 	})
 }
 
-func (d *doctor) oddNames(ctx context.Context, o *opened, odd func(path string)) error {
+func (d *doctor) oddNames(ctx context.Context, o *instance.Instance, odd func(path string)) error {
 	named := namedInFolder(o)
 	for dir, names := range explained {
 		if strings.HasSuffix(dir, "any") {
@@ -121,32 +122,32 @@ func (d *doctor) momentary(e fs.DirEntry) {
 
 // namedInFolder are the files in the folder that the configuration names, and copies of such that a node or a restored
 // site has.
-func namedInFolder(o *opened) map[string]bool {
+func namedInFolder(o *instance.Instance) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range namedFiles {
 		out[name] = true
 	}
-	for _, f := range o.config.Files() {
+	for _, f := range o.Config.Files() {
 		out[f.Name] = true
 		path := f.Path
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(o.dir, path)
+			path = filepath.Join(o.Dir, path)
 		}
-		if rel, err := filepath.Rel(o.dir, path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(o.Dir, path); err == nil && filepath.IsLocal(rel) {
 			first, _, _ := strings.Cut(rel, string(filepath.Separator))
 			out[first] = true
 		}
 	}
-	for _, k := range coordinatorFiles {
-		out[coordinatorFile+k] = true
+	for _, k := range instance.CoordinatorFiles {
+		out[instance.CoordinatorFile+k] = true
 	}
 	return out
 }
 
-func (d *doctor) oddBatches(ctx context.Context, o *opened, odd func(string)) error {
-	return d.each(batchesName, func(e fs.DirEntry) error {
-		dir := filepath.Join(batchesName, e.Name())
-		_, err := o.store.Batch(ctx, e.Name())
+func (d *doctor) oddBatches(ctx context.Context, o *instance.Instance, odd func(string)) error {
+	return d.each(instance.BatchesName, func(e fs.DirEntry) error {
+		dir := filepath.Join(instance.BatchesName, e.Name())
+		_, err := o.Store.Batch(ctx, e.Name())
 		if errors.Is(err, concordat.ErrNotFound) {
 			odd(dir)
 			return nil
@@ -155,7 +156,7 @@ func (d *doctor) oddBatches(ctx context.Context, o *opened, odd func(string)) er
 			return err
 		}
 		return d.each(dir, func(e fs.DirEntry) error {
-			if !slices.Contains(explained[filepath.Join(batchesName, "any")], e.Name()) {
+			if !slices.Contains(explained[filepath.Join(instance.BatchesName, "any")], e.Name()) {
 				odd(filepath.Join(dir, e.Name()))
 			}
 			return nil
@@ -164,12 +165,12 @@ func (d *doctor) oddBatches(ctx context.Context, o *opened, odd func(string)) er
 }
 
 // oddEpochs looks for fingerprints of epochs that the store does not know.
-func (d *doctor) oddEpochs(ctx context.Context, o *opened, odd func(string)) error {
-	sets, err := o.store.Epochs(ctx)
+func (d *doctor) oddEpochs(ctx context.Context, o *instance.Instance, odd func(string)) error {
+	sets, err := o.Store.Epochs(ctx)
 	if err != nil {
 		return err
 	}
-	mirrors, err := o.store.Mirrors(ctx)
+	mirrors, err := o.Store.Mirrors(ctx)
 	if err != nil {
 		return err
 	}
@@ -196,8 +197,8 @@ func (d *doctor) oddEpochs(ctx context.Context, o *opened, odd func(string)) err
 }
 
 // oddOriginals looks for files that no check has, and that the hourly sweep should have removed.
-func (d *doctor) oddOriginals(ctx context.Context, o *opened, odd func(string)) error {
-	root := d.path(originalsName)
+func (d *doctor) oddOriginals(ctx context.Context, o *instance.Instance, odd func(string)) error {
+	root := d.path(instance.OriginalsName)
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
 			return ctx.Err() // it went meanwhile
@@ -206,7 +207,7 @@ func (d *doctor) oddOriginals(ctx context.Context, o *opened, odd func(string)) 
 			return err
 		}
 		info, err := e.Info()
-		if err != nil || d.now.Sub(info.ModTime()) < recentUploads {
+		if err != nil || d.now.Sub(info.ModTime()) < instance.RecentUploads {
 			return nil // it may be on its way, or is about to be swept
 		}
 		rel, _ := filepath.Rel(d.dir, path) // it is below it
@@ -214,10 +215,10 @@ func (d *doctor) oddOriginals(ctx context.Context, o *opened, odd func(string)) 
 			odd(rel)
 			return nil
 		}
-		if d.o.quick || o.config.Store.URL != "" {
+		if d.o.quick || o.Config.Store.URL != "" {
 			return nil
 		}
-		needed, err := o.store.OriginalNeeded(ctx, e.Name())
+		needed, err := o.Store.OriginalNeeded(ctx, e.Name())
 		if err == nil && !needed {
 			odd(rel)
 		}

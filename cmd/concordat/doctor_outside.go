@@ -14,6 +14,7 @@ import (
 	"concordat/config"
 	"concordat/crypto"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/report/pdf"
@@ -42,7 +43,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	}
 	d.ok("fonts", "a report as PDF can be made")
 	d.ocr(ctx, c.Extract.OCR)
-	options := extraction(c)
+	options := instance.Extraction(c)
 	options.OCR, options.RequireIsolation = nil, true
 	r := d.a.reader(options, 1)
 	defer func() { _ = r.close() }() // its child has answered or was ended
@@ -94,17 +95,17 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 }
 
 // keys looks at the keystore, the card and the partners.
-func (d *doctor) keys(ctx context.Context, o *opened) {
+func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	_, id, err := d.a.openKeys(d.dir)
-	if errors.Is(err, errNoIdentity) {
+	if errors.Is(err, instance.ErrNoKeys) {
 		d.skipped("keys", "the site has no keys; it needs none to work alone")
-		if ps, err := o.store.Partners(ctx); err == nil && len(ps) > 0 {
+		if ps, err := o.Store.Partners(ctx); err == nil && len(ps) > 0 {
 			d.fault("partners", "take the keystore from a backup", fmt.Errorf("there are %d partners and no keystore", len(ps)))
 		}
 		return
 	}
 	if err != nil {
-		d.fault("keys", "name its key with "+keyFileVariable+" or "+passphraseVariable, err)
+		d.fault("keys", "name its key with "+instance.KeyFileVariable+" or "+instance.PassphraseVariable, err)
 		return
 	}
 	for _, kind := range []string{"signing", "sealing", "tls"} {
@@ -113,7 +114,7 @@ func (d *doctor) keys(ctx context.Context, o *opened) {
 		}
 	}
 	d.ok("keys", "of site %s", id.Site())
-	card, err := ownCard(ctx, o.store, id)
+	card, err := instance.OwnCard(ctx, o.Store, id)
 	switch detail, fault := cardState(card, err, d.now); {
 	case fault == nil:
 		d.ok("card", "in force until %s", detail)
@@ -145,8 +146,8 @@ func cardState(card *crypto.Card, err error, now time.Time) (string, error) {
 }
 
 // partners asks each active partner for the end of its audit, which also tells its clock.
-func (d *doctor) partners(ctx context.Context, o *opened, id *crypto.Identity) {
-	ps, err := o.store.Partners(ctx)
+func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.Identity) {
+	ps, err := o.Store.Partners(ctx)
 	if err != nil {
 		d.fault("partners", "", err)
 		return
@@ -169,7 +170,7 @@ func (d *doctor) partners(ctx context.Context, o *opened, id *crypto.Identity) {
 	}
 }
 
-func (d *doctor) partner(ctx context.Context, o *opened, id *crypto.Identity, p store.Partner) {
+func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.Identity, p store.Partner) {
 	const advice = "ask its administrator; a partner that is away is named in reports as not asked"
 	r, err := d.a.roster(ctx, o, id)
 	if err != nil {

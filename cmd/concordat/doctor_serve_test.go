@@ -9,14 +9,15 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"concordat/config"
+	"concordat/instance"
 )
 
 // TestDoctorNamesPanics: what the serving process counted is a warning, with how many and where to look.
 func TestDoctorNamesPanics(t *testing.T) {
 	m := newMeters(prometheus.NewRegistry())
 	var d doctor
-	tell := func() status {
-		var st status
+	tell := func() instance.Status {
+		var st instance.Status
 		st.Panics, st.Panicked = m.panicsSoFar()
 		return st
 	}

@@ -20,6 +20,7 @@ import (
 
 	"concordat"
 	"concordat/config"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -31,14 +32,14 @@ func (d *doctor) folder() bool {
 		d.fault("folder", "run the same concordat restore again: it goes on", fmt.Errorf("a restore into %s was cut short", d.dir))
 		return false
 	}
-	if _, err := os.Stat(d.path(configName)); err == nil {
-		if c, err := loadConfig(d.path(configName)); err != nil || c.Store.URL != "" {
+	if _, err := os.Stat(d.path(instance.ConfigName)); err == nil {
+		if c, err := instance.LoadConfig(d.path(instance.ConfigName)); err != nil || c.Store.URL != "" {
 			d.ok("folder", "%s", d.dir) // the configuration is looked at apart, and the store lies elsewhere
 			d.permissions()
 			return true
 		}
 	}
-	if _, err := os.Stat(d.path(storeName)); err != nil {
+	if _, err := os.Stat(d.path(instance.StoreName)); err != nil {
 		d.fault("folder", "name the folder with --data, make a site with concordat init, or take one back with concordat restore", fmt.Errorf("%s holds no site: %w", d.dir, err))
 		return false
 	}
@@ -51,7 +52,7 @@ func (d *doctor) folder() bool {
 // permissions looks for what others than the site's user may read or write.
 func (d *doctor) permissions() {
 	n := 0
-	for _, name := range []string{".", storeName, configName, keystoreName, keyFileName, indexKeyName, replaysName, originalsName, indexName} {
+	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, replaysName, instance.OriginalsName, instance.IndexName} {
 		path := d.path(name)
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +62,7 @@ func (d *doctor) permissions() {
 			d.fault("permissions", "give the folder to the user that serves the site", err)
 			return
 		}
-		secret := slices.Contains(secrets, name) || name == storeName || name == originalsName || name == indexName || name == replaysName
+		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName || name == instance.IndexName || name == replaysName
 		mode := info.Mode().Perm()
 		if mode&0o022 == 0 && (!secret || mode&0o077 == 0) {
 			continue
@@ -79,12 +80,12 @@ func (d *doctor) permissions() {
 
 // remains looks for what was cut short.
 func (d *doctor) remains() {
-	for _, name := range []string{newIndexName, oldIndexName} {
+	for _, name := range []string{instance.NewIndexName, instance.OldIndexName} {
 		if _, err := os.Stat(d.path(name)); err == nil {
 			d.warning("remains", "run concordat reindex again, with the site stopped: it ends what was begun", "%s is left of a reindex", name)
 		}
 	}
-	for _, name := range []string{configName + ".new", indexKeyName + ".new"} {
+	for _, name := range []string{instance.ConfigName + ".new", instance.IndexKeyName + ".new"} {
 		path := d.path(name)
 		if _, err := os.Stat(path); err == nil {
 			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " is left of a creation that was cut short", Advice: "remove it", Fix: "remove " + path, fix: func() error { return os.Remove(path) }})
@@ -107,11 +108,11 @@ func (d *doctor) config(c *config.Config) {
 		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420", "the pages are shown to others at %s without https", c.Serve.Listen)
 		return
 	}
-	d.ok("config", "%s", d.path(configName))
+	d.ok("config", "%s", d.path(instance.ConfigName))
 }
 
 func (d *doctor) disk(c *config.Config) {
-	left, all, err := free(d.dir)
+	left, all, err := instance.FreeSpace(d.dir)
 	switch {
 	case err != nil:
 		d.fault("disk", "", err)
@@ -124,19 +125,19 @@ func (d *doctor) disk(c *config.Config) {
 	}
 }
 
-func (d *doctor) store(ctx context.Context, o *opened) {
+func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	const advice = "restore the site from a backup: concordat restore"
 	if d.o.quick {
 		d.ok("store", "opens, with the schema of this program")
 		d.skipped("audit", "--quick")
 		return
 	}
-	if err := o.store.Check(ctx); err != nil {
+	if err := o.Store.Check(ctx); err != nil {
 		d.fault("store", advice, err)
 	} else {
 		d.ok("store", "every page and every reference is in order")
 	}
-	if head, err := o.store.VerifyAudit(ctx); err != nil {
+	if head, err := o.Store.VerifyAudit(ctx); err != nil {
 		d.fault("audit", "somebody changed it, or the disk did: keep a copy, compare with what partners have (concordat audit verify), restore", err)
 	} else {
 		d.ok("audit", "%d entries, each with the hash of the one before", head.Seq)
@@ -144,13 +145,13 @@ func (d *doctor) store(ctx context.Context, o *opened) {
 }
 
 // originals looks for originals that reports need, and compares some with their names.
-func (d *doctor) originals(ctx context.Context, o *opened) {
-	if o.config.Store.URL != "" {
+func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
+	if o.Config.Store.URL != "" {
 		d.skipped("originals", "the database keeps them")
 		return
 	}
 	var names []string
-	err := filepath.WalkDir(d.path(originalsName), func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(d.path(instance.OriginalsName), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() && len(e.Name()) == 2*sha256.Size {
 			names = append(names, path)
 		}
@@ -191,16 +192,16 @@ func (d *doctor) originals(ctx context.Context, o *opened) {
 	}
 }
 
-func (d *doctor) missingOriginals(ctx context.Context, o *opened) (n int, err error) {
-	files := store.OpenFiles(d.path(originalsName))
+func (d *doctor) missingOriginals(ctx context.Context, o *instance.Instance) (n int, err error) {
+	files := store.OpenFiles(d.path(instance.OriginalsName))
 	for before := int64(0); ; {
-		tasks, err := o.store.Tasks(ctx, before, 1000)
+		tasks, err := o.Store.Tasks(ctx, before, 1000)
 		if err != nil || len(tasks) == 0 {
 			return n, err
 		}
 		for _, t := range tasks {
 			before = t.Seq
-			names, err := o.store.Originals(ctx, t.ID)
+			names, err := o.Store.Originals(ctx, t.ID)
 			if err != nil {
 				return n, err
 			}
@@ -227,8 +228,8 @@ func hashFile(path string) (string, error) {
 // backupAge is how old the last backup may be.
 const backupAge = 8 * 24 * time.Hour
 
-func (d *doctor) backups(ctx context.Context, o *opened) {
-	made, err := o.lastBackup(ctx)
+func (d *doctor) backups(ctx context.Context, o *instance.Instance) {
+	made, err := o.LastBackup(ctx)
 	switch {
 	case err != nil:
 		d.fault("backup", "", err)
@@ -246,13 +247,13 @@ const clockSkew = 2 * time.Minute
 
 // clock compares the clock with what the site has written: a clock that went back gives wrong days to
 // keys, and lets sessions live longer.
-func (d *doctor) clock(ctx context.Context, o *opened) {
-	head, err := o.store.AuditHead(ctx)
+func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
+	head, err := o.Store.AuditHead(ctx)
 	if err != nil || head.Seq == 0 {
 		d.skipped("clock", "the audit is empty: there is nothing to compare the clock with")
 		return
 	}
-	es, err := o.store.Audit(ctx, head.Seq-1, 1)
+	es, err := o.Store.Audit(ctx, head.Seq-1, 1)
 	if err != nil || len(es) != 1 {
 		d.fault("clock", "", fmt.Errorf("read the last entry of the audit: %w", err))
 		return
@@ -278,7 +279,7 @@ func (d *doctor) proxies(c *config.Config) {
 }
 
 // panics looks whether requests ended in a panic: each is a fault of the program, and the next may be worse.
-func (d *doctor) panics(served *status) {
+func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for records \"panic\" in the log of concordat serve, and report them with their stack",
 			"%d requests ended in a panic since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime), served.Panicked.Local().Format(time.DateTime))
@@ -286,7 +287,7 @@ func (d *doctor) panics(served *status) {
 }
 
 // ports asks the serving process how it is, or tries whether it could listen.
-func (d *doctor) ports(ctx context.Context, c *config.Config, served *status) {
+func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.Status) {
 	if served != nil {
 		address := served.Listen
 		if host, port, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).IsUnspecified() {
@@ -304,7 +305,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *status) {
 		if l.address == "" {
 			continue
 		}
-		listener, err := listenAt(l.key, l.flag, l.address)
+		listener, err := instance.Listen(l.key, l.flag, l.address)
 		if err != nil {
 			d.fault("ports", "", err)
 			continue
@@ -312,7 +313,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *status) {
 		_ = listener.Close() // it was only tried
 		d.ok("ports", "%s: %s is free", l.key, l.address)
 	}
-	lock, err := lockIndex(d.dir)
+	lock, err := instance.LockIndex(d.dir)
 	if err != nil {
 		d.warning("serve", "wait for it to end; if none runs, look for a serve that hangs", "the site is not served, and another concordat process works on it")
 		return
@@ -323,7 +324,7 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *status) {
 
 // ready asks a serving process whether it can work.
 func ready(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
 	if err != nil {
@@ -341,90 +342,11 @@ func ready(ctx context.Context, address string) error {
 	return err
 }
 
-// indexState is what the index says of itself, and how it fits the catalogue.
-type indexState struct {
-	Documents int      `json:"documents"`
-	Sentences int      `json:"sentences"`
-	Fault     string   `json:"fault,omitempty"` // of Verify
-	Missing   int      `json:"missing"`         // in the catalogue, not in the index
-	Extra     int      `json:"extra"`           // in the index, not in the catalogue
-	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
-}
-
-// mostNamed bounds the documents that are named.
-const mostNamed = 20
-
-// checkIndex compares the index with the catalogue and, unless quick, reads every byte of it.
-func (o *opened) checkIndex(ctx context.Context, quick bool) (*indexState, error) {
-	st := o.shard.Stats()
-	out := &indexState{Documents: st.Documents, Sentences: st.Sentences}
-	// A document that is being added is in the index first, one that is being deleted leaves it first: with
-	// writers kept out for the moment of the two looks, only what was cut short differs.
-	var refs []concordat.Ref
-	known := map[concordat.Ref]bool{}
-	err := o.shard.Still(func() error {
-		refs = o.shard.Refs()
-		return o.eachDocument(ctx, func(r concordat.Ref) { known[r] = true })
-	})
-	if err != nil {
-		return nil, err
-	}
-	name := func(r concordat.Ref) {
-		if len(out.Some) < mostNamed {
-			out.Some = append(out.Some, string(r.Library)+"/"+string(r.Document))
-		}
-	}
-	for _, r := range refs {
-		if !known[r] {
-			out.Extra++
-			name(r)
-		}
-		delete(known, r)
-	}
-	out.Missing = len(known)
-	for r := range known {
-		name(r)
-	}
-	slices.Sort(out.Some)
-	if !quick {
-		if err := o.shard.Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
-			out.Fault = err.Error()
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// eachDocument calls f for every document of the catalogue.
-func (o *opened) eachDocument(ctx context.Context, f func(concordat.Ref)) error {
-	libraries, err := o.store.Libraries(ctx)
-	if err != nil {
-		return err
-	}
-	for _, l := range libraries {
-		for after := concordat.DocumentID(""); ; {
-			rows, err := o.store.Documents(ctx, l.ID, after, 0)
-			if err != nil {
-				return err
-			}
-			for _, r := range rows {
-				after = r.ID
-				f(concordat.Ref{Site: o.ID(), Library: l.ID, Document: r.ID})
-			}
-			if len(rows) < store.MaxPage {
-				break
-			}
-		}
-	}
-	return nil
-}
-
 // examineIndex answers doctor while the site is served.
 func (s *server) examineIndex(w http.ResponseWriter, r *http.Request) {
-	check := s.o.checkIndex
-	if s.o.node != nil {
-		check = s.o.checkShards
+	check := s.o.CheckIndex
+	if s.o.Node != nil {
+		check = s.o.CheckShards
 	}
 	st, err := check(r.Context(), r.URL.Query().Get("quick") == "true")
 	if err != nil {
@@ -435,29 +357,29 @@ func (s *server) examineIndex(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, st)
 }
 
-func (d *doctor) index(ctx context.Context, c *config.Config, served *status) {
+func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.Status) {
 	if c.Cluster.Coordinator != "" && served == nil {
 		d.skipped("index", "one of several machines, which is not served")
 		return
 	}
-	if c.Cluster.Coordinator == "" && holdsShards(d.dir) {
+	if c.Cluster.Coordinator == "" && instance.HoldsShards(d.dir) {
 		d.warning("index", "found the cluster anew with concordat cluster init", "it came from a backup of a site of several machines")
 		return
 	}
-	st := &indexState{}
+	st := &instance.IndexState{}
 	var err error
 	if served != nil {
-		err = askServing(ctx, d.dir, fmt.Sprintf("/doctor?quick=%v", d.o.quick), nil, st)
-	} else if _, gone := os.Stat(d.path(filepath.Join(indexName, "00"))); errors.Is(gone, fs.ErrNotExist) {
+		err = instance.CallServing(ctx, d.dir, fmt.Sprintf("/doctor?quick=%v", d.o.quick), nil, st)
+	} else if _, gone := os.Stat(d.path(filepath.Join(instance.IndexName, "00"))); errors.Is(gone, fs.ErrNotExist) {
 		// Opening would make an empty one.
-		err = d.a.with(ctx, storeOnly, func(o *opened) error {
-			return o.eachDocument(ctx, func(concordat.Ref) { st.Missing++ })
+		err = d.a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+			return o.EachDocument(ctx, func(concordat.Ref) { st.Missing++ })
 		})
 	} else {
-		err = d.a.with(ctx, locked, func(*opened) error { return nil }) // so that a lock is told as such
+		err = d.a.with(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is told as such
 		if err == nil {
-			err = d.a.with(ctx, withIndex, func(o *opened) error {
-				st, err = o.checkIndex(ctx, d.o.quick)
+			err = d.a.with(ctx, instance.WithIndex, func(o *instance.Instance) error {
+				st, err = o.CheckIndex(ctx, d.o.quick)
 				return err
 			})
 		}
@@ -468,7 +390,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *status) {
 	case errors.Is(err, concordat.ErrCorrupt) && d.broken("store"):
 		d.skipped("index", "without the store it cannot be compared with the catalogue")
 	case errors.Is(err, concordat.ErrScheme):
-		d.fault("index", "put "+indexKeyName+" back, or run concordat reindex", err)
+		d.fault("index", "put "+instance.IndexKeyName+" back, or run concordat reindex", err)
 	case err != nil:
 		d.fault("index", "restore the site from a backup (concordat restore); where only the index is damaged, move it away and add the documents again", err)
 	case st.Fault != "":

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -54,7 +55,7 @@ func foundWith(t *testing.T, env string, code int, data, check string, args ...s
 // editStore changes the store of a site behind its back.
 func editStore(t *testing.T, data string, now func() time.Time, f func(*store.DB) error) {
 	t.Helper()
-	db, err := store.Options{Now: now}.Open(t.Context(), filepath.Join(data, storeName))
+	db, err := store.Options{Now: now}.Open(t.Context(), filepath.Join(data, instance.StoreName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	whole := newSite(t)
 	addAll(t, whole, bigTable(t, 20))
-	if _, _, err := store.OpenFiles(filepath.Join(whole, originalsName)).Put(t.Context(), strings.NewReader("an original"), 100); err != nil {
+	if _, _, err := store.OpenFiles(filepath.Join(whole, instance.OriginalsName)).Put(t.Context(), strings.NewReader("an original"), 100); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -106,20 +107,22 @@ func TestDoctor(t *testing.T) {
 		env                 string
 		harm                func(t *testing.T, data string)
 	}{
-		"no site":    {"folder", findingFault, "holds no site", "", func(t *testing.T, data string) { must(t, os.Remove(filepath.Join(data, storeName))) }},
-		"open store": {"permissions", findingFault, "0644", "", func(t *testing.T, data string) { must(t, os.Chmod(filepath.Join(data, storeName), 0o644)) }},
+		"no site":    {"folder", findingFault, "holds no site", "", func(t *testing.T, data string) { must(t, os.Remove(filepath.Join(data, instance.StoreName))) }},
+		"open store": {"permissions", findingFault, "0644", "", func(t *testing.T, data string) { must(t, os.Chmod(filepath.Join(data, instance.StoreName), 0o644)) }},
 		"bad configuration": {"config", findingFault, "unknown", "", func(t *testing.T, data string) {
-			must(t, os.WriteFile(filepath.Join(data, configName), []byte("unknown: 1\n"), 0o600))
+			must(t, os.WriteFile(filepath.Join(data, instance.ConfigName), []byte("unknown: 1\n"), 0o600))
 		}},
 		"shown without https": {check: "config", state: findingWarning, words: "without https", env: "CONCORDAT_SERVE_LISTEN=0.0.0.0:0"},
 		"low disk":            {check: "disk", state: findingFault, words: "below serve.low_water", env: "CONCORDAT_SERVE_LOW_WATER=1024GiB"},
 		"no ocr":              {check: "ocr", state: findingFault, words: "", env: "CONCORDAT_EXTRACT_OCR=klingon"},
 		"port taken":          {check: "ports", state: findingFault, words: "in use", env: "CONCORDAT_SERVE_LISTEN=" + l.Addr().String()},
 		"damaged store":       {"store", findingFault, "", "", func(t *testing.T, data string) { flipStore(t, data) }},
-		"damaged segment":     {"index", findingFault, "checksum", "", func(t *testing.T, data string) { flip(t, filepath.Join(data, indexName, "00", "store", "*.zap")) }},
-		"lost index":          {"index", findingFault, "20 documents", "", func(t *testing.T, data string) { must(t, os.RemoveAll(filepath.Join(data, indexName))) }},
-		"lost key":            {"index", findingFault, "scheme", "", func(t *testing.T, data string) { must(t, os.Remove(filepath.Join(data, indexKeyName))) }},
-		"changed original":    {"originals", findingFault, "is not what was handed in", "", func(t *testing.T, data string) { flip(t, filepath.Join(data, originalsName, "*", "*", "*")) }},
+		"damaged segment": {"index", findingFault, "checksum", "", func(t *testing.T, data string) {
+			flip(t, filepath.Join(data, instance.IndexName, "00", "store", "*.zap"))
+		}},
+		"lost index":       {"index", findingFault, "20 documents", "", func(t *testing.T, data string) { must(t, os.RemoveAll(filepath.Join(data, instance.IndexName))) }},
+		"lost key":         {"index", findingFault, "scheme", "", func(t *testing.T, data string) { must(t, os.Remove(filepath.Join(data, instance.IndexKeyName))) }},
+		"changed original": {"originals", findingFault, "is not what was handed in", "", func(t *testing.T, data string) { flip(t, filepath.Join(data, instance.OriginalsName, "*", "*", "*")) }},
 		"missing document": {"index", findingFault, "l/ghost", "", func(t *testing.T, data string) {
 			editStore(t, data, nil, func(db *store.DB) error {
 				r, err := db.DocumentRow(t.Context(), "l", "doc-00001")
@@ -187,7 +190,7 @@ func tighten(t *testing.T, data string) {
 // flipStore damages the page of the catalogue's index.
 func flipStore(t *testing.T, data string) {
 	t.Helper()
-	path := filepath.Join(data, storeName)
+	path := filepath.Join(data, instance.StoreName)
 	b, err := os.ReadFile(path)
 	must(t, err)
 	for page := 4096; page+4096 <= len(b); page += 4096 {
@@ -207,7 +210,7 @@ func TestDoctorFix(t *testing.T) {
 		t.Skip("one command after another")
 	}
 	data := newSite(t)
-	path := filepath.Join(data, storeName)
+	path := filepath.Join(data, instance.StoreName)
 	must(t, os.Chmod(path, 0o644))
 	for _, args := range [][]string{nil, {"--fix"}} {
 		f, _ := found(t, cli.Failed, data, "permissions", args...)

@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/crypto/keyfile"
+	"concordat/instance"
 	"concordat/site"
 )
 
@@ -33,14 +34,14 @@ const (
 
 // onDuty runs f until ctx ends, as long as this process has the duty. Where it is the only one, that is always.
 func (s *server) onDuty(ctx context.Context, duty string, f func(context.Context) error) error {
-	if !s.o.clustered() {
+	if !s.o.Clustered() {
 		return f(ctx)
 	}
-	worker := s.o.worker()
+	worker := s.o.Worker()
 	tick := time.NewTicker(dutyPoll)
 	defer tick.Stop()
 	for {
-		held, err := s.o.store.HoldDuty(ctx, duty, worker, dutyTime)
+		held, err := s.o.Store.HoldDuty(ctx, duty, worker, dutyTime)
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("duty", "duty", duty, "error", err)
 		}
@@ -75,7 +76,7 @@ func (s *server) whileHeld(ctx context.Context, duty, worker string, f func(cont
 			case <-tick.C:
 			}
 			began := time.Now()
-			held, err := s.o.store.HoldDuty(own, duty, worker, dutyTime)
+			held, err := s.o.Store.HoldDuty(own, duty, worker, dutyTime)
 			switch {
 			case err == nil && held:
 				last = began
@@ -99,34 +100,34 @@ func (s *server) whileHeld(ctx context.Context, duty, worker string, f func(cont
 
 // leaveDuties lets other nodes have the duties of this one at once.
 func (s *server) leaveDuties() error {
-	if !s.o.clustered() {
+	if !s.o.Clustered() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
+	ctx, cancel := context.WithTimeout(context.Background(), instance.StatusTime)
 	defer cancel()
-	return s.o.store.LeaveDuties(ctx, s.o.worker())
+	return s.o.Store.LeaveDuties(ctx, s.o.Worker())
 }
 
 // watchNodes gives what a node had begun to the others as soon as the coordinator says that it is gone. It
 // needs no more than a hint: a node that lives after all finds its claims lost, and drops the work.
 func (s *server) watchNodes(ctx context.Context) error {
-	if s.o.node == nil {
+	if s.o.Node == nil {
 		return nil
 	}
 	live := map[coord.NodeID]bool{}
 	for {
-		v, news := s.o.node.View()
+		v, news := s.o.Node.View()
 		for id := range v.Live {
 			live[id] = true
 		}
 		for id := range live {
-			if _, ok := v.Live[id]; ok || id == coord.NodeID(s.o.config.Cluster.Node) || !s.o.node.Online() {
+			if _, ok := v.Live[id]; ok || id == coord.NodeID(s.o.Config.Cluster.Node) || !s.o.Node.Online() {
 				continue
 			}
 			delete(live, id)
 			s.log.Info("node gone", "node", id)
-			err := errors.Join(s.o.store.LeaveDuties(ctx, nodeWorker(id)), s.o.store.ReclaimTasks(ctx, nodeWorker(id)))
-			sum, failed := s.o.Settle(ctx, nodeWorker(id))
+			err := errors.Join(s.o.Store.LeaveDuties(ctx, instance.NodeWorker(id)), s.o.Store.ReclaimTasks(ctx, instance.NodeWorker(id)))
+			sum, failed := s.o.Settle(ctx, instance.NodeWorker(id))
 			s.tellSettled(sum, failed)          // else an hour later
 			if err != nil && ctx.Err() == nil { // their time passes
 				s.log.Error("work of a node that is gone", "node", id, "error", err)
@@ -142,17 +143,14 @@ func (s *server) watchNodes(ctx context.Context) error {
 
 // keepSite deletes what is to be deleted, as the one process that does, until ctx ends.
 func (s *server) keepSite(ctx context.Context) error {
-	s.o.keeping.Store(true)
-	defer s.o.keeping.Store(false)
+	s.o.Keeping.Store(true)
+	defer s.o.Keeping.Store(false)
 	return s.sweep(ctx, s.eraser)
 }
 
-// keptElsewhere reports whether another process of the site deletes.
-func (o *opened) keptElsewhere() bool { return o.node != nil && !o.keeping.Load() }
-
 // tidy removes copies that only this machine has: the one that keeps the site cannot reach them.
 func (s *server) tidy(ctx context.Context, e *site.Eraser) error {
-	if !s.o.clustered() {
+	if !s.o.Clustered() {
 		return nil
 	}
 	tick := time.NewTicker(sweepEvery)
@@ -179,10 +177,10 @@ type followed struct {
 
 // followed returns where a node stands; nil where the set is this process's alone.
 func (p *partnerServer) followed(e concordat.Epoch) (site.Followed, error) {
-	if !p.c.o.clustered() {
+	if !p.c.o.Clustered() {
 		return nil, nil
 	}
-	f := &followed{path: epochFolder(p.c.o.dir, e) + followedEnd, at: map[concordat.LibraryID]int64{}}
+	f := &followed{path: epochFolder(p.c.o.Dir, e) + followedEnd, at: map[concordat.LibraryID]int64{}}
 	b, err := os.ReadFile(f.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return f, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -19,9 +20,9 @@ titles), words or fingerprints (outlines and mirrors; never both of one text), e
 words around copies), overlap (words that both sides have), passage (text).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				partner := concordat.SiteID(args[0])
-				if p, err := o.partner(cmd.Context(), args[0]); err == nil { // else one that is no partner any more
+				if p, err := o.Partner(cmd.Context(), args[0]); err == nil { // else one that is no partner any more
 					partner = p.Site
 				}
 				x, err := o.Exposure(cmd.Context(), partner, documents)

@@ -13,6 +13,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -25,37 +26,13 @@ a federation leads it: it says who is a member and begins each new epoch of the 
 	return c
 }
 
-// membership returns what the store has of a federation; an unknown one is a usage error.
-func (o *opened) membership(ctx context.Context, f string) (store.Membership, error) {
-	ms, err := o.store.Memberships(ctx)
-	if err != nil {
-		return store.Membership{}, err
-	}
-	i := slices.IndexFunc(ms, func(m store.Membership) bool { return string(m.Federation) == f })
-	if i < 0 {
-		return store.Membership{}, cli.Usagef("no federation %s; see concordat federation show", f)
-	}
-	return ms[i], nil
-}
-
-// led is membership of a federation that this site leads.
-func (o *opened) led(ctx context.Context, id *crypto.Identity, f string) (store.Membership, error) {
-	m, err := o.membership(ctx, f)
-	if err == nil && m.Leader != name(id.Site()) {
+// ledFederation is Membership of a federation that this site leads.
+func ledFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f string) (store.Membership, error) {
+	m, err := o.Membership(ctx, f)
+	if err == nil && m.Leader != instance.PartnerName(id.Site()) {
 		err = cli.Usagef("federation %s is led by %s: ask its administrator", f, m.Leader)
 	}
 	return m, err
-}
-
-// members are the sites that are in it now.
-func members(m store.Membership) []concordat.SiteID {
-	var sites []concordat.SiteID
-	for _, x := range m.Members {
-		if x.Removed.IsZero() {
-			sites = append(sites, x.Site)
-		}
-	}
-	return sites
 }
 
 // grant returns what a member of a federation that this site leads gets on asking, or a Refusal.
@@ -65,8 +42,8 @@ func grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(ms, func(m store.Membership) bool { return m.Federation == f && m.Leader == name(id.Site()) })
-	if i < 0 || !slices.Contains(members(ms[i]), to) {
+	i := slices.IndexFunc(ms, func(m store.Membership) bool { return m.Federation == f && m.Leader == instance.PartnerName(id.Site()) })
+	if i < 0 || !slices.Contains(instance.Members(ms[i]), to) {
 		return nil, none
 	}
 	secrets, err := id.Federation(string(f))
@@ -74,7 +51,7 @@ func grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 		return nil, none
 	}
 	g := &crypto.FederationGrant{Federation: secrets, Leader: id.Site()}
-	for _, m := range members(ms[i]) {
+	for _, m := range instance.Members(ms[i]) {
 		s, err := crypto.ParseSiteID(string(m))
 		if err != nil {
 			return nil, err
@@ -86,11 +63,11 @@ func grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 
 // take keeps what the leader of a federation granted: the secrets first. changed tells whether the
 // keystore got anything new.
-func take(ctx context.Context, db *store.DB, k *keys, f concordat.FederationID, leader concordat.SiteID, g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
-	if concordat.FederationID(g.Federation.Name) != f || name(g.Leader) != leader {
+func take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID, g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
+	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
 		return nil, false, &cli.Exit{Code: cli.Failed, Err: errors.New("the answer is about another federation")}
 	}
-	id, err = k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+	id, err = k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		next, err := id.Join(g)
 		if err != nil {
 			return nil, err
@@ -106,7 +83,7 @@ func take(ctx context.Context, db *store.DB, k *keys, f concordat.FederationID, 
 	}
 	var sites []concordat.SiteID
 	for _, m := range g.Members {
-		sites = append(sites, name(m))
+		sites = append(sites, instance.PartnerName(m))
 	}
 	return id, changed, db.Join(ctx, f, leader, sites...)
 }
@@ -115,12 +92,12 @@ func (a *app) federationCreate() *cobra.Command {
 	return &cobra.Command{
 		Use: "create NAME", Short: "Create a federation that this site leads", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, _ *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
 				ctx, f := cmd.Context(), args[0]
-				if _, err := o.membership(ctx, f); err == nil {
+				if _, err := o.Membership(ctx, f); err == nil {
 					return cli.Usagef("federation %s exists already", f)
 				}
-				id, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+				id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 					return id.NewEpoch(f, time.Now(), 0, rand.Reader)
 				})
 				if errors.Is(err, crypto.ErrFormat) {
@@ -129,8 +106,8 @@ func (a *app) federationCreate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				self := name(id.Site())
-				if err := o.store.Join(ctx, concordat.FederationID(f), self, self); err != nil {
+				self := instance.PartnerName(id.Site())
+				if err := o.Store.Join(ctx, concordat.FederationID(f), self, self); err != nil {
 					return err
 				}
 				return a.changedFederation(ctx, o, id, f, "federation created", nil)
@@ -140,15 +117,15 @@ func (a *app) federationCreate() *cobra.Command {
 }
 
 // changedFederation writes the audit and prints what the federation has become.
-func (a *app) changedFederation(ctx context.Context, o *opened, id *crypto.Identity, f, action string, detail map[string]any) error {
+func (a *app) changedFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f, action string, detail map[string]any) error {
 	d := map[string]any{"federation": f}
 	for k, v := range detail {
 		d[k] = v
 	}
-	if err := o.audit(ctx, action, d); err != nil {
+	if err := o.Audit(ctx, action, d); err != nil {
 		return err
 	}
-	m, err := o.membership(ctx, f)
+	m, err := o.Membership(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -162,16 +139,16 @@ func (a *app) federationInvite() *cobra.Command {
 concordat federation join NAME SITE, where SITE is this one.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				ctx := cmd.Context()
-				m, err := o.led(ctx, id, args[0])
+				m, err := ledFederation(ctx, o, id, args[0])
 				if err != nil {
 					return err
 				}
-				sites := members(m)
+				sites := instance.Members(m)
 				var added []concordat.SiteID
 				for _, who := range args[1:] {
-					p, err := o.partner(ctx, who)
+					p, err := o.Partner(ctx, who)
 					if err != nil {
 						return err
 					}
@@ -185,7 +162,7 @@ concordat federation join NAME SITE, where SITE is this one.`,
 				if len(sites) > crypto.MostMembers {
 					return cli.Usagef("a federation has at most %d members", crypto.MostMembers)
 				}
-				if err := o.store.Join(ctx, m.Federation, m.Leader, sites...); err != nil {
+				if err := o.Store.Join(ctx, m.Federation, m.Leader, sites...); err != nil {
 					return err
 				}
 				return a.changedFederation(ctx, o, id, args[0], "federation members added", map[string]any{"sites": added})
@@ -206,11 +183,11 @@ func (a *app) federationJoin() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.withKeys(ctx, func(o *opened, k *keys, _ *crypto.Identity) error {
-					if m, err := o.membership(ctx, args[0]); err == nil && m.Leader != c.Site() {
+				return a.withKeys(ctx, func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
+					if m, err := o.Membership(ctx, args[0]); err == nil && m.Leader != c.Site() {
 						return cli.Usagef("federation %s is led by %s", f, m.Leader)
 					}
-					id, _, err := take(ctx, o.store, k, f, c.Site(), g)
+					id, _, err := take(ctx, o.Store, k, f, c.Site(), g)
 					if err != nil {
 						return err
 					}
@@ -231,8 +208,8 @@ func (a *app) federationRotate() *cobra.Command {
 old epoch is served beside it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, id *crypto.Identity) error {
-				if _, err := o.led(cmd.Context(), id, args[0]); err != nil {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
+				if _, err := ledFederation(cmd.Context(), o, id, args[0]); err != nil {
 					return err
 				}
 				return a.newEpoch(cmd.Context(), o, k, args[0], overlap, "federation rotated", nil)
@@ -243,8 +220,8 @@ old epoch is served beside it.`,
 	return c
 }
 
-func (a *app) newEpoch(ctx context.Context, o *opened, k *keys, f string, overlap time.Duration, action string, detail map[string]any) error {
-	id, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+func (a *app) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, action string, detail map[string]any) error {
+	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		return id.NewEpoch(f, time.Now(), overlap, rand.Reader)
 	})
 	if errors.Is(err, crypto.ErrFormat) {
@@ -264,23 +241,23 @@ func (a *app) federationRemove() *cobra.Command {
 old epoch it keeps: until --overlap has passed its knowledge of the old secret is worth something.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
 				ctx := cmd.Context()
-				m, err := o.led(ctx, id, args[0])
+				m, err := ledFederation(ctx, o, id, args[0])
 				if err != nil {
 					return err
 				}
-				p, err := o.partner(ctx, args[1])
+				p, err := o.Partner(ctx, args[1])
 				if err != nil {
 					return err
 				}
-				sites := members(m)
+				sites := instance.Members(m)
 				if !slices.Contains(sites, p.Site) {
 					return cli.Usagef("%s is no member of federation %s", args[1], args[0])
 				}
 				left := slices.DeleteFunc(sites, func(s concordat.SiteID) bool { return s == p.Site })
 				// The membership first: from here on the site gets no secret.
-				if err := o.store.Join(ctx, m.Federation, m.Leader, left...); err != nil {
+				if err := o.Store.Join(ctx, m.Federation, m.Leader, left...); err != nil {
 					return err
 				}
 				return a.newEpoch(ctx, o, k, args[0], overlap, "federation member removed", map[string]any{"site": p.Site})
@@ -295,19 +272,19 @@ func (a *app) federationLeave() *cobra.Command {
 	return &cobra.Command{
 		Use: "leave NAME", Short: "Forget a federation and its secrets", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, _ *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, _ *crypto.Identity) error {
 				ctx := cmd.Context()
-				m, err := o.membership(ctx, args[0])
+				m, err := o.Membership(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				if err := o.store.Leave(ctx, m.Federation); err != nil {
+				if err := o.Store.Leave(ctx, m.Federation); err != nil {
 					return err
 				}
-				if _, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Leave(args[0]), nil }); err != nil {
+				if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Leave(args[0]), nil }); err != nil {
 					return err
 				}
-				if err := o.audit(ctx, "federation left", map[string]any{"federation": args[0]}); err != nil {
+				if err := o.Audit(ctx, "federation left", map[string]any{"federation": args[0]}); err != nil {
 					return err
 				}
 				if a.JSON {
@@ -324,16 +301,16 @@ func (a *app) federationShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show [NAME]", Short: "Show federations, their members and epochs", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				ctx := cmd.Context()
 				if len(args) == 1 {
-					m, err := o.membership(ctx, args[0])
+					m, err := o.Membership(ctx, args[0])
 					if err != nil {
 						return err
 					}
 					return a.showFederation(id, m)
 				}
-				ms, err := o.store.Memberships(ctx)
+				ms, err := o.Store.Memberships(ctx)
 				if err != nil {
 					return err
 				}
@@ -351,7 +328,7 @@ func (a *app) federationShow() *cobra.Command {
 func (a *app) showFederation(id *crypto.Identity, m store.Membership) error {
 	epochs := slices.DeleteFunc(epochRows(id), func(e epochRow) bool { return e.Federation != m.Federation })
 	if a.JSON {
-		return a.Line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == name(id.Site()), "joined": m.Joined, "members": m.Members, "epochs": epochs})
+		return a.Line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == instance.PartnerName(id.Site()), "joined": m.Joined, "members": m.Members, "epochs": epochs})
 	}
 	a.Say("federation %s, led by %s", m.Federation, m.Leader)
 	for _, e := range epochs {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // TestKeepTable: index.keep_table says whether the shard keeps what opening derives.
@@ -22,8 +23,8 @@ func TestKeepTable(t *testing.T) {
 		if value != "" {
 			t.Setenv("CONCORDAT_INDEX_KEEP_TABLE", value)
 		}
-		withStore(t, dir, func(_ context.Context, o *opened) error {
-			if got := o.shardOptions().Warm; got != want {
+		withStore(t, dir, func(_ context.Context, o *instance.Instance) error {
+			if got := o.ShardOptions().Warm; got != want {
 				t.Errorf("index.keep_table %q: got %v, want %v", value, got, want)
 			}
 			return nil
@@ -42,8 +43,8 @@ func TestStockSegments(t *testing.T) {
 		if want {
 			t.Setenv("CONCORDAT_INDEX_STOCK_SEGMENTS", "true")
 		}
-		withStore(t, dir, func(_ context.Context, o *opened) error {
-			if got := o.shardOptions().StockSegments; got != want {
+		withStore(t, dir, func(_ context.Context, o *instance.Instance) error {
+			if got := o.ShardOptions().StockSegments; got != want {
 				t.Errorf("got %v, want %v", got, want)
 			}
 			return nil

@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/profile"
 	"concordat/site"
 	"concordat/store"
@@ -54,7 +55,7 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 		return err
 	}
 	if id == "" {
-		id = randomSite()
+		id = instance.RandomSite()
 	}
 	if !siteName.MatchString(id) {
 		return cli.Usagef("--site %q: want lower-case letters, digits and . _ - after the first, at most 63", id)
@@ -67,9 +68,9 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	if len(entries) > 0 {
 		return cli.Usagef("%s is not empty: a site needs a folder of its own", dir)
 	}
-	p, err := makeSite(ctx, dir, id, title, scheme, database, public)
-	if _, made := os.Stat(filepath.Join(dir, storeName)); err != nil && errors.Is(made, os.ErrNotExist) {
-		for _, name := range []string{configName, indexKeyName} { // the folder was empty
+	p, err := instance.Create(ctx, dir, id, title, scheme, database, public)
+	if _, made := os.Stat(filepath.Join(dir, instance.StoreName)); err != nil && errors.Is(made, os.ErrNotExist) {
+		for _, name := range []string{instance.ConfigName, instance.IndexKeyName} { // the folder was empty
 			_ = os.Remove(filepath.Join(dir, name))
 		}
 		if absent {
@@ -99,9 +100,9 @@ func (a *app) libraryCommand() *cobra.Command {
 			if strings.Contains(args[0], "/") {
 				return cli.Usagef("library name %s: must not hold a /, which stands between a library and a document", args[0])
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
-				if err := o.store.CreateLibrary(cmd.Context(), l); err != nil {
+				if err := o.Store.CreateLibrary(cmd.Context(), l); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
 						return cli.Usagef("library %s exists already", args[0])
 					}
@@ -115,8 +116,8 @@ func (a *app) libraryCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the libraries", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				ls, err := o.store.Libraries(cmd.Context())
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				ls, err := o.Store.Libraries(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -138,15 +139,15 @@ func (a *app) librarySet() *cobra.Command {
 	c := &cobra.Command{
 		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				l, err := o.library(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
 				if err := f.set(cmd.Flags(), o, &l); err != nil {
 					return err
 				}
-				if err := o.store.UpdateLibrary(cmd.Context(), l); err != nil {
+				if err := o.Store.UpdateLibrary(cmd.Context(), l); err != nil {
 					return err
 				}
 				return a.showLibrary(cmd.Context(), o, l.ID)
@@ -170,7 +171,7 @@ type libraryFlags struct {
 }
 
 // set changes what was named.
-func (f *libraryFlags) set(fl *pflag.FlagSet, o *opened, l *store.Library) (err error) {
+func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Library) (err error) {
 	p := &l.Policy
 	for name, change := range map[string]func(){
 		"title":     func() { l.Title = f.title },
@@ -192,7 +193,7 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *opened, l *store.Library) (err 
 			return err
 		}
 	}
-	if _, err := o.template(p.Template); fl.Changed("template") && err != nil {
+	if _, err := o.Template(p.Template); fl.Changed("template") && err != nil {
 		return err
 	}
 	if err := p.Validate(); err != nil {
@@ -217,8 +218,8 @@ func (a *app) libraryDelete() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a library with all its documents", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
-				l, err := o.library(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -247,35 +248,15 @@ func (a *app) libraryDelete() *cobra.Command {
 	return c
 }
 
-// library returns the named library; an unknown one is a usage error that lists those there are.
-func (o *opened) library(ctx context.Context, name string) (store.Library, error) {
-	l, err := o.store.Library(ctx, concordat.LibraryID(name))
-	if !errors.Is(err, concordat.ErrNotFound) {
-		return l, err
-	}
-	all, err := o.store.Libraries(ctx)
-	if err != nil {
-		return l, err
-	}
-	names := make([]concordat.LibraryID, len(all))
-	for i, l := range all {
-		names[i] = l.ID
-	}
-	if len(names) == 0 {
-		return l, cli.Usagef("no library %s: there is none yet; make it with concordat library create %s", name, name)
-	}
-	return l, cli.Usagef("no library %s: there are %s", name, nameList(names))
-}
-
-func (a *app) showLibrary(ctx context.Context, o *opened, id concordat.LibraryID) error {
-	l, err := o.store.Library(ctx, id)
+func (a *app) showLibrary(ctx context.Context, o *instance.Instance, id concordat.LibraryID) error {
+	l, err := o.Store.Library(ctx, id)
 	if err != nil {
 		return err
 	}
 	return a.printLibrary(o, l)
 }
 
-func (a *app) printLibrary(o *opened, l store.Library) error {
+func (a *app) printLibrary(o *instance.Instance, l store.Library) error {
 	if a.JSON {
 		return a.Line(map[string]any{"library": l.ID, "title": l.Title, "documents": l.Documents, "created": l.Created, "policy": l.Policy})
 	}

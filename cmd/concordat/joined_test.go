@@ -26,6 +26,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
 	"concordat/store"
@@ -120,7 +121,7 @@ func (n *joinedNode) start() {
 		n.t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		st, err := serving(n.t.Context(), n.dir)
+		st, err := instance.Serving(n.t.Context(), n.dir)
 		if err == nil && st.Process == n.process.Process.Pid {
 			n.pages = st.Listen
 			return
@@ -166,9 +167,9 @@ func startJoined(t *testing.T) *joinedSite {
 	}
 	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s&account=" + account
 	a.command(cli.Done, "cluster", "init", "--node", "a", "--listen", a.listen, "--coordinator", coordinator, "--shards", "2")
-	conf, err := os.ReadFile(filepath.Join(a.dir, configName))
+	conf, err := os.ReadFile(filepath.Join(a.dir, instance.ConfigName))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(a.dir, configName), append(conf, "federation:\n  listen: "+a.partners+"\n"...), 0o600)
+		err = os.WriteFile(filepath.Join(a.dir, instance.ConfigName), append(conf, "federation:\n  listen: "+a.partners+"\n"...), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -498,7 +499,7 @@ func (s *joinedSite) erase() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) != holder })]
+	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return instance.NodeWorker(coord.NodeID(n.name)) != holder })]
 	path := filepath.Join(s.t.TempDir(), "bell.txt")
 	if err := os.WriteFile(path, []byte(bellText), 0o600); err != nil {
 		s.t.Fatal(err)
@@ -537,7 +538,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 		}
 		return got.State == concordat.TaskRunning
 	})
-	victim := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return nodeWorker(coord.NodeID(n.name)) == holder })]
+	victim := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return instance.NodeWorker(coord.NodeID(n.name)) == holder })]
 	running := func() (out []store.Task) {
 		ts, err := s.db.Tasks(ctx, 0, 0)
 		if err != nil {

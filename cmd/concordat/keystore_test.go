@@ -7,6 +7,7 @@ import (
 
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
+	"concordat/instance"
 )
 
 // TestRefreshCard: a card of a week is followed by another one where the root key is here, and ended keys go
@@ -16,7 +17,7 @@ func TestRefreshCard(t *testing.T) {
 	p := newPlace(t, "north")
 	p.command(cli.Done, "site", "card", "--url", "https://north.example")
 	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}
-	o, err := a.open(t.Context(), storeOnly)
+	o, err := a.open(t.Context(), instance.StoreOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,20 +26,20 @@ func TestRefreshCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	card, err := ownCard(t.Context(), o.store, id)
+	card, err := instance.OwnCard(t.Context(), o.Store, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	step := func(now time.Time, changed bool) {
 		t.Helper()
 		var got bool
-		if id, card, got, err = refreshCard(t.Context(), o.store, k, id, card, now); err != nil || got != changed {
+		if id, card, got, err = instance.RefreshCard(t.Context(), o.Store, k, id, card, now); err != nil || got != changed {
 			t.Fatalf("at %v: changed %v, %v; want %v", now, got, err, changed)
 		}
 	}
 	first, start := card.Serial, card.NotBefore
-	step(start.Add(cardAge-time.Minute), false)
-	step(start.Add(cardAge+time.Minute), true)
+	step(start.Add(instance.CardAge-time.Minute), false)
+	step(start.Add(instance.CardAge+time.Minute), true)
 	if card.Serial <= first || !card.NotBefore.After(start) {
 		t.Errorf("card %d of %v follows %d of %v", card.Serial, card.NotBefore, first, start)
 	}
@@ -46,7 +47,7 @@ func TestRefreshCard(t *testing.T) {
 	if err != nil || stored.Site() != id.Site() || len(stored.Keys(start)) != len(id.Keys(start)) {
 		t.Fatalf("the keystore has another identity (%v)", err)
 	}
-	if id, err = k.update(t.Context(), func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
+	if id, err = k.Update(t.Context(), func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
 		t.Fatal(err)
 	}
 	serial, held := card.Serial, len(id.Keys(start))

@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"concordat/instance"
 )
 
 // logHandler writes the log in the form of log.format.
@@ -31,7 +33,7 @@ func (s *server) reload(ctx context.Context) error {
 			return nil
 		case <-c:
 		}
-		next, err := loadConfig(filepath.Join(s.o.dir, configName))
+		next, err := instance.LoadConfig(filepath.Join(s.o.Dir, instance.ConfigName))
 		if err != nil {
 			s.log.Error("configuration not read again", "error", err)
 			continue

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -23,10 +24,10 @@ func TestLog(t *testing.T) {
 	data := newSite(t)
 	output(t, 0, data, "site", "key", "init")
 	s := serveSite(t, data, "CONCORDAT_LOG_FORMAT=json", "CONCORDAT_SERVE_METRICS=127.0.0.1:0")
-	st, err := serving(t.Context(), data)
+	st, err := instance.Serving(t.Context(), data)
 	must(t, err)
 	get(t, "http://"+s.address+"/login") // not logged yet
-	f, err := os.OpenFile(filepath.Join(data, configName), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(filepath.Join(data, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
 	_, err = f.WriteString("log: {level: debug}\n")
 	must(t, err)
@@ -78,7 +79,7 @@ func TestLog(t *testing.T) {
 	if resp, err := http.Get("http://" + s.address + "/join?key=" + joining); err == nil {
 		_ = resp.Body.Close()
 	}
-	index, err := os.ReadFile(filepath.Join(data, keyFileName))
+	index, err := os.ReadFile(filepath.Join(data, instance.KeyFileName))
 	must(t, err)
 	s.kill()
 

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
@@ -67,13 +68,13 @@ func (c *siteCollector) Describe(out chan<- *prometheus.Desc) { prometheus.Descr
 
 // Collect reads the numbers; those that cannot be read are left out.
 func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), statusTime)
+	ctx, cancel := context.WithTimeout(context.Background(), instance.StatusTime)
 	defer cancel()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	began := time.Now()
-	counts, err := c.s.o.store.TaskCounts(ctx)
+	counts, err := c.s.o.Store.TaskCounts(ctx)
 	gauge(metricUp, yes(err == nil))
 	gauge(metricLatency, time.Since(began).Seconds())
 	gauge(metricBuild, 1, programVersion(), runtime.Version())
@@ -87,7 +88,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricWorkers, float64(q.Workers))
 	gauge(metricRunning, float64(len(q.Running)))
 	gauge(metricHeld, yes(q.Holding != nil))
-	st := c.s.o.stats()
+	st := c.s.o.Stats()
 	gauge(metricDocuments, float64(st.Documents))
 	gauge(metricSentences, float64(st.Sentences))
 	gauge(metricLevels, float64(st.Levels))
@@ -95,33 +96,33 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricFresh, float64(st.Fresh))
 	gauge(metricTable, float64(st.TableBytes))
 	gauge(metricDisk, float64(st.DiskBytes))
-	if left, _, err := free(c.s.o.dir); err == nil {
+	if left, _, err := instance.FreeSpace(c.s.o.Dir); err == nil {
 		gauge(metricFree, float64(left))
 	}
-	gauge(metricLow, float64(c.s.o.now().Serve.LowWater))
+	gauge(metricLow, float64(c.s.o.Now().Serve.LowWater))
 	c.collectCluster(gauge, out)
 }
 
 // collectStore reads what stands in the store.
 func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
-	if deliveries, err := c.s.o.store.DeliveryCounts(ctx); err == nil {
+	if deliveries, err := c.s.o.Store.DeliveryCounts(ctx); err == nil {
 		for _, state := range []store.DeliveryState{store.DeliveryPending, store.DeliveryDelivered, store.DeliveryDead} {
 			gauge(metricDeliver, float64(deliveries[state]), string(state))
 		}
 	}
-	if oldest, err := c.s.o.store.OldestQueued(ctx); err == nil {
+	if oldest, err := c.s.o.Store.OldestQueued(ctx); err == nil {
 		waited := 0.0
 		if !oldest.IsZero() {
 			waited = max(0, time.Since(oldest).Seconds())
 		}
 		gauge(metricOldest, waited)
 	}
-	if made, err := c.s.o.lastBackup(ctx); err == nil && !made.IsZero() {
+	if made, err := c.s.o.LastBackup(ctx); err == nil && !made.IsZero() {
 		gauge(metricBackup, float64(made.Unix()))
 	}
 	if c.s.partners != nil {
 		id, _ := c.s.partners.c.roster.Self()
-		if card, err := ownCard(ctx, c.s.o.store, id); err == nil && card != nil {
+		if card, err := instance.OwnCard(ctx, c.s.o.Store, id); err == nil && card != nil {
 			gauge(metricCard, float64(card.NotAfter.Unix()))
 		}
 	}

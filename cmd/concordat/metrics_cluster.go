@@ -27,13 +27,13 @@ var (
 
 // collectCluster tells of the cluster, if there is one.
 func (c *siteCollector) collectCluster(gauge func(*prometheus.Desc, float64, ...string), out chan<- prometheus.Metric) {
-	n := c.s.o.node
+	n := c.s.o.Node
 	if n == nil {
 		return
 	}
 	gauge(metricOnline, yes(n.Online()))
 	out <- prometheus.MustNewConstMetric(metricSessions, prometheus.CounterValue, float64(n.Sessions()))
-	ends, authority := c.s.o.trusted.Ends()
+	ends, authority := c.s.o.Trusted.Ends()
 	gauge(metricCertificate, float64(ends.Unix()))
 	gauge(metricAuthority, float64(authority.Unix()))
 	v, _ := n.View()

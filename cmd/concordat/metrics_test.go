@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"concordat/instance"
 )
 
 // Metrics are told at their own address only, and name nobody.
@@ -18,7 +20,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatalf("%d %s", code, answer)
 	}
 	s.only()
-	st, err := serving(t.Context(), data)
+	st, err := instance.Serving(t.Context(), data)
 	if err != nil || st.Metrics == "" {
 		t.Fatalf("%+v, %v", st, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/index"
+	"concordat/instance"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -36,7 +37,7 @@ repeated. A library that its owner has closed is deleted here.`,
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than nothing", deadline)
 			}
-			return a.withMirrorName(cmd.Context(), args[0], func(o *opened, who, lib string) error {
+			return a.withMirrorName(cmd.Context(), args[0], func(o *instance.Instance, who, lib string) error {
 				return a.syncMirror(cmd.Context(), o, who, concordat.LibraryID(lib), deadline)
 			})
 		},
@@ -45,11 +46,11 @@ repeated. A library that its owner has closed is deleted here.`,
 	c.AddCommand(sync,
 		&cobra.Command{Use: "list", Short: "List the mirrors and whether checks use them", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listMirrors(cmd.Context(), o) })
+				return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listMirrors(cmd.Context(), o) })
 			}},
 		&cobra.Command{Use: "drop SITE/LIBRARY", Short: "Delete the mirror of a partner's library", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return a.withMirrorName(cmd.Context(), args[0], func(o *opened, who, lib string) error {
+				return a.withMirrorName(cmd.Context(), args[0], func(o *instance.Instance, who, lib string) error {
 					return a.dropMirrors(cmd.Context(), o, who, concordat.LibraryID(lib))
 				})
 			}})
@@ -57,12 +58,12 @@ repeated. A library that its owner has closed is deleted here.`,
 }
 
 // withMirrorName opens the site and calls f with the parts of SITE/LIBRARY.
-func (a *app) withMirrorName(ctx context.Context, text string, f func(o *opened, who, lib string) error) error {
+func (a *app) withMirrorName(ctx context.Context, text string, f func(o *instance.Instance, who, lib string) error) error {
 	who, lib, ok := strings.Cut(text, "/")
 	if !ok || who == "" || lib == "" {
 		return cli.Usagef("%s: want SITE/LIBRARY", text)
 	}
-	return a.with(ctx, storeOnly, func(o *opened) error { return f(o, who, lib) })
+	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error { return f(o, who, lib) })
 }
 
 // mirrorsName is the folder of the mirrors of all epochs.
@@ -75,15 +76,15 @@ func mirrorFolder(dir string, e concordat.Epoch) string {
 
 // openMirrors opens the index of the mirrors of an epoch. Not to be changed, it can be read by several
 // processes; a process that changes it has it alone.
-func (o *opened) openMirrors(e concordat.Epoch, scheme concordat.Scheme, change bool) (*index.Shard, error) {
-	dir := mirrorFolder(o.dir, e)
+func openMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Scheme, change bool) (*index.Shard, error) {
+	dir := mirrorFolder(o.Dir, e)
 	if change {
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			return nil, err
 		}
 	}
 	for began := time.Now(); ; time.Sleep(mirrorPoll) {
-		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change, StockSegments: o.config.Index.StockSegments})
+		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change, StockSegments: o.Config.Index.StockSegments})
 		if errors.Is(err, concordat.ErrLocked) && time.Since(began) < mirrorWait {
 			continue
 		}
@@ -103,11 +104,11 @@ const (
 
 // changeMirrors opens the index of the mirrors of an epoch to change it. Where it was lost, is damaged or of an earlier
 // recipe, all that the store says to be in it is dropped, since a sync would go on from there.
-func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
-	s, err := o.openMirrors(e, scheme, true)
+func (a *app) changeMirrors(ctx context.Context, o *instance.Instance, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
+	s, err := openMirrors(o, e, scheme, true)
 	if errors.Is(err, concordat.ErrCorrupt) || errors.Is(err, concordat.ErrScheme) {
-		if err = os.RemoveAll(mirrorFolder(o.dir, e)); err == nil {
-			s, err = o.openMirrors(e, scheme, true)
+		if err = os.RemoveAll(mirrorFolder(o.Dir, e)); err == nil {
+			s, err = openMirrors(o, e, scheme, true)
 		}
 	}
 	if err != nil {
@@ -115,7 +116,7 @@ func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, s
 	}
 	rows, err := o.Mirrors(ctx)
 	if err == nil {
-		err = o.settleMirrors(ctx, s, e, rows)
+		err = settleMirrors(ctx, o, s, e, rows)
 	}
 	if err != nil || !lost(s, rows, e) {
 		return s, closedBy(s, err)
@@ -125,7 +126,7 @@ func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, s
 			continue
 		}
 		a.Warn("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
-		if err := o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: o.profiler, Index: s}); err != nil {
+		if err := o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: o.Profiler, Index: s}); err != nil {
 			return nil, closedBy(s, err)
 		}
 	}
@@ -133,14 +134,14 @@ func (a *app) changeMirrors(ctx context.Context, o *opened, e concordat.Epoch, s
 }
 
 // settleMirrors takes out of the index what no mirror has: a sync that was cut short puts into the index first.
-func (o *opened) settleMirrors(ctx context.Context, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
+func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
 	known := map[concordat.Ref]bool{}
 	for _, x := range rows {
 		if x.Epoch != e {
 			continue
 		}
 		for after := concordat.DocumentID(""); ; {
-			docs, err := o.store.MirrorDocuments(ctx, x.MirrorKey, after, store.MaxPage)
+			docs, err := o.Store.MirrorDocuments(ctx, x.MirrorKey, after, store.MaxPage)
 			if err != nil {
 				return err
 			}
@@ -163,10 +164,10 @@ func (o *opened) settleMirrors(ctx context.Context, s *index.Shard, e concordat.
 }
 
 // purgeMirrors takes what left a mirror off the disk.
-func (o *opened) purgeMirrors(ctx context.Context, s *index.Shard) error {
+func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) error {
 	err := s.Purge(ctx)
 	if err == nil {
-		_, err = o.store.Purge(ctx, true)
+		_, err = o.Store.Purge(ctx, true)
 	}
 	return err
 }
@@ -192,8 +193,8 @@ func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
 }
 
 // syncMirror runs mirror sync.
-func (a *app) syncMirror(ctx context.Context, o *opened, who string, lib concordat.LibraryID, deadline time.Duration) error {
-	p, err := o.partner(ctx, who)
+func (a *app) syncMirror(ctx context.Context, o *instance.Instance, who string, lib concordat.LibraryID, deadline time.Duration) error {
+	p, err := o.Partner(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -286,8 +287,8 @@ func (c *circle) mirrorEpoch(ctx context.Context, partner concordat.Partner, lib
 }
 
 // fetchMirror brings one mirror up to date. known: there was one before.
-func (a *app) fetchMirror(ctx context.Context, o *opened, partner concordat.Partner, m site.MirroredLibrary) (done site.Synced, known bool, err error) {
-	row, err := o.store.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
+func (a *app) fetchMirror(ctx context.Context, o *instance.Instance, partner concordat.Partner, m site.MirroredLibrary) (done site.Synced, known bool, err error) {
+	row, err := o.Store.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return done, false, err
 	}
@@ -309,21 +310,21 @@ func (a *app) fetchMirror(ctx context.Context, o *opened, partner concordat.Part
 	}
 	b.Done()
 	if err == nil && (done.Removed > 0 || done.Withdrawn) {
-		err = o.purgeMirrors(ctx, shard)
+		err = purgeMirrors(ctx, o, shard)
 	}
-	return done, known, errors.Join(err, shard.Close(), o.tidyMirrors(ctx, m.Epoch))
+	return done, known, errors.Join(err, shard.Close(), tidyMirrors(ctx, o, m.Epoch))
 }
 
 // dropOlder deletes the mirrors of the same library in earlier epochs of a federation, whose place a
 // complete one takes.
-func (a *app) dropOlder(ctx context.Context, o *opened, m site.MirroredLibrary) error {
+func (a *app) dropOlder(ctx context.Context, o *instance.Instance, m site.MirroredLibrary) error {
 	return a.dropUnless(ctx, o, m.Site, m.Library, func(x store.Mirror) bool {
 		return x.Epoch.Federation != m.Epoch.Federation || x.Epoch.Number >= m.Epoch.Number
 	})
 }
 
 // dropUnless deletes the mirrors of a library but those that keep wants.
-func (a *app) dropUnless(ctx context.Context, o *opened, partner concordat.SiteID, lib concordat.LibraryID, keep func(store.Mirror) bool) error {
+func (a *app) dropUnless(ctx context.Context, o *instance.Instance, partner concordat.SiteID, lib concordat.LibraryID, keep func(store.Mirror) bool) error {
 	all, err := o.Mirrors(ctx)
 	if err != nil {
 		return err
@@ -340,34 +341,34 @@ func (a *app) dropUnless(ctx context.Context, o *opened, partner concordat.SiteI
 }
 
 // dropMirror deletes one mirror. It needs no key of its epoch.
-func (a *app) dropMirror(ctx context.Context, o *opened, x store.Mirror) error {
+func (a *app) dropMirror(ctx context.Context, o *instance.Instance, x store.Mirror) error {
 	shard, err := a.changeMirrors(ctx, o, x.Epoch, x.Scheme)
 	if err != nil {
 		return err
 	}
-	err = o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: o.profiler, Index: shard})
+	err = o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: o.Profiler, Index: shard})
 	if err == nil {
-		err = o.purgeMirrors(ctx, shard)
+		err = purgeMirrors(ctx, o, shard)
 	}
 	if err = errors.Join(err, shard.Close()); err != nil {
 		return err
 	}
-	return o.tidyMirrors(ctx, x.Epoch)
+	return tidyMirrors(ctx, o, x.Epoch)
 }
 
 // tidyMirrors deletes the index of an epoch that has no mirror.
-func (o *opened) tidyMirrors(ctx context.Context, e concordat.Epoch) error {
+func tidyMirrors(ctx context.Context, o *instance.Instance, e concordat.Epoch) error {
 	all, err := o.Mirrors(ctx)
 	if err != nil || slices.ContainsFunc(all, func(x store.Mirror) bool { return x.Epoch == e }) {
 		return err
 	}
-	return os.RemoveAll(mirrorFolder(o.dir, e))
+	return os.RemoveAll(mirrorFolder(o.Dir, e))
 }
 
 // dropMirrors runs mirror drop.
-func (a *app) dropMirrors(ctx context.Context, o *opened, who string, lib concordat.LibraryID) error {
+func (a *app) dropMirrors(ctx context.Context, o *instance.Instance, who string, lib concordat.LibraryID) error {
 	partner := concordat.SiteID(who)
-	if p, err := o.partner(ctx, who); err == nil {
+	if p, err := o.Partner(ctx, who); err == nil {
 		partner = p.Site
 	}
 	n := 0
@@ -385,7 +386,7 @@ func (a *app) dropMirrors(ctx context.Context, o *opened, who string, lib concor
 }
 
 // listMirrors runs mirror list.
-func (a *app) listMirrors(ctx context.Context, o *opened) error {
+func (a *app) listMirrors(ctx context.Context, o *instance.Instance) error {
 	all, err := o.Mirrors(ctx)
 	if err != nil || len(all) == 0 {
 		return err
@@ -457,7 +458,7 @@ type mirrors struct {
 
 // openAll opens the mirrors that checks use, and says of the others why they are left out. The caller
 // closes what comes.
-func (a *app) openAll(o *opened, c *circle, rows []store.Mirror) (*mirrors, error) {
+func (a *app) openAll(o *instance.Instance, c *circle, rows []store.Mirror) (*mirrors, error) {
 	m := &mirrors{shards: map[concordat.Epoch]*index.Shard{}}
 	for i, x := range rows {
 		p, why, err := c.mirrorKey(x, time.Now())
@@ -465,7 +466,7 @@ func (a *app) openAll(o *opened, c *circle, rows []store.Mirror) (*mirrors, erro
 			continue
 		}
 		if err == nil && why == "" && m.shards[x.Epoch] == nil {
-			shard, fault := o.openMirrors(x.Epoch, x.Scheme, false)
+			shard, fault := openMirrors(o, x.Epoch, x.Scheme, false)
 			if fault == nil && lost(shard, rows, x.Epoch) {
 				fault = errors.Join(concordat.ErrNotFound, shard.Close())
 			}

@@ -19,6 +19,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/profile"
 	"concordat/site"
 	"concordat/store"
@@ -30,9 +31,11 @@ const orderPurpose = "order of sentences"
 // circle is the site among its partners: what a process needs to speak with them. It is safe for
 // concurrent use.
 type circle struct {
-	o      *opened
-	keys   *keys
+	o      *instance.Instance
+	keys   *instance.Keystore
 	roster *roster
+	// observe is told of each exchange with a partner; nil: nobody is.
+	observe func(concordat.SiteID, federation.Outcome, time.Duration)
 
 	mu        sync.Mutex // guards the rest
 	profilers map[string]*profile.Profiler
@@ -40,18 +43,18 @@ type circle struct {
 	renewed   time.Time   // when it was last looked whether the card is due
 }
 
-// circle opens the keystore and the card of the site. It fails with errNoIdentity where there are no keys.
-func (a *app) circle(ctx context.Context, o *opened) (*circle, error) {
-	k, id, err := a.openKeys(o.dir)
+// circle opens the keystore and the card of the site. It fails with ErrNoKeys where there are no keys.
+func (a *app) circle(ctx context.Context, o *instance.Instance) (*circle, error) {
+	k, id, err := a.openKeys(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	k.shared = o.sharedKeys()
+	k.Shared = o.SharedKeys()
 	r, err := a.roster(ctx, o, id)
 	if err != nil {
 		return nil, err
 	}
-	return &circle{o: o, keys: k, roster: r, profilers: map[string]*profile.Profiler{}}, nil
+	return &circle{o: o, keys: k, roster: r, observe: a.observe, profilers: map[string]*profile.Profiler{}}, nil
 }
 
 // self is the name by which partners know this site.
@@ -67,7 +70,7 @@ func (c *circle) client(partner concordat.SiteID, timeout time.Duration) (*feder
 		return nil, err
 	}
 	id, _ := c.roster.Self()
-	return federation.NewClient(to, c.roster, id.LocalKey(orderPurpose), federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: c.o.meters.asked}), nil
+	return federation.NewClient(to, c.roster, id.LocalKey(orderPurpose), federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: c.observe}), nil
 }
 
 // profiler returns the maker of fingerprints under an epoch's key.
@@ -78,11 +81,11 @@ func (c *circle) profiler(f crypto.Federation, e crypto.FederationEpoch) (*profi
 	if p := c.profilers[name]; p != nil {
 		return p, nil
 	}
-	public, err := profile.New(profile.Options{Recipe: c.o.config.Scheme})
+	public, err := profile.New(profile.Options{Recipe: c.o.Config.Scheme})
 	if err != nil {
 		return nil, err
 	}
-	p, err := profile.New(profile.Options{Recipe: c.o.config.Scheme, Key: e.FingerprintKey(string(public.Scheme()))})
+	p, err := profile.New(profile.Options{Recipe: c.o.Config.Scheme, Key: e.FingerprintKey(string(public.Scheme()))})
 	if err == nil {
 		c.profilers[name] = p
 	}
@@ -91,14 +94,14 @@ func (c *circle) profiler(f crypto.Federation, e crypto.FederationEpoch) (*profi
 
 // shared returns the federations that this site is in together with a partner, by name.
 func (c *circle) shared(ctx context.Context, partner concordat.SiteID) ([]crypto.Federation, error) {
-	ms, err := c.o.store.Memberships(ctx)
+	ms, err := c.o.Store.Memberships(ctx)
 	if err != nil {
 		return nil, err
 	}
 	id, _ := c.roster.Self()
 	var out []crypto.Federation
 	for _, m := range ms {
-		if !slices.Contains(members(m), partner) {
+		if !slices.Contains(instance.Members(m), partner) {
 			continue
 		}
 		f, err := id.Federation(string(m.Federation))
@@ -134,7 +137,7 @@ func (c *circle) wantedPartners(ctx context.Context, values []string) ([]wanted,
 	}
 	for _, v := range values {
 		if v == "all" {
-			ps, err := c.o.store.Partners(ctx)
+			ps, err := c.o.Store.Partners(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -146,7 +149,7 @@ func (c *circle) wantedPartners(ctx context.Context, values []string) ([]wanted,
 			continue
 		}
 		who, lib, _ := strings.Cut(v, "/")
-		p, err := c.o.partner(ctx, who)
+		p, err := c.o.Partner(ctx, who)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +176,7 @@ func catalogueSetting(p concordat.SiteID) string { return "catalogue " + string(
 
 // setOthers adds the mirrors that the site has and the partners that are to be asked; end closes them.
 // busy: a mirror is left out because another process changes it.
-func (f *checkFlags) setOthers(ctx context.Context, a *app, o *opened, out *site.CheckOptions) (busy bool, end func(), err error) {
+func (f *checkFlags) setOthers(ctx context.Context, a *app, o *instance.Instance, out *site.CheckOptions) (busy bool, end func(), err error) {
 	end = func() {}
 	var rows []store.Mirror
 	if !f.noMirrors {
@@ -263,7 +266,7 @@ func (c *circle) partners(ctx context.Context, want []wanted, how asking) (out [
 		if err == nil {
 			catalogues[got.Site] = got.Value
 			if b, err := json.Marshal(got.Value); err == nil {
-				err = c.o.store.SetSetting(ctx, catalogueSetting(got.Site), string(b))
+				err = c.o.Store.SetSetting(ctx, catalogueSetting(got.Site), string(b))
 				if err != nil {
 					c.roster.log.Warn("keep a catalogue", "site", got.Site, "error", err)
 				}
@@ -292,7 +295,7 @@ func (c *circle) partner(ctx context.Context, w wanted, cl *federation.Client, c
 	}
 	if cat == nil {
 		cat = &concordat.Catalogue{}
-		if kept, err := c.o.store.Setting(ctx, catalogueSetting(w.partner.Site)); err == nil {
+		if kept, err := c.o.Store.Setting(ctx, catalogueSetting(w.partner.Site)); err == nil {
 			if err := json.Unmarshal([]byte(kept), cat); err != nil {
 				return nil, fmt.Errorf("kept catalogue of %s: %w: %v", w.partner.Site, concordat.ErrCorrupt, err)
 			}
@@ -370,13 +373,13 @@ const grantEvery = time.Hour
 
 // joinAnew fetches what is new from the leaders of the federations that the site is in.
 func (c *circle) joinAnew(ctx context.Context, log *slog.Logger) {
-	ms, err := c.o.store.Memberships(ctx)
+	ms, err := c.o.Store.Memberships(ctx)
 	if err != nil {
 		log.Error("federations", "error", err)
 		return
 	}
 	for _, m := range ms {
-		if m.Leader == name(c.self()) {
+		if m.Leader == instance.PartnerName(c.self()) {
 			continue
 		}
 		if err := c.joinOne(ctx, m); err != nil {
@@ -395,7 +398,7 @@ func (c *circle) joinOne(ctx context.Context, m store.Membership) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = take(ctx, c.o.store, c.keys, m.Federation, m.Leader, g)
+	_, _, err = take(ctx, c.o.Store, c.keys, m.Federation, m.Leader, g)
 	return err
 }
 
@@ -403,10 +406,10 @@ func (c *circle) joinOne(ctx context.Context, m store.Membership) error {
 func (c *circle) reread(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.o.syncKeystore(ctx); err != nil {
+	if err := c.o.SyncKeystore(ctx); err != nil {
 		return err
 	}
-	info, err := os.Stat(c.keys.path)
+	info, err := os.Stat(c.keys.Path)
 	if err != nil {
 		return err
 	}
@@ -414,22 +417,22 @@ func (c *circle) reread(ctx context.Context) error {
 	if c.seen != nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && now.Sub(c.renewed) < grantEvery {
 		return nil // a passphrase costs a second of work, so the file is opened only where it changed
 	}
-	b, err := os.ReadFile(c.keys.path)
+	b, err := os.ReadFile(c.keys.Path)
 	if err != nil {
 		return err
 	}
-	id, err := crypto.Unlock(b, c.keys.secret)
+	id, err := crypto.Unlock(b, c.keys.Secret)
 	if err != nil {
 		return err
 	}
-	card, err := ownCard(ctx, c.o.store, id)
+	card, err := instance.OwnCard(ctx, c.o.Store, id)
 	if err != nil {
 		return err
 	}
 	if card == nil {
 		return fmt.Errorf("own card: %w", concordat.ErrNotFound)
 	}
-	if id, card, _, err = refreshCard(ctx, c.o.store, c.keys, id, card, now); err != nil {
+	if id, card, _, err = instance.RefreshCard(ctx, c.o.Store, c.keys, id, card, now); err != nil {
 		return err
 	}
 	c.roster.use(id, card)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +21,7 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/index"
+	"concordat/instance"
 	"concordat/site"
 )
 
@@ -60,7 +59,7 @@ type partnerServer struct {
 
 // openPartners readies the site for its partners. It returns nil where no listener is configured.
 func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, error) {
-	if s.o.config.Federation.Listen == "" {
+	if s.o.Config.Federation.Listen == "" {
 		return nil, nil
 	}
 	c, err := a.circle(ctx, s.o)
@@ -68,14 +67,14 @@ func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, erro
 		return nil, fmt.Errorf("federation.listen is set: %w", err)
 	}
 	c.roster.log = s.log
-	path := filepath.Join(s.o.dir, replaysName)
+	path := filepath.Join(s.o.Dir, replaysName)
 	if err := s.firstReplays(ctx, path); err != nil {
 		return nil, err
 	}
 	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
-	if s.o.clustered() { // the file remembers the replies of this process, the store what all of them took
+	if s.o.Clustered() { // the file remembers the replies of this process, the store what all of them took
 		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
-			return s.o.store.TakeMessage(ctx, name(from), id[:], until)
+			return s.o.Store.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
 	}
 	p := &partnerServer{c: c, log: s.log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{}, notice: noticeEvery, again: rereadEvery}
@@ -84,7 +83,7 @@ func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, erro
 	}
 	id, _ := c.roster.Self()
 	p.server = federation.NewServer(c.roster, s.o.Site, p, p.replays, id.LocalKey(orderPurpose), federation.ServerOptions{
-		Registrar: c.roster, Journal: c.roster, Log: s.log, Behind: s.o.config.Federation.Behind, Observe: s.o.meters.answered, Claim: claim})
+		Registrar: c.roster, Journal: c.roster, Log: s.log, Behind: s.o.Config.Federation.Behind, Observe: s.meters.answered, Claim: claim})
 	if err := p.useSets(ctx); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -95,12 +94,12 @@ func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, erro
 // here: OpenReplays then refuses what may have been answered before.
 func (s *server) firstReplays(ctx context.Context, path string) error {
 	const setting = "replay file made"
-	if s.o.clustered() { // a node is new, and the store has what the others took
+	if s.o.Clustered() { // a node is new, and the store has what the others took
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return federation.CreateReplays(path)
 		}
 	}
-	_, err := s.o.store.Setting(ctx, setting)
+	_, err := s.o.Store.Setting(ctx, setting)
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err
 	}
@@ -109,7 +108,7 @@ func (s *server) firstReplays(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	return s.o.store.SetSetting(ctx, setting, "yes")
+	return s.o.Store.SetSetting(ctx, setting, "yes")
 }
 
 func (p *partnerServer) close() error {
@@ -128,7 +127,7 @@ func (p *partnerServer) run(ctx context.Context, g *errgroup.Group, l net.Listen
 	g.Go(func() error { return p.server.Serve(ctx, l, shutdownTime) })
 	g.Go(func() error { return p.every(ctx, p.again, "keys", p.reread) })
 	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, p.keep) })
-	if s.o.clustered() {
+	if s.o.Clustered() {
 		g.Go(func() error { return p.follow(ctx) })
 	}
 }
@@ -183,7 +182,7 @@ func (p *partnerServer) reread(ctx context.Context) error {
 
 // useSets opens the sets of fingerprints of all epochs that are answered, and makes the site use them.
 func (p *partnerServer) useSets(ctx context.Context) error {
-	ms, err := p.c.o.store.Memberships(ctx)
+	ms, err := p.c.o.Store.Memberships(ctx)
 	if err != nil {
 		return err
 	}
@@ -201,7 +200,7 @@ func (p *partnerServer) useSets(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		others := slices.DeleteFunc(members(m), func(s concordat.SiteID) bool { return s == name(id.Site()) })
+		others := slices.DeleteFunc(instance.Members(m), func(s concordat.SiteID) bool { return s == instance.PartnerName(id.Site()) })
 		for _, e := range f.Epochs {
 			if !e.Serves(time.Now()) {
 				continue
@@ -242,11 +241,11 @@ func (p *partnerServer) set(f crypto.Federation, e crypto.FederationEpoch, other
 	}
 	shard := p.shards[epoch]
 	if shard == nil {
-		dir := epochFolder(p.c.o.dir, epoch)
+		dir := epochFolder(p.c.o.Dir, epoch)
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			return nil, err
 		}
-		if shard, err = index.Open(dir, index.Options{Site: p.c.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log, StockSegments: p.c.o.config.Index.StockSegments}); err != nil {
+		if shard, err = index.Open(dir, index.Options{Site: p.c.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log, StockSegments: p.c.o.Config.Index.StockSegments}); err != nil {
 			return nil, fmt.Errorf("fingerprints of epoch %s: %w", epoch, err)
 		}
 		p.shards[epoch] = shard
@@ -275,7 +274,7 @@ func (p *partnerServer) retire(ctx context.Context, e concordat.Epoch, s *index.
 	if err := p.c.o.DropEpoch(ctx, e); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(epochFolder(p.c.o.dir, e)), os.RemoveAll(epochFolder(p.c.o.dir, e)+followedEnd))
+	return errors.Join(os.RemoveAll(epochFolder(p.c.o.Dir, e)), os.RemoveAll(epochFolder(p.c.o.Dir, e)+followedEnd))
 }
 
 // Scheme implements federation.Keeper.
@@ -292,7 +291,7 @@ func (p *partnerServer) Grant(ctx context.Context, to concordat.SiteID, f concor
 		return nil, err
 	}
 	id, _ := p.c.roster.Self()
-	return grant(ctx, p.c.o.store, id, to, f)
+	return grant(ctx, p.c.o.Store, id, to, f)
 }
 
 // notices delivers what partners are to be told, and takes in what they told.
@@ -330,7 +329,7 @@ func (p *partnerServer) deliver(ctx context.Context, to concordat.SiteID, n *con
 
 // takeIn does what follows from notices that came.
 func (p *partnerServer) takeIn(ctx context.Context) error {
-	text, err := p.c.o.store.Setting(ctx, inboxSetting)
+	text, err := p.c.o.Store.Setting(ctx, inboxSetting)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err
 	}
@@ -349,7 +348,7 @@ func (p *partnerServer) takeIn(ctx context.Context) error {
 		} else {
 			p.log.Info("notice", "site", n.Partner, "kind", n.Notice.Kind, "task", task)
 		}
-		if err := p.c.o.store.SetSetting(ctx, inboxSetting, strconv.FormatInt(n.Seq, 10)); err != nil {
+		if err := p.c.o.Store.SetSetting(ctx, inboxSetting, strconv.FormatInt(n.Seq, 10)); err != nil {
 			return err
 		}
 	}
@@ -369,7 +368,7 @@ func (p *partnerServer) refresh(ctx context.Context, task concordat.TaskID, part
 
 // refreshCards fetches the cards of partners.
 func (p *partnerServer) refreshCards(ctx context.Context) error {
-	ps, err := p.c.o.store.Partners(ctx)
+	ps, err := p.c.o.Store.Partners(ctx)
 	if err != nil {
 		return err
 	}
@@ -390,33 +389,14 @@ func (p *partnerServer) refreshCards(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// federationStatus is what status tells about partners.
-type federationStatus struct {
-	Listen string            `json:"listen"`
-	Epochs []site.EpochState `json:"epochs"`
-}
-
-func (p *partnerServer) status(ctx context.Context) *federationStatus {
+func (p *partnerServer) status(ctx context.Context) *instance.FederationStatus {
 	if p == nil {
 		return nil
 	}
-	st := &federationStatus{Listen: p.address}
+	st := &instance.FederationStatus{Listen: p.address}
 	var err error
 	if st.Epochs, err = p.c.o.EpochStates(ctx); err != nil {
 		p.log.Error("status", "error", err)
 	}
 	return st
-}
-
-// words says the state of the fingerprints that partners need, a line each.
-func (st *federationStatus) words() []string {
-	var out []string
-	for _, e := range st.Epochs {
-		var libraries []string
-		for _, l := range e.Libraries {
-			libraries = append(libraries, fmt.Sprintf("%s %d of %d", l.Library, l.Held, l.Documents))
-		}
-		out = append(out, fmt.Sprintf("epoch %s: %s", e.Epoch, cmp.Or(strings.Join(libraries, ", "), "no library is open")))
-	}
-	return out
 }

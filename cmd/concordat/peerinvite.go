@@ -15,6 +15,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -68,14 +69,14 @@ func (f *grantFlags) rule(level string) (store.ShareRule, error) {
 	return r, nil
 }
 
-func (f *grantFlags) grants(ctx context.Context, o *opened) ([]store.Grant, error) {
+func (f *grantFlags) grants(ctx context.Context, o *instance.Instance) ([]store.Grant, error) {
 	var gs []store.Grant
 	for _, l := range f.libraries {
 		id, level, ok := strings.Cut(l, ":")
 		if !ok {
 			level = f.level
 		}
-		if _, err := o.library(ctx, id); err != nil {
+		if _, err := o.Library(ctx, id); err != nil {
 			return nil, err
 		}
 		r, err := f.rule(level)
@@ -100,7 +101,7 @@ whom you refuse, because the words will not be the same. The site must be served
 			if life <= 0 || life > 90*24*time.Hour {
 				return cli.Usagef("--life %v: above 0, at most 90 days", life)
 			}
-			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				return a.invite(cmd.Context(), o, id, &f, life, note, url)
 			})
 		},
@@ -112,8 +113,8 @@ whom you refuse, because the words will not be the same. The site must be served
 	return c
 }
 
-func (a *app) invite(ctx context.Context, o *opened, id *crypto.Identity, f *grantFlags, life time.Duration, note, url string) error {
-	card, err := ownCard(ctx, o.store, id)
+func (a *app) invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f *grantFlags, life time.Duration, note, url string) error {
+	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
 		return err
 	}
@@ -134,10 +135,10 @@ func (a *app) invite(ctx context.Context, o *opened, id *crypto.Identity, f *gra
 	if err != nil {
 		return err
 	}
-	if err := o.store.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: note, Grants: grants, Expires: inv.Expiry}); err != nil {
+	if err := o.Store.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: note, Grants: grants, Expires: inv.Expiry}); err != nil {
 		return err
 	}
-	if err := o.audit(ctx, "invited", map[string]any{"note": note, "expires": inv.Expiry, "grants": grants}); err != nil {
+	if err := o.Audit(ctx, "invited", map[string]any{"note": note, "expires": inv.Expiry, "grants": grants}); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -169,7 +170,7 @@ func (a *app) peerRedeem() *cobra.Command {
 			if err != nil {
 				return cli.Usage(err)
 			}
-			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				return a.redeem(cmd.Context(), o, id, inv, as, timeout)
 			})
 		},
@@ -179,12 +180,12 @@ func (a *app) peerRedeem() *cobra.Command {
 	return c
 }
 
-func (a *app) redeem(ctx context.Context, o *opened, id *crypto.Identity, inv *crypto.Invitation, as string, timeout time.Duration) error {
+func (a *app) redeem(ctx context.Context, o *instance.Instance, id *crypto.Identity, inv *crypto.Invitation, as string, timeout time.Duration) error {
 	r, err := a.roster(ctx, o, id)
 	if err != nil {
 		return err
 	}
-	if p, err := o.store.Partner(ctx, name(inv.Site)); err == nil && p.State == store.PartnerActive {
+	if p, err := o.Store.Partner(ctx, instance.PartnerName(inv.Site)); err == nil && p.State == store.PartnerActive {
 		return cli.Usagef("%s is a partner already", inv.Site)
 	}
 	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout})
@@ -193,13 +194,13 @@ func (a *app) redeem(ctx context.Context, o *opened, id *crypto.Identity, inv *c
 	}
 	c := redeemed.Inviter
 	words := strings.Join(redeemed.Words[:], " ")
-	if err := o.store.AddPartner(ctx, store.Partner{Site: name(c.Site), Name: as, Words: words, Serial: c.Serial, Card: c.Bytes()}); err != nil {
+	if err := o.Store.AddPartner(ctx, store.Partner{Site: instance.PartnerName(c.Site), Name: as, Words: words, Serial: c.Serial, Card: c.Bytes()}); err != nil {
 		return err
 	}
-	if err := o.audit(ctx, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial}); err != nil {
+	if err := o.Audit(ctx, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial}); err != nil {
 		return err
 	}
-	p, err := o.store.Partner(ctx, name(c.Site))
+	p, err := o.Store.Partner(ctx, instance.PartnerName(c.Site))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -28,22 +29,9 @@ words, read them to each other by telephone or in person, and confirm (peer conf
 	return c
 }
 
-// partner returns a partner by identity in any form, or by the name it was given here.
-func (o *opened) partner(ctx context.Context, text string) (store.Partner, error) {
-	site := concordat.SiteID(text)
-	if id, err := crypto.ParseSiteID(text); err == nil {
-		site = name(id)
-	}
-	p, err := o.store.Partner(ctx, site)
-	if errors.Is(err, concordat.ErrNotFound) {
-		return p, cli.Usagef("no partner %s; see concordat peer list", text)
-	}
-	return p, err
-}
-
 // roster returns the site's view of its partners. The site must have a card.
-func (a *app) roster(ctx context.Context, o *opened, id *crypto.Identity) (*roster, error) {
-	card, err := ownCard(ctx, o.store, id)
+func (a *app) roster(ctx context.Context, o *instance.Instance, id *crypto.Identity) (*roster, error) {
+	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +41,8 @@ func (a *app) roster(ctx context.Context, o *opened, id *crypto.Identity) (*rost
 	if err := card.Valid(time.Now()); err != nil {
 		return nil, cli.Usagef("%w: renew it with concordat site card --renew", err)
 	}
-	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.config.Log.Level, slog.LevelWarn)}))
-	return newRoster(o.store, log, id, card), nil
+	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.Config.Log.Level, slog.LevelWarn)}))
+	return newRoster(o.Store, log, id, card), nil
 }
 
 func (a *app) peerConfirm() *cobra.Command {
@@ -66,7 +54,7 @@ them read the words that their screen shows. Only if all six are the same, confi
 that were read to you are given with --words.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.confirm(cmd.Context(), o, args[0], words, cmd.Flags().Changed("words"))
 			})
 		},
@@ -76,8 +64,8 @@ that were read to you are given with --words.`,
 	return c
 }
 
-func (a *app) confirm(ctx context.Context, o *opened, who, words string, given bool) error {
-	p, err := o.partner(ctx, who)
+func (a *app) confirm(ctx context.Context, o *instance.Instance, who, words string, given bool) error {
+	p, err := o.Partner(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -108,13 +96,13 @@ func (a *app) confirm(ctx context.Context, o *opened, who, words string, given b
 			return err
 		}
 	}
-	if err := o.store.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
+	if err := o.Store.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
 		return err
 	}
-	if err := o.audit(ctx, "partner confirmed", map[string]any{"site": p.Site, "grants": p.Grants}); err != nil {
+	if err := o.Audit(ctx, "partner confirmed", map[string]any{"site": p.Site, "grants": p.Grants}); err != nil {
 		return err
 	}
-	if p, err = o.store.Partner(ctx, p.Site); err != nil {
+	if p, err = o.Store.Partner(ctx, p.Site); err != nil {
 		return err
 	}
 	return a.showPartner(ctx, o, p)
@@ -124,13 +112,13 @@ func (a *app) peerList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List partners, and invitations that are open", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listPartners(cmd.Context(), o) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listPartners(cmd.Context(), o) })
 		},
 	}
 }
 
-func (a *app) listPartners(ctx context.Context, o *opened) error {
-	ps, err := o.store.Partners(ctx)
+func (a *app) listPartners(ctx context.Context, o *instance.Instance) error {
+	ps, err := o.Store.Partners(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,7 +135,7 @@ func (a *app) listPartners(ctx context.Context, o *opened) error {
 		}
 		a.Say("%-8s %-12s %s  %s", p.State, p.Name, p.Site, c.Name)
 	}
-	is, err := o.store.Invitations(ctx)
+	is, err := o.Store.Invitations(ctx)
 	if err != nil {
 		return err
 	}
@@ -170,8 +158,8 @@ func (a *app) peerShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show SITE", Short: "Show a partner: card, state, what is open to it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				p, err := o.partner(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				p, err := o.Partner(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -183,16 +171,16 @@ func (a *app) peerShow() *cobra.Command {
 	return c
 }
 
-func (a *app) showPartner(ctx context.Context, o *opened, p store.Partner) error {
+func (a *app) showPartner(ctx context.Context, o *instance.Instance, p store.Partner) error {
 	c, err := crypto.ParseCard(p.Card)
 	if err != nil {
 		return fmt.Errorf("card of %s: %w", p.Site, err)
 	}
-	shares, err := o.store.Shares(ctx, "", p.Site)
+	shares, err := o.Store.Shares(ctx, "", p.Site)
 	if err != nil {
 		return err
 	}
-	heads, kept, err := knownHeads(ctx, o.store, p.Site)
+	heads, kept, err := knownHeads(ctx, o.Store, p.Site)
 	if err != nil {
 		return err
 	}
@@ -243,15 +231,15 @@ func (a *app) peerName() *cobra.Command {
 	c := &cobra.Command{
 		Use: "name SITE NAME", Short: "Give a partner a name for commands; an empty one takes it away", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				p, err := o.partner(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				p, err := o.Partner(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
 				if _, err := crypto.ParseSiteID(args[1]); err == nil || strings.ContainsAny(args[1], "/ ") {
 					return cli.Usagef("name %q: no identity, no / and no space", args[1])
 				}
-				if err := o.store.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
+				if err := o.Store.NamePartner(cmd.Context(), p.Site, args[1]); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
 						return cli.Usagef("another partner is called %s", args[1])
 					}
@@ -273,15 +261,15 @@ func (a *app) peerRevoke() *cobra.Command {
 federations that it shares with this one: remove it from those (concordat federation remove) as well.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.revoke(cmd.Context(), o, args[0]) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.revoke(cmd.Context(), o, args[0]) })
 		},
 	}
 	c.ValidArgsFunction = a.completePartners
 	return c
 }
 
-func (a *app) revoke(ctx context.Context, o *opened, who string) error {
-	p, err := o.partner(ctx, who)
+func (a *app) revoke(ctx context.Context, o *instance.Instance, who string) error {
+	p, err := o.Partner(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -289,10 +277,10 @@ func (a *app) revoke(ctx context.Context, o *opened, who string) error {
 		return cli.Usagef("%s is revoked already", who)
 	}
 	// Fail closed: the state first.
-	if err := o.store.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
+	if err := o.Store.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
 		return err
 	}
-	shares, err := o.store.Shares(ctx, "", p.Site)
+	shares, err := o.Store.Shares(ctx, "", p.Site)
 	if err != nil {
 		return err
 	}
@@ -301,10 +289,10 @@ func (a *app) revoke(ctx context.Context, o *opened, who string) error {
 			return err
 		}
 	}
-	if err := o.audit(ctx, "partner revoked", map[string]any{"site": p.Site}); err != nil {
+	if err := o.Audit(ctx, "partner revoked", map[string]any{"site": p.Site}); err != nil {
 		return err
 	}
-	ms, err := o.store.Memberships(ctx)
+	ms, err := o.Store.Memberships(ctx)
 	if err != nil {
 		return err
 	}
@@ -315,7 +303,7 @@ func (a *app) revoke(ctx context.Context, o *opened, who string) error {
 			}
 		}
 	}
-	if p, err = o.store.Partner(ctx, p.Site); err != nil {
+	if p, err = o.Store.Partner(ctx, p.Site); err != nil {
 		return err
 	}
 	return a.showPartner(ctx, o, p)
@@ -352,8 +340,8 @@ func (a *app) peerLibraries() *cobra.Command {
 
 // withPartner calls f with a client of an active partner.
 func (a *app) withPartner(ctx context.Context, who string, timeout time.Duration, f func(*federation.Client) error) error {
-	return a.withKeys(ctx, func(o *opened, _ *keys, id *crypto.Identity) error {
-		p, err := o.partner(ctx, who)
+	return a.withKeys(ctx, func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
+		p, err := o.Partner(ctx, who)
 		if err != nil {
 			return err
 		}
@@ -378,8 +366,8 @@ func (a *app) withPartner(ctx context.Context, who string, timeout time.Duration
 func (a *app) completePartners(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.with(cmd.Context(), storeOnly, func(o *opened) error { // nothing to complete is no error of the shell
-			ps, err := o.store.Partners(cmd.Context())
+		_ = a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // nothing to complete is no error of the shell
+			ps, err := o.Store.Partners(cmd.Context())
 			for _, p := range ps {
 				out = append(out, string(p.Site))
 				if p.Name != "" {

@@ -16,6 +16,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -80,7 +81,7 @@ func (p place) listen() (reload func()) {
 	}
 	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
 	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stdout, Stderr: os.Stderr}}
-	o, err := a.open(t.Context(), storeOnly)
+	o, err := a.open(t.Context(), instance.StoreOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +92,12 @@ func (p place) listen() (reload func()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		card, err := ownCard(t.Context(), o.store, id)
+		card, err := instance.OwnCard(t.Context(), o.Store, id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r == nil {
-			r = newRoster(o.store, slog.New(slog.DiscardHandler), id, card)
+			r = newRoster(o.Store, slog.New(slog.DiscardHandler), id, card)
 		} else {
 			r.use(id, card)
 		}
@@ -108,7 +109,7 @@ func (p place) listen() (reload func()) {
 		t.Fatal(err)
 	}
 	id, _ := r.Self()
-	s := federation.NewServer(r, o.Site, keeperOf{o.store, r}, replays, id.LocalKey("order of sentences"), federation.ServerOptions{Registrar: r, Journal: r})
+	s := federation.NewServer(r, o.Site, keeperOf{o.Store, r}, replays, id.LocalKey("order of sentences"), federation.ServerOptions{Registrar: r, Journal: r})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l, time.Second) }()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+
+	"concordat/instance"
 )
 
 // readiness is what /readyz answers: each part with ok, or with what is wrong.
@@ -18,7 +20,7 @@ var errStopping = errors.New("starting or stopping")
 // readyz answers 200 while checks are taken and can be done, else 503: a proxy sends nobody here then.
 // /healthz is for whoever restarts a process that hangs; a full disk is no reason for that.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), statusTime)
+	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()
 	out := readiness{Status: "ready", Parts: map[string]string{}}
 	code := http.StatusOK
@@ -33,13 +35,13 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 		down = errStopping
 	}
 	note("serving", down)
-	_, err := s.o.store.Setting(ctx, "scheme")
+	_, err := s.o.Store.Setting(ctx, "scheme")
 	if err != nil {
 		s.log.Error("readiness", "error", err)
 		err = errors.New("the store does not answer")
 	}
 	note("store", err)
-	note("index", s.o.indexReady())
-	note("disk", s.o.roomLeft())
+	note("index", s.o.IndexReady())
+	note("disk", s.o.CheckDisk())
 	writeJSON(w, code, out)
 }

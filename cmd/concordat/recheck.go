@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
@@ -24,22 +25,22 @@ then. concordat serve does it; the sources that were not found the time before a
 	var on string
 	set := &cobra.Command{Use: "set ID", Short: "Have a check or a batch done again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.setRecheck(cmd.Context(), o, args[0], every, on) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.setRecheck(cmd.Context(), o, args[0], every, on) })
 		}}
 	set.Flags().IntVar(&every, "every", 0, "days between two times; 0: once, on the day of --on")
 	set.Flags().StringVar(&on, "on", "", "first day, YYYY-MM-DD (default: after so many days)")
 	list := &cobra.Command{Use: "list", Short: "List what is done again, and what that found", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listRechecks(cmd.Context(), o) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listRechecks(cmd.Context(), o) })
 		}}
 	remove := &cobra.Command{Use: "remove ID", Short: "Do not do it again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				kind, err := o.recheckKind(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				kind, err := recheckKind(cmd.Context(), o, args[0])
 				if err != nil {
 					return err
 				}
-				return o.store.DeleteRecheck(cmd.Context(), kind, args[0])
+				return o.Store.DeleteRecheck(cmd.Context(), kind, args[0])
 			})
 		}}
 	c.AddCommand(set, list, remove)
@@ -47,13 +48,13 @@ then. concordat serve does it; the sources that were not found the time before a
 }
 
 // recheckKind says whether an identity is that of a batch or of a check.
-func (o *opened) recheckKind(ctx context.Context, id string) (string, error) {
-	_, err := o.store.Batch(ctx, id)
+func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, error) {
+	_, err := o.Store.Batch(ctx, id)
 	if err == nil {
 		return store.RecheckBatch, nil
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		if _, err = o.store.Findings(ctx, concordat.TaskID(id)); err == nil {
+		if _, err = o.Store.Findings(ctx, concordat.TaskID(id)); err == nil {
 			return store.RecheckCheck, nil
 		}
 	}
@@ -63,8 +64,8 @@ func (o *opened) recheckKind(ctx context.Context, id string) (string, error) {
 	return "", err
 }
 
-func (a *app) setRecheck(ctx context.Context, o *opened, id string, every int, on string) error {
-	kind, err := o.recheckKind(ctx, id)
+func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, every int, on string) error {
+	kind, err := recheckKind(ctx, o, id)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (a *app) setRecheck(ctx context.Context, o *opened, id string, every int, o
 	if err != nil {
 		return cli.Usage(err)
 	}
-	r, err := o.store.Recheck(ctx, kind, id)
+	r, err := o.Store.Recheck(ctx, kind, id)
 	if errors.Is(err, concordat.ErrNotFound) {
 		r, err = store.Recheck{Kind: kind, Target: id}, nil
 	}
@@ -80,7 +81,7 @@ func (a *app) setRecheck(ctx context.Context, o *opened, id string, every int, o
 		return err
 	}
 	r.Every, r.Next = every, next
-	if err := o.store.PutRecheck(ctx, r); err != nil {
+	if err := o.Store.PutRecheck(ctx, r); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -90,8 +91,8 @@ func (a *app) setRecheck(ctx context.Context, o *opened, id string, every int, o
 	return nil
 }
 
-func (a *app) listRechecks(ctx context.Context, o *opened) error {
-	all, err := o.store.Rechecks(ctx)
+func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
+	all, err := o.Store.Rechecks(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -17,17 +16,9 @@ import (
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
 	"concordat/index"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
-)
-
-// A reindex builds the new index beside the old one, marks it complete, and exchanges the two by
-// renaming. Whatever moment it is cut short at, the old index or the complete new one is there:
-// finishReindex ends an exchange that was begun, and everything before the mark starts anew.
-const (
-	newIndexName = "index.new"
-	oldIndexName = "index.old"
-	completeName = "complete"
 )
 
 func (a *app) reindexCommand() *cobra.Command {
@@ -38,58 +29,31 @@ func (a *app) reindexCommand() *cobra.Command {
 scheme was changed there, or after an upgrade that changed it. The old index serves until the new one is complete; there must be room on the disk
 for both. An interrupted reindex leaves the old index as it was.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), locked, func(o *opened) error { return a.reindex(cmd.Context(), o, dryRun) })
+			return a.with(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.reindex(cmd.Context(), o, dryRun) })
 		},
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done")
 	return c
 }
 
-// finishReindex completes the exchange of an index whose successor is complete, and removes what else a reindex that was
-// cut short left: both hold the texts of all documents. The caller has the lock of the site.
-func finishReindex(dir string) error {
-	next, now, old := filepath.Join(dir, newIndexName), filepath.Join(dir, indexName), filepath.Join(dir, oldIndexName)
-	if _, err := os.Stat(filepath.Join(next, completeName)); errors.Is(err, fs.ErrNotExist) {
-		if err := os.RemoveAll(next); err != nil {
-			return err
-		}
-		if _, err := os.Stat(now); err != nil {
-			return nil // there never was an index, or nobody can tell
-		}
-		return os.RemoveAll(old)
-	} else if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(old); err != nil {
-		return err
-	}
-	if err := os.Rename(now, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(next, now); err != nil {
-		return err
-	}
-	return errors.Join(os.Remove(filepath.Join(now, completeName)), os.RemoveAll(old))
-}
-
-func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
-	if o.clustered() {
+func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) error {
+	if o.Clustered() {
 		return a.reindexNode(ctx, o, dryRun)
 	}
-	if holdsShards(o.dir) {
+	if instance.HoldsShards(o.Dir) {
 		return cli.Usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init")
 	}
-	if err := finishReindex(o.dir); err != nil {
+	if err := instance.FinishReindex(o.Dir); err != nil {
 		return err
 	}
 	// What a killed process left in the log only has to come into the index first.
-	err := cluster.Replay(ctx, filepath.Join(o.dir, indexName, "00"))
+	err := cluster.Replay(ctx, filepath.Join(o.Dir, instance.IndexName, "00"))
 	var from *index.Shard
 	if err == nil {
-		from, err = index.Open(filepath.Join(o.dir, indexName, "00"), index.Options{ReadOnly: true})
+		from, err = index.Open(filepath.Join(o.Dir, instance.IndexName, "00"), index.Options{ReadOnly: true})
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		return o.store.SetSetting(ctx, "scheme", string(o.Scheme())) // nothing was ever added
+		return o.Store.SetSetting(ctx, "scheme", string(o.Scheme())) // nothing was ever added
 	}
 	if err != nil {
 		return err
@@ -106,10 +70,10 @@ func (a *app) reindex(ctx context.Context, o *opened, dryRun bool) error {
 	if err = errors.Join(err, from.Close()); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(o.dir, newIndexName, completeName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(o.Dir, instance.NewIndexName, instance.CompleteName), nil, 0o600); err != nil {
 		return err
 	}
-	if err := errors.Join(finishReindex(o.dir), o.store.SetSetting(ctx, "scheme", string(o.Scheme()))); err != nil {
+	if err := errors.Join(instance.FinishReindex(o.Dir), o.Store.SetSetting(ctx, "scheme", string(o.Scheme()))); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -130,8 +94,8 @@ const (
 // ahead, on all cores, while the index is built. The catalogue is brought up to date with it, after each batch: rows of
 // an unfinished reindex carry the new scheme too early, which only means that adding those documents again reads them
 // again.
-func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int, err error) {
-	next := filepath.Join(o.dir, newIndexName)
+func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Shard) (n int, err error) {
+	next := filepath.Join(o.Dir, instance.NewIndexName)
 	if err := os.RemoveAll(next); err != nil {
 		return 0, err
 	}
@@ -141,9 +105,9 @@ func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int,
 	b := a.Progress(int64(from.Stats().Documents), "reindexing")
 	defer b.Done()
 	profiles := func(yield func([]*concordat.Profile, error) bool) {
-		for batch := range ahead(ctx, anew(ctx, from), o.profileBatch) {
+		for batch := range ahead(ctx, anew(ctx, from), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
 			if batch.err == nil {
-				batch.err = o.noteAnew(ctx, batch.profiles)
+				batch.err = noteAnew(ctx, o, batch.profiles)
 			}
 			if !yield(batch.profiles, batch.err) || batch.err != nil {
 				return
@@ -155,7 +119,7 @@ func (a *app) rebuild(ctx context.Context, o *opened, from *index.Shard) (n int,
 			yield(nil, err)
 		}
 	}
-	err = build(filepath.Join(next, "00"), o.shardOptions(), profiles)
+	err = build(filepath.Join(next, "00"), o.ShardOptions(), profiles)
 	return n, err
 }
 
@@ -224,13 +188,13 @@ func anew(ctx context.Context, from *index.Shard) iter.Seq[anewBatch] {
 	}
 }
 
-func (o *opened) profileBatch(ctx context.Context, b anewBatch) anewBatch {
+func profileBatch(ctx context.Context, o *instance.Instance, b anewBatch) anewBatch {
 	for _, d := range b.docs {
 		if b.err = cmp.Or(b.err, context.Cause(ctx)); b.err != nil {
 			break
 		}
 		var p *concordat.Profile
-		p, b.err = o.profiler.ForIndex(*d)
+		p, b.err = o.Profiler.ForIndex(*d)
 		b.profiles = append(b.profiles, p)
 	}
 	b.docs = nil
@@ -238,12 +202,12 @@ func (o *opened) profileBatch(ctx context.Context, b anewBatch) anewBatch {
 }
 
 // profileAnew makes the profiles of documents of the index.
-func (o *opened) profileAnew(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
+func profileAnew(ctx context.Context, o *instance.Instance, docs []*concordat.Document) ([]*concordat.Profile, error) {
 	profiles := make([]*concordat.Profile, len(docs))
 	g, _ := errgroup.WithContext(ctx)
 	for i, d := range docs {
 		g.Go(func() (err error) {
-			profiles[i], err = o.profiler.ForIndex(*d)
+			profiles[i], err = o.Profiler.ForIndex(*d)
 			return err
 		})
 	}
@@ -251,11 +215,11 @@ func (o *opened) profileAnew(ctx context.Context, docs []*concordat.Document) ([
 }
 
 // noteAnew brings the catalogue up to date with profiles that were made anew.
-func (o *opened) noteAnew(ctx context.Context, profiles []*concordat.Profile) error {
+func noteAnew(ctx context.Context, o *instance.Instance, profiles []*concordat.Profile) error {
 	rows := make([]store.DocumentRow, len(profiles))
 	for i, p := range profiles {
 		d := &p.Document
-		row, err := o.store.DocumentRow(ctx, d.Library, d.ID)
+		row, err := o.Store.DocumentRow(ctx, d.Library, d.ID)
 		if err != nil {
 			return fmt.Errorf("catalogue row of %s/%s: %w", d.Library, d.ID, err)
 		}
@@ -263,5 +227,5 @@ func (o *opened) noteAnew(ctx context.Context, profiles []*concordat.Profile) er
 		row.Short = site.ShortPieces(p)
 		rows[i] = row
 	}
-	return o.store.PutDocuments(context.WithoutCancel(ctx), rows)
+	return o.Store.PutDocuments(context.WithoutCancel(ctx), rows)
 }

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
@@ -45,8 +46,8 @@ func TestRemainsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.command(cli.Done, "add", "-l", "l", doc)
-	goes := []string{addingPrefix + "17/document.txt", "originals/incoming-17", newIndexName + "/00/store/part.zap",
-		oldIndexName + "/00/store/whole.zap"}
+	goes := []string{instance.AddingPrefix + "17/document.txt", "originals/incoming-17", instance.NewIndexName + "/00/store/part.zap",
+		instance.OldIndexName + "/00/store/whole.zap"}
 	for _, name := range goes {
 		p.left(name, time.Second)
 	}
@@ -74,11 +75,11 @@ func TestForgottenUploads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
 	a := &app{data: p.dir}
-	o, err := a.open(t.Context(), withIndex)
+	o, err := a.open(t.Context(), instance.WithIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := o.files()
+	files := o.Originals()
 	put := func(text string) string {
 		hash, _, err := files.Put(t.Context(), strings.NewReader(text), 100)
 		if err != nil {
@@ -87,11 +88,11 @@ func TestForgottenUploads(t *testing.T) {
 		return hash
 	}
 	needed, forgotten := put("needed"), put("forgotten")
-	if err := o.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: needed}); err != nil {
+	if err := o.Store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t", Made: time.Now()}, File: needed}); err != nil {
 		t.Fatal(err)
 	}
-	o.since = time.Now().Add(time.Second) // the next start
-	if err := o.forgetUploads(t.Context(), files); err != nil {
+	o.Since = time.Now().Add(time.Second) // the next start
+	if err := o.ForgetUploads(t.Context(), files); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := files.Path(needed); err != nil {
@@ -110,11 +111,11 @@ func TestBatchFilesGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
 	a := &app{data: p.dir}
-	o, err := a.open(t.Context(), withIndex)
+	o, err := a.open(t.Context(), instance.WithIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := o.files()
+	files := o.Originals()
 	b, err := site.NewBatch("Call", "ada", site.BatchRunner, site.BatchJob{NoLibraries: true}, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -127,12 +128,12 @@ func TestBatchFilesGo(t *testing.T) {
 		}
 		inputs = append(inputs, store.BatchInput{Number: i, Name: name, Place: hash})
 	}
-	written := filepath.Join(batchesName, b.ID, batchOut, "index.html")
+	written := filepath.Join(instance.BatchesName, b.ID, instance.BatchOut, "index.html")
 	p.left(written, 0)
-	if err := o.store.CreateBatch(t.Context(), b, inputs); err != nil {
+	if err := o.Store.CreateBatch(t.Context(), b, inputs); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.store.NextBatch(t.Context(), site.BatchRunner); err != nil {
+	if _, err := o.Store.NextBatch(t.Context(), site.BatchRunner); err != nil {
 		t.Fatal(err)
 	}
 	for i, members := range [][]string{{"x.txt"}, {"y.zip!/1.txt", "y.zip!/2.txt"}} { // z is not read yet
@@ -140,7 +141,7 @@ func TestBatchFilesGo(t *testing.T) {
 		for _, name := range members {
 			ms = append(ms, store.BatchMember{Name: name})
 		}
-		if err := o.store.PutBatchMembers(t.Context(), b.ID, i, ms); err != nil {
+		if err := o.Store.PutBatchMembers(t.Context(), b.ID, i, ms); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,7 +185,7 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 	hash := hex.EncodeToString(sum[:])
 	odd := []string{"thesis.txt", "originals/note.txt", "batches/nobody/index/x", "epochs/health-1/x", "mirrors/health-1/x", "index/01/x",
 		"index/00/odd"}
-	for _, name := range append(odd, keystoreName+".new-17", "screen/17/texts", "originals/"+hash) {
+	for _, name := range append(odd, instance.KeystoreName+".new-17", "screen/17/texts", "originals/"+hash) {
 		p.left(name, 3*24*time.Hour)
 	}
 	old := time.Now().Add(-30 * 24 * time.Hour)
@@ -199,7 +200,7 @@ func TestDoctorNamesTheUnexplained(t *testing.T) {
 		}
 	}
 	p.command(cli.Done, "doctor", "--quick", "--offline", "--fix", "--yes")
-	if p.has(keystoreName+".new-17") || !p.has("thesis.txt") {
+	if p.has(instance.KeystoreName+".new-17") || !p.has("thesis.txt") {
 		t.Error("it mends what it may not, or not what it may")
 	}
 }

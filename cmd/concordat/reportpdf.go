@@ -20,6 +20,7 @@ import (
 	"concordat"
 	"concordat/config"
 	"concordat/crypto/cms"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/report/pdf"
 )
@@ -35,9 +36,9 @@ func pagesOf(c *config.Config, notes []pdf.Note) pageOptions {
 	return pageOptions{cmp.Or(c.Site.Title, string(c.Site.ID)), notes, c.Report.Certificate, c.Report.Key}
 }
 
-// notes returns what people said about a check.
-func (o *opened) notes(ctx context.Context, id concordat.TaskID) ([]pdf.Note, error) {
-	all, err := o.store.Reviews(ctx, id)
+// pdfNotes returns what people said about a check.
+func pdfNotes(ctx context.Context, o *instance.Instance, id concordat.TaskID) ([]pdf.Note, error) {
+	all, err := o.Store.Reviews(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +76,8 @@ func (a *app) writeReportPDF(w io.Writer, rep *report.Report, p pageOptions) err
 // mostPDFs bounds the PDF reports that are made at a time: a long one takes about 100 MB meanwhile.
 const mostPDFs = 2
 
-// reportPDF returns what writes a report for the pages in a browser.
-func (o *opened) reportPDF(a *app) func(context.Context, io.Writer, *report.Report, bool) error {
+// pdfWriter returns what writes a report for the pages in a browser.
+func pdfWriter(o *instance.Instance, a *app) func(context.Context, io.Writer, *report.Report, bool) error {
 	turn := make(chan struct{}, mostPDFs)
 	return func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error {
 		select {
@@ -88,11 +89,11 @@ func (o *opened) reportPDF(a *app) func(context.Context, io.Writer, *report.Repo
 		var notes []pdf.Note
 		if comments {
 			var err error
-			if notes, err = o.notes(ctx, rep.Task); err != nil {
+			if notes, err = pdfNotes(ctx, o, rep.Task); err != nil {
 				return err
 			}
 		}
-		return a.writeReportPDF(w, rep, pagesOf(o.now(), notes))
+		return a.writeReportPDF(w, rep, pagesOf(o.Now(), notes))
 	}
 }
 
@@ -116,7 +117,7 @@ func (s *signer) pdf(rep *report.Report, p pageOptions, now time.Time) ([]byte, 
 		return nil, err
 	}
 	sum := sha256.Sum256(chain[0].Raw)
-	about.Signing = rep.Language.Say("site %s, certificate with the SHA-256 %s", name(s.id.Site()), groups(hex.EncodeToString(sum[:])))
+	about.Signing = rep.Language.Say("site %s, certificate with the SHA-256 %s", instance.PartnerName(s.id.Site()), groups(hex.EncodeToString(sum[:])))
 	pages, err := pdf.Write(rep, about)
 	if err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ const pdfKind = "report-pdf"
 
 // objects returns the list of pages with the certificate, signed by the site, in JSON.
 func (s *signer) objects(pages []byte, certificate [32]byte, now time.Time) ([]byte, error) {
-	o := pdf.Objects{Version: pdf.ObjectsVersion, Site: name(s.id.Site()), At: now.UTC().Truncate(time.Millisecond),
+	o := pdf.Objects{Version: pdf.ObjectsVersion, Site: instance.PartnerName(s.id.Site()), At: now.UTC().Truncate(time.Millisecond),
 		Certificate: hex.EncodeToString(certificate[:]), Objects: pdf.ObjectsOf(pages)}
 	sum, err := o.Sum()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
 )
@@ -21,7 +22,7 @@ func (a *app) reportCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List checks, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.listReports(cmd.Context(), o, limit) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listReports(cmd.Context(), o, limit) })
 		},
 	}
 	list.Flags().IntVar(&limit, "limit", 50, "most checks listed")
@@ -31,7 +32,7 @@ func (a *app) reportCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withReport(cmd.Context(), args[0], &showRules, showConfigured, showLanguage, func(_ *opened, rep *report.Report) error {
+			return a.withReport(cmd.Context(), args[0], &showRules, showConfigured, showLanguage, func(_ *instance.Instance, rep *report.Report) error {
 				if a.JSON {
 					return a.reportLine(rep)
 				}
@@ -53,12 +54,12 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return a.withReport(cmd.Context(), args[0], &exportRules, exportConfigured, out.language, func(o *opened, rep *report.Report) error {
-				notes, err := o.notes(cmd.Context(), rep.Task)
+			return a.withReport(cmd.Context(), args[0], &exportRules, exportConfigured, out.language, func(o *instance.Instance, rep *report.Report) error {
+				notes, err := pdfNotes(cmd.Context(), o, rep.Task)
 				if err != nil {
 					return err
 				}
-				out.pages = pagesOf(o.config, notes)
+				out.pages = pagesOf(o.Config, notes)
 				return a.give(rep, out)
 			})
 		},
@@ -74,8 +75,8 @@ func addConfigured(fl *pflag.FlagSet, to *bool) {
 	fl.BoolVar(to, "configured-rules", false, "begin with the rules of the configuration, not with those of the batch or of a review")
 }
 
-func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
-	tasks, err := o.store.Tasks(ctx, 0, limit)
+func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) error {
+	tasks, err := o.Store.Tasks(ctx, 0, limit)
 	if err != nil {
 		return err
 	}
@@ -94,11 +95,11 @@ func (a *app) listReports(ctx context.Context, o *opened, limit int) error {
 
 // withReport calls f with the report of a task by the given rules over those in force, or, if configured is
 // set, over those of the configuration.
-func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, configured bool, language string, f func(*opened, *report.Report) error) error {
+func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, configured bool, language string, f func(*instance.Instance, *report.Report) error) error {
 	if err := rules.validate(); err != nil {
 		return err
 	}
-	return a.with(ctx, storeOnly, func(o *opened) error {
+	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		found, err := o.Findings(ctx, concordat.TaskID(id))
 		if errors.Is(err, concordat.ErrNotFound) {
 			return cli.Usagef("no report %s; see concordat report list", id)
@@ -106,9 +107,9 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, confi
 		if err != nil {
 			return err
 		}
-		base := defaultRules(o.config)
+		base := instance.Rules(o.Config)
 		if !configured {
-			if base, err = site.RulesInForce(ctx, o.store, found.Task, base); err != nil {
+			if base, err = site.RulesInForce(ctx, o.Store, found.Task, base); err != nil {
 				return err
 			}
 		}
@@ -117,7 +118,7 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, confi
 			return err
 		}
 		rep := report.Build(found, r)
-		if rep.Language, err = o.language(language); err != nil {
+		if rep.Language, err = o.Language(language); err != nil {
 			return err
 		}
 		return f(o, rep)

@@ -16,6 +16,7 @@ import (
 	"concordat/backup"
 	"concordat/cmd/internal/cli"
 	"concordat/config"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -75,10 +76,10 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool) error {
 	if err := restorePlace(dir, b.Manifest.State); err != nil {
 		return err
 	}
-	if left, _, err := free(dir); err != nil || left < b.Manifest.Bytes {
+	if left, _, err := instance.FreeSpace(dir); err != nil || left < b.Manifest.Bytes {
 		return errors.Join(err, fmt.Errorf("%w: the site needs %d MiB, %s has %d MiB", concordat.ErrDiskFull, b.Manifest.Bytes>>20+1, dir, left>>20))
 	}
-	lock, err := lockIndex(dir)
+	lock, err := instance.LockIndex(dir)
 	if err != nil {
 		return err
 	}
@@ -141,11 +142,11 @@ func (r *restoring) run(ctx context.Context) error {
 	if err := os.Mkdir(r.beside(), 0o700); err != nil {
 		return err
 	}
-	aside := func(name string) bool { return name == storeName || name == configName }
+	aside := func(name string) bool { return name == instance.StoreName || name == instance.ConfigName }
 	if err := r.b.Restore(r.beside(), aside, progress); err != nil {
 		return err
 	}
-	keyFiles := map[string]bool{keystoreName: r.asNew, keyFileName: r.asNew, ltiKeyName: r.asNew}
+	keyFiles := map[string]bool{instance.KeystoreName: r.asNew, instance.KeyFileName: r.asNew, instance.LTIKeyName: r.asNew}
 	if err := r.b.Restore(r.dir, func(name string) bool { return !aside(name) && !keyFiles[name] }, progress); err != nil {
 		return err
 	}
@@ -157,10 +158,10 @@ func (r *restoring) run(ctx context.Context) error {
 
 // configure takes out of the configuration what made the machine a node, and says where the store is.
 func (r *restoring) configure() error {
-	path := filepath.Join(r.beside(), configName)
+	path := filepath.Join(r.beside(), instance.ConfigName)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the backup holds no %s", concordat.ErrCorrupt, configName)
+		return fmt.Errorf("%w: the backup holds no %s", concordat.ErrCorrupt, instance.ConfigName)
 	}
 	if err != nil {
 		return err
@@ -186,9 +187,9 @@ func (r *restoring) configure() error {
 		set["store.url"] = r.to
 	}
 	if text, err = config.ForNode(text, set); err != nil {
-		return fmt.Errorf("%s: %w", configName, err)
+		return fmt.Errorf("%s: %w", instance.ConfigName, err)
 	}
-	return replaceWhole(path, text)
+	return instance.ReplaceFile(path, text)
 }
 
 func exists(path string) bool {
@@ -199,7 +200,7 @@ func exists(path string) bool {
 // store ends in the store what must not come back, and puts it and the configuration in their places: from then
 // on the folder holds a site.
 func (r *restoring) store(ctx context.Context) error {
-	path := filepath.Join(r.beside(), storeName)
+	path := filepath.Join(r.beside(), instance.StoreName)
 	db, err := store.Open(ctx, path)
 	if err != nil {
 		return err
@@ -224,11 +225,11 @@ func (r *restoring) store(ctx context.Context) error {
 // settle puts store and configuration in their places.
 func (r *restoring) settle(path string) error {
 	if _, err := os.Stat(path); err == nil {
-		if err := os.Rename(path, filepath.Join(r.dir, storeName)); err != nil {
+		if err := os.Rename(path, filepath.Join(r.dir, instance.StoreName)); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(filepath.Join(r.beside(), configName), filepath.Join(r.dir, configName)); err != nil {
+	if err := os.Rename(filepath.Join(r.beside(), instance.ConfigName), filepath.Join(r.dir, instance.ConfigName)); err != nil {
 		return err
 	}
 	if err := errors.Join(os.RemoveAll(r.beside()), os.Remove(filepath.Join(r.dir, restoringName))); err != nil {
@@ -243,11 +244,11 @@ const restoredSetting = "restored state"
 // fill copies the store into the database of the configuration, if it names one, which it returns, and
 // removes the file.
 func (r *restoring) fill(ctx context.Context, from *store.DB) (to *store.DB, err error) {
-	c, err := loadConfig(filepath.Join(r.beside(), configName))
+	c, err := instance.LoadConfig(filepath.Join(r.beside(), instance.ConfigName))
 	if err != nil || c.Store.URL == "" {
 		return nil, err
 	}
-	if to, err = openStore(ctx, r.dir, c); err != nil {
+	if to, err = instance.OpenStore(ctx, r.dir, c); err != nil {
 		return nil, err
 	}
 	if err := r.fillFrom(ctx, from, to, c); err != nil {
@@ -272,11 +273,11 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 			return err
 		}
 	}
-	target := &opened{dir: r.dir, config: c, store: to}
-	if _, err := copyFiles(ctx, store.OpenFiles(filepath.Join(r.dir, originalsName)), target.files(), c.Extract.MaxInput); err != nil {
+	target := &instance.Instance{Dir: r.dir, Config: c, Store: to}
+	if _, err := copyFiles(ctx, store.OpenFiles(filepath.Join(r.dir, instance.OriginalsName)), target.Originals(), c.Extract.MaxInput); err != nil {
 		return err
 	}
-	return os.Remove(filepath.Join(r.beside(), storeName))
+	return os.Remove(filepath.Join(r.beside(), instance.StoreName))
 }
 
 func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bool) error {
@@ -298,7 +299,7 @@ func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bo
 			return err
 		}
 	}
-	detail, err := jsonLine(map[string]any{"state": b.Manifest.Made, "entry": b.Manifest.Audit.Seq, "as_new_site": asNew})
+	detail, err := instance.JSONLine(map[string]any{"state": b.Manifest.Made, "entry": b.Manifest.Audit.Seq, "as_new_site": asNew})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
 )
@@ -53,7 +54,7 @@ own words after a person there agreed; until then the request is pending, and --
 			if err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), numbers, &f)
 			})
 		},
@@ -94,7 +95,7 @@ func passageNumbers(args []string) ([]int, error) {
 }
 
 // reveal runs the command.
-func (a *app) reveal(ctx context.Context, o *opened, task concordat.TaskID, numbers []int, f *revealFlags) error {
+func (a *app) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers []int, f *revealFlags) error {
 	found, err := o.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no report %s; see concordat report list", task)
@@ -131,7 +132,7 @@ func (a *app) reveal(ctx context.Context, o *opened, task concordat.TaskID, numb
 }
 
 // refreshReveals asks again for what is pending in the findings of a task.
-func (a *app) refreshReveals(ctx context.Context, o *opened, found *report.Findings, task concordat.TaskID, f *revealFlags) error {
+func (a *app) refreshReveals(ctx context.Context, o *instance.Instance, found *report.Findings, task concordat.TaskID, f *revealFlags) error {
 	pending := map[concordat.SiteID]bool{}
 	for _, d := range found.Disclosures {
 		if d.State == concordat.DisclosurePending {
@@ -185,8 +186,8 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 
 // atPartners returns the indices of the passages in the findings that stand in the numbered evidence of their
 // report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
-func (a *app) atPartners(ctx context.Context, o *opened, f *report.Findings, numbers []int, level concordat.Show) (map[concordat.SiteID][]int, error) {
-	rules, err := site.RulesInForce(ctx, o.store, f.Task, defaultRules(o.config))
+func (a *app) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []int, level concordat.Show) (map[concordat.SiteID][]int, error) {
+	rules, err := site.RulesInForce(ctx, o.Store, f.Task, instance.Rules(o.Config))
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,14 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // served is a place that serve serves in this process.
 type served struct {
 	place
 	id string // by which partners know it
-	o  *opened
+	o  *instance.Instance
 	p  *partnerServer
 }
 
@@ -40,12 +41,12 @@ func (p place) serve(notices time.Duration) *served {
 	}
 	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
 	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	o, err := a.open(t.Context(), withIndex)
+	o, err := a.open(t.Context(), instance.WithIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.config.Federation.Listen = l.Addr().String()
-	control, err := cluster.Listen(filepath.Join(o.dir, socketName))
+	o.Config.Federation.Listen = l.Addr().String()
+	control, err := cluster.Listen(filepath.Join(o.Dir, instance.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func (s *served) asked(partner string) int {
 	s.t.Helper()
 	n := 0
 	for after := int64(0); ; {
-		es, err := s.o.store.Audit(s.t.Context(), after, 0)
+		es, err := s.o.Store.Audit(s.t.Context(), after, 0)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -276,7 +277,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Errorf("all partners: %s", out)
 	}
 	// A command that changes the mirrors has them alone; a check meanwhile says so.
-	shard, err := south.o.openMirrors(concordat.Epoch{Federation: "health", Number: 1}, "", true)
+	shard, err := openMirrors(south.o, concordat.Epoch{Federation: "health", Number: 1}, "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +369,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 		t.Errorf("after the first: %s", out)
 	}
 	standing := func() int {
-		asks, err := north.o.store.StandingAsks(t.Context(), concordat.Epoch{Federation: "health", Number: 1})
+		asks, err := north.o.Store.StandingAsks(t.Context(), concordat.Epoch{Federation: "health", Number: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,7 +442,7 @@ func testClosed(t *testing.T, north, south *served, bell string) {
 	if out := south.command(cli.Done, "mirror", "list"); out != "" {
 		t.Errorf("mirrors: %s", out)
 	}
-	if ms, err := south.o.store.Mirrors(t.Context()); err != nil || len(ms) != 0 {
+	if ms, err := south.o.Store.Mirrors(t.Context()); err != nil || len(ms) != 0 {
 		t.Errorf("mirrors %v, %v", ms, err)
 	}
 }

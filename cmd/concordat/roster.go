@@ -15,6 +15,7 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/federation/wire"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -53,9 +54,6 @@ func newRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto
 // use makes the roster go on with another identity and card of the site.
 func (r *roster) use(id *crypto.Identity, card *crypto.Card) { r.self.Store(&self{id, card}) }
 
-// name is a site as the store and the rest of the program name it.
-func name(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
-
 // Self implements federation.Roster.
 func (r *roster) Self() (*crypto.Identity, *crypto.Card) {
 	s := r.self.Load()
@@ -64,10 +62,10 @@ func (r *roster) Self() (*crypto.Identity, *crypto.Card) {
 
 // Member implements federation.Roster. Where the store fails nobody is a member.
 func (r *roster) Member(site crypto.SiteID) (federation.Member, bool) {
-	p, err := r.db.Partner(context.Background(), name(site))
+	p, err := r.db.Partner(context.Background(), instance.PartnerName(site))
 	if err != nil {
 		if !errors.Is(err, concordat.ErrNotFound) {
-			r.log.Error("partner", "site", name(site), "error", err)
+			r.log.Error("partner", "site", instance.PartnerName(site), "error", err)
 		}
 		return federation.Member{}, false
 	}
@@ -94,7 +92,7 @@ func (r *roster) card(p store.Partner) (*crypto.Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name(c.Site) != p.Site {
+	if instance.PartnerName(c.Site) != p.Site {
 		return nil, fmt.Errorf("%w: card of another site", concordat.ErrCorrupt)
 	}
 	r.cards[p.Site] = c
@@ -118,7 +116,7 @@ func (r *roster) Pinned(pin crypto.Pin) (federation.Member, bool) {
 
 // Renew implements federation.Roster.
 func (r *roster) Renew(ctx context.Context, c *crypto.Card) error {
-	return r.db.PutCard(ctx, name(c.Site), c.Serial, c.Bytes())
+	return r.db.PutCard(ctx, instance.PartnerName(c.Site), c.Serial, c.Bytes())
 }
 
 // receiptTime is how long after an enrolment a stranger may still come for a receipt that was lost.
@@ -154,7 +152,7 @@ func (r *roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 	}
 	id, _ := r.Self()
 	words := crypto.Words(id.Site(), e.Card.Site, i.Digest, e.Nonce)
-	p := store.Partner{Site: name(e.Card.Site), Words: strings.Join(words[:], " "), Serial: e.Card.Serial, Card: e.Card.Bytes()}
+	p := store.Partner{Site: instance.PartnerName(e.Card.Site), Words: strings.Join(words[:], " "), Serial: e.Card.Serial, Card: e.Card.Bytes()}
 	if err := r.db.Redeem(ctx, e.TokenHash(), e.Digest, p); err != nil {
 		return err
 	}
@@ -164,7 +162,7 @@ func (r *roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 
 // audit adds an entry. What went on on the wire is recorded though the caller may have given up.
 func (r *roster) audit(ctx context.Context, actor, action string, detail any) error {
-	b, err := jsonLine(detail)
+	b, err := instance.JSONLine(detail)
 	if err != nil {
 		return err
 	}
@@ -198,15 +196,15 @@ func (r *roster) Head() wire.Head {
 // Heard implements federation.Journal.
 func (r *roster) Heard(h *crypto.Head) {
 	ctx := context.Background()
-	fork, err := r.db.AddWitness(ctx, store.Witness{Site: name(h.Site), Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
+	fork, err := r.db.AddWitness(ctx, store.Witness{Site: instance.PartnerName(h.Site), Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
 	if err != nil {
-		r.log.Error("witness", "site", name(h.Site), "error", err)
+		r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
 	}
 	if fork == nil {
 		return
 	}
-	r.log.Error("a partner's audit was rewritten", "site", name(h.Site), "entry", h.Seq, "heard", fork.Heard)
-	err = r.audit(ctx, string(name(h.Site)), "audit contradicts", map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]),
+	r.log.Error("a partner's audit was rewritten", "site", instance.PartnerName(h.Site), "entry", h.Seq, "heard", fork.Heard)
+	err = r.audit(ctx, string(instance.PartnerName(h.Site)), "audit contradicts", map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]),
 		"earlier_entry": fork.Seq, "earlier_hash": hex.EncodeToString(fork.Hash[:])})
 	if err != nil {
 		r.log.Error("audit", "error", err)

@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/screen"
 	"concordat/segment"
 	"concordat/site"
@@ -99,7 +100,7 @@ the list of what could be removed.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error { return a.screen(cmd.Context(), o, f) })
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.screen(cmd.Context(), o, f) })
 		},
 	}
 	f.define(c)
@@ -201,7 +202,7 @@ func (f *screenFlags) shortOptions() (screen.ShortOptions, error) {
 
 // sections returns the section template of the documents, that of their libraries where none is named, and notes its
 // name, which is part of the question. nil: none, or the method does not know where texts agree.
-func (f *screenFlags) sections(ctx context.Context, o *opened) (*segment.Template, error) {
+func (f *screenFlags) sections(ctx context.Context, o *instance.Instance) (*segment.Template, error) {
 	if f.Method != methodFingerprint || len(f.Partners) > 0 {
 		return nil, nil
 	}
@@ -209,7 +210,7 @@ func (f *screenFlags) sections(ctx context.Context, o *opened) (*segment.Templat
 	if f.Against != "" {
 		libraries = append(libraries, concordat.LibraryID(f.Against))
 	}
-	t, err := o.sections(ctx, f.Template, libraries)
+	t, err := o.SectionTemplate(ctx, f.Template, libraries)
 	if f.Template = ""; t != nil {
 		f.Template = t.Name
 	}
@@ -220,7 +221,7 @@ func (f *screenFlags) sections(ctx context.Context, o *opened) (*segment.Templat
 type screening struct {
 	screenFlags
 	app      *app
-	site     *opened
+	site     *instance.Instance
 	self     bool
 	abroad   *abroad // nil: within this site
 	template *segment.Template
@@ -269,7 +270,7 @@ const mostPairs = 5_000_000
 // screenName is the folder of screenings that are under way.
 const screenName = "screen"
 
-func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) {
+func (a *app) screen(ctx context.Context, o *instance.Instance, f screenFlags) (err error) {
 	s, err := a.newScreening(ctx, o, f)
 	if err != nil {
 		return err
@@ -281,7 +282,7 @@ func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) 
 	}
 	parent := f.work
 	if parent == "" {
-		parent = filepath.Join(o.dir, screenName)
+		parent = filepath.Join(o.Dir, screenName)
 	}
 	if s.work, err = openWork(parent, s.screenFlags); err != nil {
 		return err
@@ -298,12 +299,12 @@ func (a *app) screen(ctx context.Context, o *opened, f screenFlags) (err error) 
 	return nil
 }
 
-func (a *app) newScreening(ctx context.Context, o *opened, f screenFlags) (*screening, error) {
+func (a *app) newScreening(ctx context.Context, o *instance.Instance, f screenFlags) (*screening, error) {
 	for _, lib := range []string{f.Library, f.Against} {
 		if lib == "" {
 			continue
 		}
-		if _, err := o.store.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
+		if _, err := o.Store.Library(ctx, concordat.LibraryID(lib)); errors.Is(err, concordat.ErrNotFound) {
 			return nil, cli.Usagef("no library %q; concordat library list shows them", lib)
 		} else if err != nil {
 			return nil, err
@@ -316,7 +317,7 @@ func (a *app) newScreening(ctx context.Context, o *opened, f screenFlags) (*scre
 	if err != nil {
 		return nil, err
 	}
-	f.Scheme, f.Site = o.profiler.Scheme(), o.config.Site.ID
+	f.Scheme, f.Site = o.Profiler.Scheme(), o.Config.Site.ID
 	s := &screening{screenFlags: f, app: a, site: o, template: template, self: f.Against == ""}
 	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.Library), Against: concordat.LibraryID(f.Against), Method: f.Method, Threshold: f.Threshold}
 	if len(f.Partners) > 0 {

@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 )
 
@@ -30,7 +31,7 @@ const abroadAtOnce = 4
 
 // openAbroad opens the partners of f, and the mirrors of them that the site has. It replaces the values of
 // f.Partners by the libraries that are asked, so that another catalogue is another question.
-func (a *app) openAbroad(ctx context.Context, o *opened, f *screenFlags) (*abroad, error) {
+func (a *app) openAbroad(ctx context.Context, o *instance.Instance, f *screenFlags) (*abroad, error) {
 	c := checkFlags{partners: f.Partners, level: string(concordat.ShowMetadata), purpose: f.Purpose, deadline: f.deadline}
 	out := &abroad{names: map[concordat.SiteID]string{}}
 	_, end, err := c.setOthers(ctx, a, o, &out.options)
@@ -48,7 +49,7 @@ func (a *app) openAbroad(ctx context.Context, o *opened, f *screenFlags) (*abroa
 		}
 	}
 	// A mirror of a partner that is not wanted has no part in this.
-	mine, err := o.wantedMirrors(ctx, a, f.Partners, out.options.Mirrors)
+	mine, err := wantedMirrors(ctx, o, a, f.Partners, out.options.Mirrors)
 	if err != nil {
 		end()
 		return nil, err
@@ -67,7 +68,7 @@ func (a *app) openAbroad(ctx context.Context, o *opened, f *screenFlags) (*abroa
 }
 
 // wantedMirrors returns the mirrors of libraries that values of --partner name.
-func (o *opened) wantedMirrors(ctx context.Context, a *app, values []string, all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
+func wantedMirrors(ctx context.Context, o *instance.Instance, a *app, values []string, all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}

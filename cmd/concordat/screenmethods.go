@@ -66,7 +66,7 @@ func (s *screening) prepare(d *concordat.Document) (body []byte, blank bool, err
 	}
 	switch s.Method {
 	case methodFingerprint:
-		p, err := s.site.profiler.Profile(*d, s.template)
+		p, err := s.site.Profiler.Profile(*d, s.template)
 		if err != nil {
 			return nil, false, err
 		}

@@ -17,6 +17,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/screen"
 	"concordat/segment"
 	"concordat/simhash"
@@ -168,7 +169,7 @@ func (m *printMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 }
 
 // countFeatures counts in how many documents of the libraries each feature occurs, in so many bytes.
-func (a *app) countFeatures(ctx context.Context, o *opened, m *printMaker, memory int64, libraries ...string) error {
+func (a *app) countFeatures(ctx context.Context, o *instance.Instance, m *printMaker, memory int64, libraries ...string) error {
 	const featureBytes = 40
 	counted := &simhash.Frequencies{}
 	b := a.Progress(-1, "counting features")
@@ -177,7 +178,7 @@ func (a *app) countFeatures(ctx context.Context, o *opened, m *printMaker, memor
 		if lib == "" {
 			continue
 		}
-		for d, err := range o.libraryDocuments(ctx, concordat.LibraryID(lib)) {
+		for d, err := range o.LibraryDocuments(ctx, concordat.LibraryID(lib)) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -235,7 +236,7 @@ With --random N it writes N pseudo-random prints of 64 bits instead, the same fo
 			if err := errors.Join(f.check(), parts.check()); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.libraryPrints(cmd.Context(), o, f, library, out, parts, int64(memory)<<20)
 			})
 		},
@@ -292,8 +293,8 @@ func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int
 }
 
 // libraryPrints writes the prints of a library.
-func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, library, out string, parts shardParts, memory int64) error {
-	if _, err := o.store.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
+func (a *app) libraryPrints(ctx context.Context, o *instance.Instance, f printOptions, library, out string, parts shardParts, memory int64) error {
+	if _, err := o.Store.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
 		return err
@@ -309,7 +310,7 @@ func (a *app) libraryPrints(ctx context.Context, o *opened, f printOptions, libr
 	}
 	n, unread := 0, 0
 	err = writeFiles(func(w []*bufio.Writer) error {
-		for d, err := range o.libraryDocuments(ctx, concordat.LibraryID(library)) {
+		for d, err := range o.LibraryDocuments(ctx, concordat.LibraryID(library)) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

@@ -21,7 +21,7 @@ func (s *screening) read(ctx context.Context) error {
 	libraries := []string{s.Library, s.Against}
 	total := int64(0)
 	for _, lib := range libraries {
-		if l, err := s.site.store.Library(ctx, concordat.LibraryID(lib)); err == nil {
+		if l, err := s.site.Store.Library(ctx, concordat.LibraryID(lib)); err == nil {
 			total += int64(l.Documents)
 		}
 	}
@@ -32,7 +32,7 @@ func (s *screening) read(ctx context.Context) error {
 		if lib == "" {
 			continue
 		}
-		for d, err := range s.site.libraryDocuments(ctx, concordat.LibraryID(lib)) {
+		for d, err := range s.site.LibraryDocuments(ctx, concordat.LibraryID(lib)) {
 			b.Add(1)
 			if ctx.Err() != nil {
 				return errors.Join(in.flush(context.WithoutCancel(ctx)), context.Cause(ctx))

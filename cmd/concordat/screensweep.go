@@ -18,6 +18,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/minhash"
 	"concordat/screen"
 	"concordat/segment"
@@ -68,7 +69,7 @@ labels come from:
 			if f.library == "" || n != 1 || !(f.share >= 0 && f.share <= 1) {
 				return cli.Usagef("want --pairs, or --library with one of --truth, --exact and --planted, and a --share of 0 to 1")
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error { return a.sweepLibrary(cmd.Context(), o, &f) })
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.sweepLibrary(cmd.Context(), o, &f) })
 		},
 	}
 	f.print.defineMaking(c)
@@ -228,7 +229,7 @@ func eachLineOf(path string, each func(string) error) error {
 // sweepDocuments bounds the documents of which all pairs are compared.
 const sweepDocuments = 100_000
 
-func (a *app) sweepLibrary(ctx context.Context, o *opened, f *sweepFlags) error {
+func (a *app) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
 	s, err := newSweeper(f.print)
 	if err != nil {
 		return err
@@ -251,7 +252,7 @@ func (a *app) sweepLibrary(ctx context.Context, o *opened, f *sweepFlags) error 
 	var prints [][]screen.Wide
 	var sets [][]uint64
 	var originals []int
-	for d, err := range o.libraryDocuments(ctx, concordat.LibraryID(f.library)) {
+	for d, err := range o.LibraryDocuments(ctx, concordat.LibraryID(f.library)) {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return err
 		}
@@ -436,10 +437,10 @@ time and all three: whether what a text shares with one source is what it shares
 			if err != nil || width < 1 || b < 2 {
 				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, a width", b, hashes, width)
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				var sketches [3][]uint64
 				for i, id := range args {
-					doc, err := o.index.Document(cmd.Context(), concordat.Ref{Site: o.config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})
+					doc, err := o.Index.Document(cmd.Context(), concordat.Ref{Site: o.Config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})
 					if errors.Is(err, concordat.ErrNotFound) {
 						return cli.Usagef("no document %q in library %q", id, library)
 					} else if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/screen"
 	"concordat/segment"
 )
@@ -300,8 +301,8 @@ choices of gram lengths how many originals are found again and how many texts mu
 				}
 				return a.screenGrams(texts, o)
 			}
-			return a.with(cmd.Context(), withIndex, func(s *opened) error {
-				for d, err := range s.libraryDocuments(cmd.Context(), concordat.LibraryID(library)) {
+			return a.with(cmd.Context(), instance.WithIndex, func(s *instance.Instance) error {
+				for d, err := range s.LibraryDocuments(cmd.Context(), concordat.LibraryID(library)) {
 					if err = errors.Join(err, context.Cause(cmd.Context())); err != nil {
 						return err
 					}

@@ -20,19 +20,17 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/web"
 )
-
-// socketName is where other processes of the site reach the one that serves it.
-const socketName = "serve.sock"
 
 const (
 	// shutdownTime is how long calls in progress may take after the signal to stop.
 	shutdownTime = 30 * time.Second
 	headerTime   = 10 * time.Second
 	idleTime     = 2 * time.Minute
-	statusTime   = 5 * time.Second
+
 	// mostConnections bounds those of people and programs, however many descriptors there are.
 	mostConnections = 8192
 )
@@ -57,13 +55,13 @@ the serving process. Only reindex needs the site for itself.`,
 					return err
 				}
 			}
-			return a.with(cmd.Context(), toServe, func(o *opened) error {
-				if o.remote != nil {
-					return fmt.Errorf("site %s: %w: it is served already", o.dir, concordat.ErrLocked)
+			return a.with(cmd.Context(), instance.Serve, func(o *instance.Instance) error {
+				if o.Remote != nil {
+					return fmt.Errorf("site %s: %w: it is served already", o.Dir, concordat.ErrLocked)
 				}
 				if listen != "" {
-					o.config.Serve.Listen = listen
-					o.flags = map[string]string{"serve.listen": "--listen"}
+					o.Config.Serve.Listen = listen
+					o.Flags = map[string]string{"serve.listen": "--listen"}
 				}
 				return a.serve(cmd.Context(), o)
 			})
@@ -78,7 +76,7 @@ the serving process. Only reindex needs the site for itself.`,
 
 // server is the serving process.
 type server struct {
-	o       *opened
+	o       *instance.Instance
 	log     *slog.Logger
 	started time.Time
 	address string // of the pages, as it came to be
@@ -89,6 +87,7 @@ type server struct {
 	partners *partnerServer
 	level    slog.LevelVar
 	registry *prometheus.Registry // of what is counted
+	meters   *meters
 	eraser   *site.Eraser
 }
 
@@ -97,26 +96,26 @@ type listeners struct{ control, public, partners, metrics net.Listener }
 
 // listen opens them; on an error none stays open.
 func (s *server) listen() (l listeners, err error) {
-	c := s.o.config
+	c := s.o.Config
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
 		}
 	}()
-	if l.control, err = cluster.Listen(filepath.Join(s.o.dir, socketName)); err != nil {
+	if l.control, err = cluster.Listen(filepath.Join(s.o.Dir, instance.SocketName)); err != nil {
 		return l, err
 	}
-	if l.public, err = listenAt("serve.listen", "--listen", c.Serve.Listen); err != nil {
+	if l.public, err = instance.Listen("serve.listen", "--listen", c.Serve.Listen); err != nil {
 		return l, err
 	}
 	s.address = l.public.Addr().String()
 	if s.partners != nil {
-		if l.partners, err = listenAt("federation.listen", "", c.Federation.Listen); err != nil {
+		if l.partners, err = instance.Listen("federation.listen", "", c.Federation.Listen); err != nil {
 			return l, err
 		}
 	}
 	if c.Serve.Metrics != "" {
-		if l.metrics, err = listenAt("serve.metrics", "", c.Serve.Metrics); err != nil {
+		if l.metrics, err = instance.Listen("serve.metrics", "", c.Serve.Metrics); err != nil {
 			return l, err
 		}
 		s.monitor = l.metrics.Addr().String()
@@ -135,11 +134,12 @@ func (l listeners) close() error {
 }
 
 // serve serves until ctx ends.
-func (a *app) serve(ctx context.Context, o *opened) error {
+func (a *app) serve(ctx context.Context, o *instance.Instance) error {
 	s := &server{o: o, started: time.Now(), registry: prometheus.NewRegistry()}
-	o.meters = newMeters(s.registry)
-	s.level.Set(o.config.Log.Level)
-	s.log = slog.New(o.meters.log(logHandler(a.Stderr, o.config.Log.Format, &s.level)))
+	s.meters = newMeters(s.registry)
+	a.observe = s.meters.asked
+	s.level.Set(o.Config.Log.Level)
+	s.log = slog.New(s.meters.log(logHandler(a.Stderr, o.Config.Log.Format, &s.level)))
 	boundMemory(s.log)
 	var err error
 	if s.partners, err = s.openPartners(ctx, a); err != nil {
@@ -149,7 +149,7 @@ func (a *app) serve(ctx context.Context, o *opened) error {
 	if err != nil {
 		return errors.Join(err, s.closePartners())
 	}
-	s.tellSettled(o.settled, nil)
+	s.tellSettled(o.Settled, nil)
 	d, err := s.openDesk(a)
 	var first string
 	if err == nil {
@@ -179,7 +179,7 @@ func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listen
 	people := d.pages.Server(s.public(d.pages))
 	people.RegisterOnShutdown(d.pages.EndStreams)
 	// The other half of the descriptors is for the store, the index, files and partners.
-	serveAt(ctx, g, d.pages.Listener(l.public, min(descriptors()/2, mostConnections)), people)
+	serveAt(ctx, g, d.pages.Listener(l.public, min(instance.Descriptors()/2, mostConnections)), people)
 	if l.metrics != nil {
 		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
 	}
@@ -196,12 +196,12 @@ func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listen
 	g.Go(func() error { return s.watchNodes(ctx) })
 	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
-	if s.o.node != nil {
+	if s.o.Node != nil {
 		g.Go(func() error { return s.keepCertificate(ctx) })
 		g.Go(func() error {
 			select {
-			case err := <-s.o.gone:
-				if errors.Is(err, errRestart) {
+			case err := <-s.o.Failed:
+				if errors.Is(err, instance.ErrRestart) {
 					return &cli.Exit{Code: cli.Restart, Err: err}
 				}
 				return fmt.Errorf("this machine cannot be a node any more: %w", err)
@@ -249,7 +249,7 @@ func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Ser
 // control answers the other processes of the site.
 func (s *server) control() http.Handler {
 	m := http.NewServeMux()
-	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.index, name == "00" }))
+	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.Index, name == "00" }))
 	m.HandleFunc("POST /sweep", s.sweepNow)
 	m.HandleFunc("POST /snapshot", s.snapshot)
 	m.HandleFunc("POST /doctor", s.examineIndex)
@@ -268,7 +268,7 @@ var _ headed = (*web.Web)(nil)
 // public answers people, and whoever watches over the process.
 func (s *server) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
-	m.Handle("/", s.o.meters.counted(pages, s.log))
+	m.Handle("/", s.meters.counted(pages, s.log))
 	headers := func(h http.Handler) http.Handler { return h }
 	if p, ok := pages.(headed); ok {
 		headers = p.Headers
@@ -280,9 +280,9 @@ func (s *server) public(pages http.Handler) http.Handler {
 
 // healthz answers 200 while the store answers.
 func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), statusTime)
+	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()
-	if _, err := s.o.store.Libraries(ctx); err != nil {
+	if _, err := s.o.Store.Libraries(ctx); err != nil {
 		s.log.Error("health", "error", err)
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
 		return
@@ -290,56 +290,16 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// status is what the serving process tells of itself.
-type status struct {
-	Site      concordat.SiteID `json:"site"`
-	Process   int              `json:"process"`
-	Started   time.Time        `json:"started"`
-	Listen    string           `json:"listen"`
-	Metrics   string           `json:"metrics,omitempty"`
-	Documents int              `json:"documents"`
-	Sentences int              `json:"sentences"`
-	// Panics counts requests that ended in a panic since the start; the latest did at Panicked.
-	Panics   int       `json:"panics,omitempty"`
-	Panicked time.Time `json:"panicked,omitzero"`
-	// Federation is nil where the site does not listen for partners.
-	Federation *federationStatus `json:"federation,omitempty"`
-}
-
-func (s *server) status() status {
-	st := s.o.stats()
-	panics, at := s.o.meters.panicsSoFar()
-	return status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
+func (s *server) status() instance.Status {
+	st := s.o.Stats()
+	panics, at := s.meters.panicsSoFar()
+	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(v) // a caller that went away misses nothing
-}
-
-// serving asks the process that serves the site in dir how it is. It fails with
-// concordat.ErrUnavailable if there is none.
-func serving(ctx context.Context, dir string) (*status, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
-	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return cluster.Connect(ctx, filepath.Join(dir, socketName))
-	}}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://site/status", nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	var st status
-	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&st); err != nil {
-		return nil, fmt.Errorf("%w: %w", concordat.ErrUnavailable, err)
-	}
-	return &st, nil
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -351,7 +311,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			st, err := serving(cmd.Context(), dir)
+			st, err := instance.Serving(cmd.Context(), dir)
 			if err != nil {
 				return fmt.Errorf("site %s is not being served: %w", dir, err)
 			}
@@ -362,7 +322,7 @@ func (a *app) statusCommand() *cobra.Command {
 			a.Say("%d documents, %d sentences", st.Documents, st.Sentences)
 			if f := st.Federation; f != nil {
 				a.Say("partners are answered at %s", f.Listen)
-				for _, line := range f.words() {
+				for _, line := range f.Words() {
 					a.Say("%s", line)
 				}
 			}

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 )
 
 // /healthz says whether the store answers.
 func TestHealthz(t *testing.T) {
 	data := newSite(t)
 	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	o, err := a.open(t.Context(), storeOnly)
+	o, err := a.open(t.Context(), instance.StoreOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestHealthz(t *testing.T) {
 func TestReadyz(t *testing.T) {
 	data := newSite(t)
 	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	o, err := a.open(t.Context(), withIndex)
+	o, err := a.open(t.Context(), instance.WithIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestReadyz(t *testing.T) {
 	ask("/readyz", http.StatusServiceUnavailable, "starting or stopping")
 	s.ready.Store(true)
 	ask("/readyz", http.StatusOK, `"disk":"ok"`)
-	o.config.Serve.LowWater = 1 << 60
+	o.Config.Serve.LowWater = 1 << 60
 	ask("/readyz", http.StatusServiceUnavailable, "MiB left")
 	ask("/healthz", http.StatusOK, "ok")
 }

@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
@@ -47,15 +48,15 @@ type shareFlags struct {
 
 // partnerSite returns the identity of a partner by its name or identity in any form. A site that is no
 // partner is taken by its identity: nothing reaches it until it is one.
-func (o *opened) partnerSite(ctx context.Context, text string) (site concordat.SiteID, known bool, err error) {
-	p, err := o.partner(ctx, text)
-	var exit *cli.Exit
+func partnerSite(ctx context.Context, o *instance.Instance, text string) (site concordat.SiteID, known bool, err error) {
+	p, err := o.Partner(ctx, text)
+	var unknown *instance.UsageError
 	switch {
 	case err == nil && p.State == store.PartnerRevoked:
 		return p.Site, true, cli.Usagef("%s is revoked: see concordat peer show %s", text, text)
 	case err == nil:
 		return p.Site, true, nil
-	case errors.As(err, &exit): // no such partner
+	case errors.As(err, &unknown): // no such partner
 		return concordat.SiteID(text), false, nil
 	}
 	return "", false, err
@@ -80,12 +81,12 @@ about 43 % of the content words behind a fingerprint or a word set: doc/security
 			if f.with == "" {
 				return cli.Usagef("--with names no site")
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				l, err := o.library(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				with, known, err := o.partnerSite(cmd.Context(), f.with)
+				with, known, err := partnerSite(cmd.Context(), o, f.with)
 				if err != nil {
 					return err
 				}
@@ -135,11 +136,11 @@ func (f *shareFlags) add(c *cobra.Command) {
 }
 
 // share returns the share with what the flags change in it.
-func (f *shareFlags) share(cmd *cobra.Command, o *opened, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
+func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
 	if err := site.CheckName(string(with)); err != nil {
 		return store.Share{}, cli.Usage(err)
 	}
-	x, err := o.store.Share(cmd.Context(), lib, with)
+	x, err := o.Store.Share(cmd.Context(), lib, with)
 	fresh := errors.Is(err, concordat.ErrNotFound)
 	if err != nil && !fresh {
 		return x, err
@@ -240,10 +241,10 @@ func (a *app) sharedCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "shared [LIBRARY]", Short: "List which libraries are open to which partner sites", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				var lib concordat.LibraryID
 				if len(args) == 1 {
-					l, err := o.library(cmd.Context(), args[0])
+					l, err := o.Library(cmd.Context(), args[0])
 					if err != nil {
 						return err
 					}
@@ -252,11 +253,11 @@ func (a *app) sharedCommand() *cobra.Command {
 				var partner concordat.SiteID
 				if with != "" {
 					var err error
-					if partner, _, err = o.partnerSite(cmd.Context(), with); err != nil {
+					if partner, _, err = partnerSite(cmd.Context(), o, with); err != nil {
 						return err
 					}
 				}
-				xs, err := o.store.Shares(cmd.Context(), lib, partner)
+				xs, err := o.Store.Shares(cmd.Context(), lib, partner)
 				if err != nil {
 					return err
 				}
@@ -281,12 +282,12 @@ func (a *app) unshareCommand() *cobra.Command {
 			if with == "" {
 				return cli.Usagef("--with names no site")
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				l, err := o.library(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				partner, _, err := o.partnerSite(cmd.Context(), with)
+				partner, _, err := partnerSite(cmd.Context(), o, with)
 				if err != nil {
 					return err
 				}
@@ -298,7 +299,7 @@ func (a *app) unshareCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) unshare(ctx context.Context, o *opened, lib concordat.LibraryID, with concordat.SiteID) error {
+func (a *app) unshare(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) error {
 	err := o.Unshare(ctx, lib, with)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("library %s is not open to %s", lib, with)

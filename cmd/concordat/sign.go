@@ -18,6 +18,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
+	"concordat/instance"
 	"concordat/report"
 )
 
@@ -30,11 +31,11 @@ const reportKind = "report"
 // signer returns what signs this site's reports, or nil where the site has no keys. A keystore under a
 // passphrase signs only where the passphrase is in a file: nobody is asked for it to write a report.
 func (a *app) signer(dir string) (*signer, error) {
-	b, err := keyfile.Bytes(filepath.Join(dir, keystoreName))
+	b, err := keyfile.Bytes(filepath.Join(dir, instance.KeystoreName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && crypto.NeedsPassphrase(b) && os.Getenv(passphraseVariable) == "" {
+	if err == nil && crypto.NeedsPassphrase(b) && os.Getenv(instance.PassphraseVariable) == "" {
 		return nil, nil
 	}
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *signer) json(rep *report.Report) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &report.Manifest{Version: report.ManifestVersion, Site: name(s.id.Site()), At: time.Now().UTC().Truncate(time.Millisecond), Items: items}
+	m := &report.Manifest{Version: report.ManifestVersion, Site: instance.PartnerName(s.id.Site()), At: time.Now().UTC().Truncate(time.Millisecond), Items: items}
 	sum := m.Sum()
 	if m.KeyEpoch, m.Signature, err = s.id.SignStatement(reportKind, m.At, [32]byte{}, sum[:]); err != nil {
 		return nil, fmt.Errorf("sign the report: %w", err)
@@ -185,7 +186,7 @@ func (a *app) cards(ctx context.Context, files []string) (cardsBySite, error) {
 	if len(files) > 0 {
 		return out, out.read(files)
 	}
-	return out, a.with(ctx, storeOnly, func(o *opened) error { return out.load(ctx, o) })
+	return out, a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error { return out.load(ctx, o) })
 }
 
 // cardsBySite are the cards that a verifier trusts: those it was given.
@@ -201,19 +202,19 @@ func (cs cardsBySite) read(files []string) error {
 		if err != nil {
 			return cli.Usagef("%s: %w", file, err)
 		}
-		cs[name(c.Site)] = append(cs[name(c.Site)], c)
+		cs[instance.PartnerName(c.Site)] = append(cs[instance.PartnerName(c.Site)], c)
 	}
 	return nil
 }
 
 // load takes the cards of the site itself and of all sites that were partners.
-func (cs cardsBySite) load(ctx context.Context, o *opened) error {
-	sites, err := o.store.CardSites(ctx)
+func (cs cardsBySite) load(ctx context.Context, o *instance.Instance) error {
+	sites, err := o.Store.CardSites(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range sites {
-		if cs[s], err = o.cards(ctx, s); err != nil {
+		if cs[s], err = storedCards(ctx, o, s); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
+	"concordat/instance"
 	"concordat/report"
 )
 
@@ -41,7 +42,7 @@ func newSigning(t testing.TB, title string) signing {
 	if err := os.WriteFile(path, card.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return signing{id, name(id.Site()), path}
+	return signing{id, instance.PartnerName(id.Site()), path}
 }
 
 func (s signing) statement(t *testing.T, payload string) concordat.Statement {

@@ -17,6 +17,7 @@ import (
 	"concordat/cmd/internal/tables"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
+	"concordat/instance"
 )
 
 func (a *app) siteCommand() *cobra.Command {
@@ -37,14 +38,14 @@ func (a *app) keyInit() *cobra.Command {
 		Long: `init makes the root key of the site, its working keys, and the keystore that holds them.
 
 The keystore opens with a passphrase (--passphrase), or with a key file. Without either flag the key file
-is ` + keyFileName + ` beside the keystore: whoever copies the whole folder then has the keys. Name another place
-with --key-file, and tell later commands by ` + keyFileVariable + `.`,
+is ` + instance.KeyFileName + ` beside the keystore: whoever copies the whole folder then has the keys. Name another place
+with --key-file, and tell later commands by ` + instance.KeyFileVariable + `.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {
 				return cli.Usagef("--passphrase and --key-file exclude each other")
 			}
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.initKeys(cmd.Context(), o, keyFile, passphrase || passphraseFile != "", passphraseFile)
 			})
 		},
@@ -55,8 +56,8 @@ with --key-file, and tell later commands by ` + keyFileVariable + `.`,
 	return c
 }
 
-func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphrase bool, passphraseFile string) error {
-	path := filepath.Join(o.dir, keystoreName)
+func (a *app) initKeys(ctx context.Context, o *instance.Instance, keyFile string, passphrase bool, passphraseFile string) error {
+	path := filepath.Join(o.Dir, instance.KeystoreName)
 	if _, err := os.Lstat(path); err == nil {
 		return cli.Usagef("%s is there already: a site has one root key", path)
 	}
@@ -67,7 +68,7 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 		secret, err = a.newPassphrase(passphraseFile)
 	default:
 		if keyFile == "" {
-			keyFile = filepath.Join(o.dir, keyFileName)
+			keyFile = filepath.Join(o.Dir, instance.KeyFileName)
 		}
 		secret, err = makeKeyFile(keyFile)
 	}
@@ -81,10 +82,10 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 	if err := keyfile.Create(path, id, secret); err != nil {
 		return err
 	}
-	if err := o.syncKeystore(ctx); err != nil {
+	if err := o.SyncKeystore(ctx); err != nil {
 		return err
 	}
-	if err := o.audit(ctx, "keys made", map[string]any{"site": id.Site()}); err != nil {
+	if err := o.Audit(ctx, "keys made", map[string]any{"site": id.Site()}); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -92,8 +93,8 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 	}
 	a.Say("site %s", id.Site())
 	a.Say("keys are in %s", path)
-	if o.clustered() && !passphrase {
-		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, keyFileVariable)
+	if o.Clustered() && !passphrase {
+		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
 	}
 	a.Say("next: concordat site card --url https://HOST:PORT, then concordat site key export-root FILE")
 	return nil
@@ -101,7 +102,7 @@ func (a *app) initKeys(ctx context.Context, o *opened, keyFile string, passphras
 
 // makeKeyFile returns the key in the file, which it makes where there is none.
 func makeKeyFile(path string) (crypto.Secret, error) {
-	s, err := rawKeyFrom(path)
+	s, err := instance.RawKeyFrom(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
@@ -113,24 +114,14 @@ func makeKeyFile(path string) (crypto.Secret, error) {
 	return crypto.RawKey([32]byte(b)), nil
 }
 
-// audit writes what an administrator did at this machine.
-func (o *opened) audit(ctx context.Context, action string, detail map[string]any) error {
-	b, err := jsonLine(detail)
-	if err != nil {
-		return err
-	}
-	_, err = o.store.AppendAudit(ctx, "administrator", action, b)
-	return err
-}
-
 // withKeys opens the store and the keystore.
-func (a *app) withKeys(ctx context.Context, f func(*opened, *keys, *crypto.Identity) error) error {
-	return a.with(ctx, storeOnly, func(o *opened) error {
-		k, id, err := a.openKeys(o.dir)
+func (a *app) withKeys(ctx context.Context, f func(*instance.Instance, *instance.Keystore, *crypto.Identity) error) error {
+	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		k, id, err := a.openKeys(o.Dir)
 		if err != nil {
 			return err
 		}
-		k.shared = o.sharedKeys()
+		k.Shared = o.SharedKeys()
 		return f(o, k, id)
 	})
 }
@@ -139,7 +130,7 @@ func (a *app) keyShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show", Short: "Show the site's identity and which keys are in force; no key itself", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, _ *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				now := time.Now()
 				if a.JSON {
 					return a.Line(map[string]any{"site": id.Site(), "root": id.HasRoot(), "keys": id.Keys(now), "federations": epochRows(id)})
@@ -181,7 +172,7 @@ Messages under way are lost, and what was signed with the old keys is no longer 
 a new epoch as well: concordat federation rotate.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
 				return a.rotateKeys(cmd.Context(), o, k, id, root, compromised)
 			})
 		},
@@ -191,12 +182,12 @@ a new epoch as well: concordat federation rotate.`,
 	return c
 }
 
-func (a *app) rotateKeys(ctx context.Context, o *opened, k *keys, id *crypto.Identity, root string, compromised bool) error {
+func (a *app) rotateKeys(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, root string, compromised bool) error {
 	seed, err := a.rootSeed(id, root)
 	if err != nil {
 		return err
 	}
-	card, err := ownCard(ctx, o.store, id)
+	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
 		return err
 	}
@@ -204,7 +195,7 @@ func (a *app) rotateKeys(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
 	}
 	now := time.Now()
-	if _, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+	if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		if compromised {
 			return id.Replace(now, rand.Reader)
 		}
@@ -212,11 +203,11 @@ func (a *app) rotateKeys(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 	}); err != nil {
 		return err
 	}
-	_, card, err = makeCard(ctx, o.store, k, card.CardFields, seed, now)
+	_, card, err = instance.MakeCard(ctx, o.Store, k, card.CardFields, seed, now)
 	if err != nil {
 		return err
 	}
-	if err := o.audit(ctx, "keys rotated", map[string]any{"compromised": compromised, "card": card.Serial}); err != nil {
+	if err := o.Audit(ctx, "keys rotated", map[string]any{"compromised": compromised, "card": card.Serial}); err != nil {
 		return err
 	}
 	return a.showCard(card)
@@ -239,7 +230,7 @@ func (a *app) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	case !crypto.NeedsPassphrase(b):
 		return nil, cli.Usagef("%s is no exported root key", path)
 	case file != "":
-		s, err = passphraseFrom(file)
+		s, err = instance.PassphraseFrom(file)
 	default:
 		s, err = a.askPassphrase("passphrase of the root key: ")
 	}
@@ -260,7 +251,7 @@ Move the file to a medium that is kept offline, and a second copy elsewhere. Lat
 rotate take it with --root FILE.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
 				return a.exportRoot(cmd.Context(), o, k, id, args[0], passphraseFile, keep)
 			})
 		},
@@ -270,7 +261,7 @@ rotate take it with --root FILE.`,
 	return c
 }
 
-func (a *app) exportRoot(ctx context.Context, o *opened, k *keys, id *crypto.Identity, path, passphraseFile string, keep bool) error {
+func (a *app) exportRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, path, passphraseFile string, keep bool) error {
 	if !id.HasRoot() {
 		return cli.Usagef("the root key is kept elsewhere already")
 	}
@@ -301,11 +292,11 @@ func (a *app) exportRoot(ctx context.Context, o *opened, k *keys, id *crypto.Ide
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if !keep {
-		if _, err := k.update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
+		if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
 			return err
 		}
 	}
-	if err := o.audit(ctx, "root key exported", map[string]any{"kept": keep}); err != nil {
+	if err := o.Audit(ctx, "root key exported", map[string]any{"kept": keep}); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -328,21 +319,21 @@ func (a *app) cardCommand() *cobra.Command {
 days; --refresh, by a timer, renews it every week as long as the keystore has the root key.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withKeys(cmd.Context(), func(o *opened, k *keys, id *crypto.Identity) error {
+			return a.withKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
 				ctx := cmd.Context()
-				card, err := ownCard(ctx, o.store, id)
+				card, err := instance.OwnCard(ctx, o.Store, id)
 				if err != nil {
 					return err
 				}
-				fields := crypto.CardFields{Name: o.config.Site.Title, Modes: crypto.ModeSealed}
+				fields := crypto.CardFields{Name: o.Config.Site.Title, Modes: crypto.ModeSealed}
 				if fields.Name == "" {
-					fields.Name = string(o.config.Site.ID)
+					fields.Name = string(o.Config.Site.ID)
 				}
 				if card != nil {
 					fields = card.CardFields
 				}
 				if refresh && card != nil {
-					if _, card, _, err = refreshCard(ctx, o.store, k, id, card, time.Now()); err != nil {
+					if _, card, _, err = instance.RefreshCard(ctx, o.Store, k, id, card, time.Now()); err != nil {
 						return err
 					}
 				}
@@ -359,7 +350,7 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 					}
 				}
 				if out != "" {
-					if err := writeWhole(out, card.Bytes()); err != nil {
+					if err := instance.WriteFile(out, card.Bytes()); err != nil {
 						return err
 					}
 				}
@@ -377,7 +368,7 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 	return c
 }
 
-func (a *app) renewCard(ctx context.Context, o *opened, k *keys, id *crypto.Identity, fields crypto.CardFields, root string) (*crypto.Card, error) {
+func (a *app) renewCard(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, fields crypto.CardFields, root string) (*crypto.Card, error) {
 	if len(fields.URLs) == 0 {
 		return nil, cli.Usagef("the card needs an address: --url https://HOST:PORT")
 	}
@@ -385,14 +376,14 @@ func (a *app) renewCard(ctx context.Context, o *opened, k *keys, id *crypto.Iden
 	if err != nil {
 		return nil, err
 	}
-	_, card, err := makeCard(ctx, o.store, k, fields, seed, time.Now())
+	_, card, err := instance.MakeCard(ctx, o.Store, k, fields, seed, time.Now())
 	if errors.Is(err, crypto.ErrFormat) {
 		return nil, cli.Usage(err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return card, o.audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
+	return card, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
 }
 
 // showCard prints a card that was checked.
@@ -422,23 +413,6 @@ func modeNames(m crypto.Modes) []string {
 		names = append(names, "blind")
 	}
 	return names
-}
-
-// writeWhole writes a file beside path and renames it over it.
-func writeWhole(path string, b []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".concordat-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(b)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
 }
 
 // epochRow tells of an epoch of a federation without its secret.

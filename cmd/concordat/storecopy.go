@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -31,7 +32,7 @@ store.password_file or $CONCORDAT_STORE_PASSWORD. The site must not be served me
 machine. Nothing is deleted, and the site goes on where it was until store.url in concordat.yaml is
 changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), locked, func(o *opened) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
+			return a.with(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
 		},
 	}
 	move.Flags().StringVar(&to, "to", "", "address of a PostgreSQL database, or file")
@@ -39,14 +40,14 @@ changed.`,
 	status := &cobra.Command{
 		Use: "status", Short: "Tell what keeps the store, its size, and what is wrong with how it is set up", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error { return a.storeStatus(cmd.Context(), o) })
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.storeStatus(cmd.Context(), o) })
 		},
 	}
 	check := &cobra.Command{
 		Use: "check", Short: "Read the whole store and report the first inconsistency", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), storeOnly, func(o *opened) error {
-				if err := o.store.Check(cmd.Context()); err != nil {
+			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				if err := o.Store.Check(cmd.Context()); err != nil {
 					return err
 				}
 				a.Say("the store is whole")
@@ -58,12 +59,12 @@ changed.`,
 	return c
 }
 
-func (a *app) storeStatus(ctx context.Context, o *opened) error {
-	e, err := o.store.Engine(ctx)
+func (a *app) storeStatus(ctx context.Context, o *instance.Instance) error {
+	e, err := o.Store.Engine(ctx)
 	if err != nil {
 		return err
 	}
-	place, _, err := storeOptions(o.dir, o.config)
+	place, _, err := instance.StoreOptions(o.Dir, o.Config)
 	if err != nil {
 		return err
 	}
@@ -81,41 +82,41 @@ func (a *app) storeStatus(ctx context.Context, o *opened) error {
 }
 
 // warnStore tells on stderr what is wrong with how the store is set up.
-func (a *app) warnStore(ctx context.Context, o *opened) error {
-	e, err := o.store.Engine(ctx)
+func (a *app) warnStore(ctx context.Context, o *instance.Instance) error {
+	e, err := o.Store.Engine(ctx)
 	for _, w := range e.Warnings {
 		fmt.Fprintf(a.Stderr, "store.url: %s\n", w)
 	}
 	return err
 }
 
-func (a *app) copyStore(ctx context.Context, o *opened, to string, filesOnly bool) (err error) {
-	c := *o.config
+func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, filesOnly bool) (err error) {
+	c := *o.Config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
 		return cli.Usagef("--to %s: the store is there, or not in a file; want --to file or an address, and the other of them in store.url", store.Redacted(to))
 	case to == inFile:
 		c.Store.URL = ""
-		if _, err := os.Stat(filepath.Join(o.dir, storeName)); err == nil && !filesOnly {
-			return cli.Usagef("%s is there already: move it away", filepath.Join(o.dir, storeName))
+		if _, err := os.Stat(filepath.Join(o.Dir, instance.StoreName)); err == nil && !filesOnly {
+			return cli.Usagef("%s is there already: move it away", filepath.Join(o.Dir, instance.StoreName))
 		}
 	case !store.IsURL(to):
 		return cli.Usagef("--to %s: want file, or an address such as postgres://user@host/database", to)
 	default:
 		c.Store.URL = to
 	}
-	db, err := openStore(ctx, o.dir, &c)
+	db, err := instance.OpenStore(ctx, o.Dir, &c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	target := &opened{dir: o.dir, config: &c, store: db}
+	target := &instance.Instance{Dir: o.Dir, Config: &c, Store: db}
 	if !filesOnly {
 		if err := a.copyTables(ctx, o, target); err != nil {
 			return err
 		}
 	}
-	n, err := copyFiles(ctx, o.files(), target.files(), o.config.Extract.MaxInput)
+	n, err := copyFiles(ctx, o.Originals(), target.Originals(), o.Config.Extract.MaxInput)
 	if err != nil {
 		return fmt.Errorf("the tables are copied, %d files too; go on with --files-only: %w", n, err)
 	}
@@ -124,17 +125,17 @@ func (a *app) copyStore(ctx context.Context, o *opened, to string, filesOnly boo
 	}
 	a.Say("copied %d files that were handed in", n)
 	if to == inFile {
-		a.Say("now take store.url out of %s", filepath.Join(o.dir, configName))
+		a.Say("now take store.url out of %s", filepath.Join(o.Dir, instance.ConfigName))
 	} else {
-		a.Say("now set store.url to %s in %s", store.Redacted(to), filepath.Join(o.dir, configName))
+		a.Say("now set store.url to %s in %s", store.Redacted(to), filepath.Join(o.Dir, instance.ConfigName))
 	}
 	return nil
 }
 
-func (a *app) copyTables(ctx context.Context, from, to *opened) error {
+func (a *app) copyTables(ctx context.Context, from, to *instance.Instance) error {
 	var b cli.Bar
 	name := ""
-	done, err := from.store.CopyTo(ctx, to.store, store.Copy{NoFiles: true, Report: func(table string, rows, all int64) {
+	done, err := from.Store.CopyTo(ctx, to.Store, store.Copy{NoFiles: true, Report: func(table string, rows, all int64) {
 		if table != name {
 			b.Done()
 			b, name = a.Progress(all, table), table

@@ -11,13 +11,14 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/store"
 )
 
 // wording returns the text of a file of any format that is given as a template.
-func (a *app) wording(ctx context.Context, o *opened, path string) (string, error) {
-	r := a.reader(extraction(o.config), 1)
+func (a *app) wording(ctx context.Context, o *instance.Instance, path string) (string, error) {
+	r := a.reader(instance.Extraction(o.Config), 1)
 	items, err := r.read(ctx, input{path: path, name: filepath.Base(path)})
 	if err = errors.Join(err, r.close()); err != nil {
 		return "", err
@@ -45,14 +46,14 @@ report count it with --count-templates.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name", Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withLibrary(cmd.Context(), args[0], func(o *opened, l store.Library) error {
+			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
 				for _, path := range args[1:] {
 					text, err := a.wording(cmd.Context(), o, path)
 					if err != nil {
 						return err
 					}
 					t := store.Template{Library: l.ID, Name: filepath.Base(path), Text: text, Added: time.Now()}
-					if err := o.store.PutTemplate(cmd.Context(), t); err != nil {
+					if err := o.Store.PutTemplate(cmd.Context(), t); err != nil {
 						if errors.Is(err, concordat.ErrInvalid) {
 							return cli.Usage(err)
 						}
@@ -67,15 +68,15 @@ report count it with --count-templates.`,
 		}}
 	show := &cobra.Command{Use: "show LIBRARY [NAME]", Short: "List the templates, or print the text of one", Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withLibrary(cmd.Context(), args[0], func(o *opened, l store.Library) error {
+			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
 				return a.showTemplates(cmd.Context(), o, l.ID, args[1:])
 			})
 		}}
 	remove := &cobra.Command{Use: "remove LIBRARY NAME", Short: "Remove a template", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withLibrary(cmd.Context(), args[0], func(o *opened, l store.Library) error {
+			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
 				name := filepath.Base(args[1])
-				err := o.store.DeleteTemplate(cmd.Context(), l.ID, name)
+				err := o.Store.DeleteTemplate(cmd.Context(), l.ID, name)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("library %s has no template %s; see concordat library template show %s", l.ID, name, l.ID)
 				}
@@ -94,9 +95,9 @@ report count it with --count-templates.`,
 }
 
 // withLibrary opens the store and a library of it.
-func (a *app) withLibrary(ctx context.Context, name string, f func(*opened, store.Library) error) error {
-	return a.with(ctx, storeOnly, func(o *opened) error {
-		l, err := o.library(ctx, name)
+func (a *app) withLibrary(ctx context.Context, name string, f func(*instance.Instance, store.Library) error) error {
+	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		l, err := o.Library(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -104,8 +105,8 @@ func (a *app) withLibrary(ctx context.Context, name string, f func(*opened, stor
 	})
 }
 
-func (a *app) showTemplates(ctx context.Context, o *opened, lib concordat.LibraryID, names []string) error {
-	all, err := o.store.Templates(ctx, lib)
+func (a *app) showTemplates(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, names []string) error {
+	all, err := o.Store.Templates(ctx, lib)
 	if err != nil {
 		return err
 	}
@@ -151,8 +152,8 @@ than --common-above documents hold, reports show as common wording without score
 			if least < 2 || most < 1 {
 				return cli.Usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
 			}
-			return a.with(cmd.Context(), withIndex, func(o *opened) error {
-				l, err := o.library(cmd.Context(), args[0])
+			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -164,7 +165,7 @@ than --common-above documents hold, reports show as common wording without score
 	return c
 }
 
-func (a *app) boilerplate(ctx context.Context, o *opened, l store.Library, options site.BoilerplateOptions) error {
+func (a *app) boilerplate(ctx context.Context, o *instance.Instance, l store.Library, options site.BoilerplateOptions) error {
 	b := a.Progress(int64(l.Documents), "reading")
 	options.Progress = b.Set
 	found, err := o.Boilerplate(ctx, l.ID, options)

@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/extract"
+	"concordat/instance"
 	"concordat/profile"
 )
 
@@ -25,11 +26,11 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			c, err := loadConfig("") // these commands need no site; the environment sets limits
+			c, err := instance.LoadConfig("") // these commands need no site; the environment sets limits
 			if err != nil {
 				return err
 			}
-			r := a.reader(extraction(c), 1)
+			r := a.reader(instance.Extraction(c), 1)
 			items, err := r.read(cmd.Context(), input{path: args[0]})
 			if err = errors.Join(err, r.close()); err != nil {
 				return err
@@ -92,11 +93,11 @@ every member of an archive: path, format, encoding, status (text, partial or err
 			if err != nil {
 				return err
 			}
-			c, err := loadConfig("") // these commands need no site; the environment sets limits
+			c, err := instance.LoadConfig("") // these commands need no site; the environment sets limits
 			if err != nil {
 				return err
 			}
-			r := a.reader(extraction(c), len(files))
+			r := a.reader(instance.Extraction(c), len(files))
 			fails := failures{a: a}
 			for _, f := range files {
 				items, err := r.read(cmd.Context(), f)

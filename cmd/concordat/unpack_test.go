@@ -16,6 +16,8 @@ import (
 
 	"github.com/golang/snappy"
 	"github.com/klauspost/compress/zstd"
+
+	"concordat/instance"
 )
 
 // markers are words that tests put into what is later deleted.
@@ -62,7 +64,7 @@ func searchBytes(t *testing.T, dir string) foundIn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{storeName} {
+	for _, name := range []string{instance.StoreName} {
 		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
 			wal, _ := os.ReadFile(filepath.Join(dir, name+"-wal")) // there may be none
 			found.sqlite(b, wal, name)

@@ -55,8 +55,11 @@ var allowed = map[string][]string{
 	"crypto":             {},
 	"crypto/keyfile":     {"crypto"},
 	"crypto/cms":         {},
+	// The running site.
+	"instance": {"", "backup", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "config", "crypto", "crypto/keyfile",
+		"extract", "extract/sandbox", "index", "lti", "profile", "report", "segment", "site", "store"},
 	// What commands share. cmd/internal/cli knows of the product what flags and exit codes name.
-	"cmd/internal/cli":      {"", "site"},
+	"cmd/internal/cli":      {"", "instance", "site"},
 	"cmd/internal/parallel": {"screen"},
 	"cmd/internal/tables":   {"", "extract", "site"},
 	// eval and bench may use everything below cmd; cmd joins all.
@@ -71,7 +74,7 @@ var outside = map[string][]string{
 	"github.com/yanyiwu/gojieba":        {"segment"},
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
-	"net/http":                          {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "webhook", "bench", "client", "internal/attack"},
+	"net/http":                          {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "webhook", "bench", "client", "instance", "internal/attack"},
 	"github.com/coreos/go-oidc":         {"web"},
 	"golang.org/x/oauth2":               {"web"},
 	"github.com/go-jose/go-jose":        {"lti", "internal/ltitest"},

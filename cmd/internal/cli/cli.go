@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/instance"
 	"concordat/site"
 )
 
@@ -32,6 +33,7 @@ type Exit struct {
 	Err  error
 }
 
+// Error returns the message of Err, else the code.
 func (e *Exit) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit %d", e.Code)
@@ -39,6 +41,7 @@ func (e *Exit) Error() string {
 	return e.Err.Error()
 }
 
+// Unwrap returns Err.
 func (e *Exit) Unwrap() error { return e.Err }
 
 // Usage marks err as the caller's mistake.
@@ -59,12 +62,16 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, t *Termina
 		return Done
 	}
 	var exit *Exit
+	var misuse *instance.UsageError
 	switch {
 	case errors.As(err, &exit):
 		if exit.Err != nil {
 			fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), exit.Err)
 		}
 		return exit.Code
+	case errors.As(err, &misuse):
+		fmt.Fprintf(t.Stderr, "%s: %v\n", root.Name(), misuse)
+		return Misused
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintf(t.Stderr, "%s: interrupted; what was done is kept, the same command goes on from there\n", root.Name())
 		return Failed

@@ -62,24 +62,28 @@ func (t *Terminal) Progress(total int64, title string) Bar {
 
 // The errors of a bar are those of a terminal that went away: nobody is left to tell.
 
+// Add moves the bar n steps on.
 func (b Bar) Add(n int) {
 	if b.p != nil {
 		_ = b.p.Add(n)
 	}
 }
 
+// Set moves the bar to step n.
 func (b Bar) Set(n int) {
 	if b.p != nil {
 		_ = b.p.Set(n)
 	}
 }
 
+// Max changes the number of steps.
 func (b Bar) Max(n int) {
 	if b.p != nil {
 		b.p.ChangeMax(n)
 	}
 }
 
+// Done takes the bar from the terminal.
 func (b Bar) Done() {
 	if b.p != nil {
 		_ = b.p.Finish()

@@ -1,4 +1,4 @@
-package main
+package instance
 
 import (
 	"bytes"
@@ -19,18 +19,18 @@ import (
 // keys of the week that its card announces, the others need at once. So the store has the keystore,
 // encrypted as its file is, and each node a copy of it; what opens it stays out of the store.
 
-// sharedKeys returns where the nodes of the site share the keystore, or nil for a site of one machine.
-func (o *opened) sharedKeys() *store.DB {
-	if !o.clustered() {
+// SharedKeys returns where the nodes of the site share the keystore, or nil for a site of one machine.
+func (o *Instance) SharedKeys() *store.DB {
+	if !o.Clustered() {
 		return nil
 	}
-	return o.store
+	return o.Store
 }
 
-// syncKeystore makes this node's copy of the keystore that of all nodes. The first node that has one gives
+// SyncKeystore makes this node's copy of the keystore that of all nodes. The first node that has one gives
 // it to the others.
-func (o *opened) syncKeystore(ctx context.Context) error {
-	db := o.sharedKeys()
+func (o *Instance) SyncKeystore(ctx context.Context) error {
+	db := o.SharedKeys()
 	if db == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (o *opened) syncKeystore(ctx context.Context) error {
 	if version > 0 && version == o.keystore.Load() {
 		return nil
 	}
-	path := filepath.Join(o.dir, keystoreName)
+	path := filepath.Join(o.Dir, KeystoreName)
 	own, err := keyfile.Bytes(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -65,35 +65,35 @@ func (o *opened) syncKeystore(ctx context.Context) error {
 }
 
 // updateShared is update where nodes share the keystore.
-func (k *keys) updateShared(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
+func (k *Keystore) updateShared(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	for {
-		version, b, err := k.shared.Keystore(ctx)
+		version, b, err := k.Shared.Keystore(ctx)
 		if errors.Is(err, concordat.ErrNotFound) {
 			version = 0
-			b, err = keyfile.Bytes(k.path)
+			b, err = keyfile.Bytes(k.Path)
 		}
 		if err != nil {
 			return nil, err
 		}
-		old, err := crypto.Unlock(b, k.secret)
+		old, err := crypto.Unlock(b, k.Secret)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", k.path, err)
+			return nil, fmt.Errorf("%s: %w", k.Path, err)
 		}
 		id, err := change(old)
 		if err != nil {
 			return nil, err
 		}
 		if id != old || version == 0 {
-			if b, err = id.Lock(k.secret, rand.Reader); err != nil {
+			if b, err = id.Lock(k.Secret, rand.Reader); err != nil {
 				return nil, err
 			}
-			if _, err = k.shared.PutKeystore(ctx, version, b); errors.Is(err, concordat.ErrChanged) {
+			if _, err = k.Shared.PutKeystore(ctx, version, b); errors.Is(err, concordat.ErrChanged) {
 				continue // another node was quicker
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
-		return id, keyfile.Replace(k.path, b)
+		return id, keyfile.Replace(k.Path, b)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package instance
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"concordat"
 )
 
-// lockIndex takes the lock under which the index of a site is used, built anew and exchanged, or
+// LockIndex takes the lock under which the index of a site is used, built anew and exchanged, or
 // fails at once with concordat.ErrLocked. Closing the file, or the end of the process, gives it back.
 // The shard has a lock of its own, which does not outlive the exchange of its folder.
-func lockIndex(dir string) (*os.File, error) {
+func LockIndex(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,26 @@
+package instance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+)
+
+// JSONLine is v as JSON without white space and without escapes for HTML.
+func JSONLine(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// Audit writes what an administrator did at this machine.
+func (o *Instance) Audit(ctx context.Context, action string, detail map[string]any) error {
+	b, err := JSONLine(detail)
+	if err != nil {
+		return err
+	}
+	_, err = o.Store.AppendAudit(ctx, "administrator", action, b)
+	return err
+}

@@ -1,0 +1,133 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/index"
+	"concordat/site"
+)
+
+// BatchesName is the folder of the batches' own indexes, and of what batch writes without --out.
+const BatchesName = "batches"
+
+// BatchOut is the folder, in that of a batch, of the pages, tables and reports of the command.
+const BatchOut = "out"
+
+// BatchFolders returns the folders of the site's batches.
+func (o *Instance) BatchFolders() BatchFolders { return BatchFolders{o} }
+
+// OpenBatchIndex opens the own index of a batch, which is made with the first call.
+func (o *Instance) OpenBatchIndex(id string) (*index.Shard, error) {
+	if !IsBatchID(id) {
+		return nil, fmt.Errorf("batch %q: %w", id, concordat.ErrInvalid)
+	}
+	dir := filepath.Join(o.Dir, BatchesName, id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	shard, err := index.Open(filepath.Join(dir, IndexName), o.ShardOptions())
+	if err != nil {
+		return nil, fmt.Errorf("index of batch %s: %w", id, err)
+	}
+	return shard, nil
+}
+
+// IsBatchID reports whether id can name a folder of its own.
+func IsBatchID(id string) bool {
+	return id != "" && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+var (
+	_ site.Area       = BatchFolders{}
+	_ site.BatchPlace = BatchFolders{}
+)
+
+// BatchFolders are the folders of batches, of which each has the texts of its documents.
+type BatchFolders struct{ o *Instance }
+
+// Name is that in receipts.
+func (BatchFolders) Name() string { return BatchesName }
+
+// Erase does nothing: what a batch keeps of a check goes before the check.
+func (BatchFolders) Erase(context.Context, concordat.TaskID, []string) (int, error) { return 0, nil }
+
+// Tidy removes the folders of batches that are not there.
+func (f BatchFolders) Tidy(ctx context.Context, before time.Time, _ func(string) (bool, error)) (int, error) {
+	folders, err := os.ReadDir(filepath.Join(f.o.Dir, BatchesName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	n := 0
+	for _, d := range folders {
+		info, failed := d.Info()
+		if err != nil || failed != nil || !IsBatchID(d.Name()) || !d.IsDir() || !info.ModTime().Before(before) {
+			continue
+		}
+		if _, gone := f.o.Store.Batch(ctx, d.Name()); errors.Is(gone, concordat.ErrNotFound) {
+			var removed int
+			removed, err = f.RemoveBatch(d.Name())
+			n += removed
+		}
+	}
+	return n, err
+}
+
+// OpenBatch opens the index of a batch.
+func (f BatchFolders) OpenBatch(id string) (concordat.Index, func() error, error) {
+	if !IsBatchID(id) {
+		return nil, nil, fmt.Errorf("folder of batch %q: %w", id, concordat.ErrNotFound)
+	}
+	if _, err := os.Stat(filepath.Join(f.o.Dir, BatchesName, id, IndexName)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("index of batch %s: %w", id, concordat.ErrNotFound)
+	}
+	shard, err := f.o.OpenBatchIndex(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	return shard, shard.Close, nil
+}
+
+// RemoveWritten removes what concordat batch wrote into the folder of a batch.
+func (f BatchFolders) RemoveWritten(id string) (int, error) {
+	if !IsBatchID(id) {
+		return 0, nil
+	}
+	return removeAll(filepath.Join(f.o.Dir, BatchesName, id, BatchOut))
+}
+
+// RemoveBatch removes the folder of a batch.
+func (f BatchFolders) RemoveBatch(id string) (int, error) {
+	_, done, err := f.OpenBatch(id) // nobody works on it
+	if err == nil {
+		err = done()
+	}
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return 0, err
+	}
+	if !IsBatchID(id) {
+		return 0, nil
+	}
+	return removeAll(filepath.Join(f.o.Dir, BatchesName, id))
+}
+
+// removeAll removes a folder, if it is there, and returns how many files were in it.
+func removeAll(dir string) (n int, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return n, errors.Join(err, os.RemoveAll(dir))
+}

@@ -1,0 +1,219 @@
+package instance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/config"
+	"concordat/store"
+)
+
+// centralName is a file in the folder of certificates.
+const centralName = "settings.json"
+
+// keptCentral is the content of that file.
+type keptCentral struct {
+	Version  int64           `json:"version"`
+	Settings json.RawMessage `json:"settings"`
+}
+
+// centralAt returns what holds on all nodes, as the node in dir saw it last.
+func centralAt(dir string) (config.Central, error) {
+	b, err := os.ReadFile(filepath.Join(dir, ClusterName, centralName))
+	if errors.Is(err, os.ErrNotExist) {
+		return config.Central{}, nil
+	}
+	if err != nil {
+		return config.Central{}, err
+	}
+	var kept keptCentral
+	if err := json.Unmarshal(b, &kept); err != nil {
+		return config.Central{}, fmt.Errorf("%s: %w: %w", filepath.Join(dir, ClusterName, centralName), concordat.ErrCorrupt, err)
+	}
+	s, err := ParseCentral(coord.Config{Version: kept.Version, Data: kept.Settings})
+	return config.Central{Version: kept.Version, Keys: s.Keys}, err
+}
+
+// TakeCentral returns the configuration of this node with the settings of a version, and keeps them. What cannot
+// be taken changes nothing.
+func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings, error) {
+	s, err := ParseCentral(c)
+	if err != nil {
+		return nil, s, err
+	}
+	next, err := config.LoadCentral(filepath.Join(o.Dir, ConfigName), config.Central{Version: c.Version, Keys: s.Keys}, os.LookupEnv)
+	if err != nil || c.Version == 0 {
+		return next, s, err
+	}
+	b, err := json.Marshal(keptCentral{c.Version, c.Data})
+	if err != nil {
+		return nil, s, err
+	}
+	return next, s, ReplaceFile(filepath.Join(o.Dir, ClusterName, centralName), b)
+}
+
+// firstSettings takes the settings before anything of the node begins, so that none has to wait for another start.
+func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	o.Teller = z
+	select {
+	case c, ok := <-z.Settings():
+		if !ok {
+			return fmt.Errorf("settings of the cluster: %w", concordat.ErrUnavailable)
+		}
+		next, s, err := o.TakeCentral(c)
+		if err != nil {
+			return fmt.Errorf("settings of the cluster: %w", err)
+		}
+		o.Config = next
+		o.Central.Store(c.Version)
+		return o.ApplyPolicies(ctx, c.Version, s)
+	case <-ctx.Done():
+		return fmt.Errorf("settings of the cluster: %w: %w", concordat.ErrUnavailable, ctx.Err())
+	}
+}
+
+// ApplyPolicies gives libraries the policies of the settings, makes those that are not there, and lets go of those that the
+// settings name no longer. Nodes may do it at once: an older version changes nothing of a newer one.
+func (o *Instance) ApplyPolicies(ctx context.Context, version int64, s CentralSettings) error {
+	if version == 0 {
+		return nil
+	}
+	libraries, err := o.Store.Libraries(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	have := map[concordat.LibraryID]store.Library{}
+	for _, l := range libraries {
+		have[l.ID] = l
+		if _, named := s.Libraries[l.ID]; !named && l.Policy.Central > 0 && l.Policy.Central < version {
+			l.Policy.Central = 0
+			errs = append(errs, o.Store.UpdateLibrary(ctx, l))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Libraries)) {
+		p := s.Libraries[id]
+		p.Central = version
+		l, ok := have[id]
+		if !ok {
+			err := o.Store.CreateLibrary(ctx, store.Library{ID: id, Title: string(id), Policy: p, Created: time.Now()})
+			if !errors.Is(err, concordat.ErrExists) {
+				errs = append(errs, err)
+			}
+			continue
+		}
+		if l.Policy.Central >= version {
+			continue
+		}
+		l.Policy = p
+		if err := o.Store.UpdateLibrary(ctx, l); !errors.Is(err, concordat.ErrRefused) { // a later version was there
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CentralSettings is the document of zk.Settings: what holds on all nodes of a site.
+type CentralSettings struct {
+	Format int `json:"format"`
+	// Keys are keys of the configuration with their values, written as in the environment.
+	Keys map[string]string `json:"keys"`
+	// Libraries are the policies of libraries.
+	Libraries map[concordat.LibraryID]store.Policy `json:"libraries"`
+}
+
+const centralFormat = 1
+
+// ownKeys belong to each node, or to the cluster as a whole, and have no place among the settings.
+var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen", "report.certificate", "report.key"}
+
+// ParseCentral reads the document. Version 0 is empty.
+func ParseCentral(c coord.Config) (CentralSettings, error) {
+	s := CentralSettings{Format: centralFormat, Keys: map[string]string{}, Libraries: map[concordat.LibraryID]store.Policy{}}
+	if c.Version == 0 || len(c.Data) == 0 {
+		return s, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(c.Data))
+	dec.DisallowUnknownFields() // this program would drop them at the next change
+	if err := dec.Decode(&s); err != nil {
+		return s, fmt.Errorf("settings of the cluster, version %d: %w: %w", c.Version, concordat.ErrCorrupt, err)
+	}
+	if s.Format != centralFormat {
+		return s, fmt.Errorf("settings of the cluster have format %d, this program knows %d: %w", s.Format, centralFormat, concordat.ErrInvalid)
+	}
+	return s, s.Validate()
+}
+
+// Validate returns all that is wrong with the settings.
+func (s CentralSettings) Validate() error {
+	var all []error
+	known := map[string]bool{}
+	for _, k := range config.Keys() {
+		known[k.Name] = true
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.Keys)) {
+		switch {
+		case !known[k]:
+			all = append(all, fmt.Errorf("%s: no such key", k))
+		case slices.Contains(ownKeys, k) || strings.HasPrefix(k, "cluster."):
+			all = append(all, fmt.Errorf("%s: each node has its own", k))
+		}
+	}
+	if _, err := config.Load("", s.Lookup(nil)); err != nil {
+		all = append(all, err)
+	}
+	for _, l := range slices.Sorted(maps.Keys(s.Libraries)) {
+		if err := s.Libraries[l].Validate(); err != nil {
+			all = append(all, fmt.Errorf("library %s: %w", l, err))
+		}
+	}
+	if len(all) > 0 {
+		return fmt.Errorf("settings: %w: %w", concordat.ErrInvalid, errors.Join(all...))
+	}
+	return nil
+}
+
+// Lookup returns an environment for config.Load: the node's own, and below it the settings. So they
+// stand over a node's file, and a variable of the node over them.
+func (s CentralSettings) Lookup(own config.Lookup) config.Lookup {
+	values := map[string]string{}
+	for _, k := range config.Keys() {
+		if v, ok := s.Keys[k.Name]; ok {
+			values[k.Env()] = v
+		}
+	}
+	return func(name string) (string, bool) {
+		if own != nil {
+			if v, ok := own(name); ok {
+				return v, true
+			}
+		}
+		v, ok := values[name]
+		return v, ok
+	}
+}
+
+// CurrentSettings returns the settings as they are.
+func CurrentSettings(ctx context.Context, s *zk.Session) (coord.Config, CentralSettings, error) {
+	select {
+	case c := <-s.Settings():
+		parsed, err := ParseCentral(c)
+		return c, parsed, err
+	case <-ctx.Done():
+		return coord.Config{}, CentralSettings{}, fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
+	}
+}

@@ -1,0 +1,102 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"concordat"
+)
+
+// CheckShards is CheckIndex of a site of several machines: the numbers of all, the bytes of this one's copies.
+func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, error) {
+	out := &IndexState{}
+	for try := 0; ; try++ { // what comes in between the two looks makes a difference once
+		known := 0
+		if err := o.EachDocument(ctx, func(concordat.Ref) { known++ }); err != nil {
+			return nil, err
+		}
+		n, err := o.Node.Documents(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.Documents, out.Missing, out.Extra = n, max(0, known-n), max(0, n-known)
+		if known == n || try == 3 {
+			break
+		}
+	}
+	out.Sentences = o.Node.Stats().Sentences
+	if quick {
+		return out, nil
+	}
+	v, _ := o.Node.View()
+	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
+		c, ok := o.Node.Copy(id)
+		if !ok {
+			continue
+		}
+		if err := c.Index().Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
+			out.Fault = fmt.Sprintf("shard %s: %v", id, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// IndexState is what the index says of itself, and how it fits the catalogue.
+type IndexState struct {
+	Documents int      `json:"documents"`
+	Sentences int      `json:"sentences"`
+	Fault     string   `json:"fault,omitempty"` // of Verify
+	Missing   int      `json:"missing"`         // in the catalogue, not in the index
+	Extra     int      `json:"extra"`           // in the index, not in the catalogue
+	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
+}
+
+// mostNamed bounds the documents that are named.
+const mostNamed = 20
+
+// CheckIndex compares the index with the catalogue and, unless quick, reads every byte of it.
+func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
+	st := o.shard.Stats()
+	out := &IndexState{Documents: st.Documents, Sentences: st.Sentences}
+	// A document that is being added is in the index first, one that is being deleted leaves it first: with
+	// writers kept out for the moment of the two looks, only what was cut short differs.
+	var refs []concordat.Ref
+	known := map[concordat.Ref]bool{}
+	err := o.shard.Still(func() error {
+		refs = o.shard.Refs()
+		return o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true })
+	})
+	if err != nil {
+		return nil, err
+	}
+	name := func(r concordat.Ref) {
+		if len(out.Some) < mostNamed {
+			out.Some = append(out.Some, string(r.Library)+"/"+string(r.Document))
+		}
+	}
+	for _, r := range refs {
+		if !known[r] {
+			out.Extra++
+			name(r)
+		}
+		delete(known, r)
+	}
+	out.Missing = len(known)
+	for r := range known {
+		name(r)
+	}
+	slices.Sort(out.Some)
+	if !quick {
+		if err := o.shard.Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
+			out.Fault = err.Error()
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,82 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"concordat/config"
+	"concordat/extract"
+	"concordat/extract/sandbox"
+)
+
+// Now returns the configuration in force: keys that change while the site runs are read from it each time.
+func (o *Instance) Now() *config.Config {
+	if c := o.Live.Load(); c != nil {
+		return c
+	}
+	return o.Config
+}
+
+// LoadConfig reads the configuration at path, overlaid by what holds on all nodes of the site and by the environment.
+func LoadConfig(path string) (*config.Config, error) {
+	var central config.Central
+	if path != "" {
+		var err error
+		if central, err = centralAt(filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+	}
+	c, err := config.LoadCentral(path, central, os.LookupEnv)
+	if err != nil {
+		return nil, Usage(err)
+	}
+	return c, nil
+}
+
+// initialConfig is the file that init writes: the keys that make the site what it is, and where to
+// find the others.
+func initialConfig(id, title, scheme, database string) []byte {
+	return fmt.Appendf(nil, `# Configuration of a Concordat site. concordat config check shows every key with its value and
+# where it came from; doc/config.md explains them.
+site:
+  id: %s
+  title: %q
+scheme: %s
+`+storeLines(database), id, title, scheme)
+}
+
+// Extraction returns the limits of extraction.
+func Extraction(c *config.Config) sandbox.Options {
+	e := c.Extract
+	var ocr *sandbox.OCR
+	if e.OCR != "" {
+		ocr = &sandbox.OCR{Languages: e.OCR}
+	}
+	return sandbox.Options{
+		OCR: ocr,
+		Extract: extract.Options{MaxInput: e.MaxInput, MaxText: e.MaxText, MaxUnpacked: e.MaxUnpacked, MaxPages: e.MaxPages,
+			MaxEntries: e.MaxEntries, MaxRatio: e.MaxRatio, MaxDepth: e.MaxDepth, MaxNesting: e.MaxNesting},
+		Wall: e.Wall, CPU: e.CPU, Memory: e.Memory,
+	}
+}
+
+// ReadConfig returns the configuration of the site in dir, or fails where it holds none.
+func ReadConfig(dir string) (*config.Config, error) {
+	missing := func() error {
+		return Usagef("%s holds no site: make one with concordat init %s, or name another with --data", dir, dir)
+	}
+	path := filepath.Join(dir, ConfigName)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, missing()
+	}
+	c, err := LoadConfig(path)
+	if err != nil || c.Store.URL != "" {
+		return c, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, StoreName)); errors.Is(err, os.ErrNotExist) {
+		return nil, missing()
+	}
+	return c, nil
+}

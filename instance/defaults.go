@@ -1,0 +1,112 @@
+package instance
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/config"
+	"concordat/report"
+	"concordat/segment"
+	"concordat/site"
+)
+
+// Template returns the named section template: one of the configuration, or one that ships.
+func (o *Instance) Template(name string) (*segment.Template, error) {
+	if name == "" {
+		return nil, nil
+	}
+	all := Templates(o.Now())
+	if t, ok := all[name]; ok {
+		return t, nil
+	}
+	names := make([]string, 0, len(all))
+	for n := range all {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return nil, Usagef("no template %s: there are %s", name, NameList(names))
+}
+
+// SectionTemplate returns the section template that is wanted; none: "none". Where nobody says, it is the one that all the
+// libraries named have for their documents: what is handed in to a call has the form of its earlier applications.
+func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
+	all := Templates(o.Config)
+	if wanted == NoTemplate && all[wanted] == nil {
+		return nil, nil
+	}
+	if wanted != "" {
+		return o.Template(wanted)
+	}
+	common := ""
+	for i, id := range libraries {
+		l, err := o.Store.Library(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && l.Policy.Template != common {
+			return nil, nil
+		}
+		common = l.Policy.Template
+	}
+	return all[common], nil // nil: none, or one that the configuration has no more
+}
+
+// NoTemplate asks for no section template, whatever the libraries have.
+const NoTemplate = "none"
+
+// Forward is what partners are asked about: as the check says, else by the strictest of the libraries that it
+// names, else as the site is set. A check of all libraries names none.
+func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
+	if wanted != "" {
+		return wanted, nil
+	}
+	strict := []string{site.ForwardAll, site.ForwardUnmatched, site.ForwardNone}
+	most := -1
+	for _, id := range libraries {
+		l, err := o.Store.Library(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		most = max(most, slices.Index(strict, l.Policy.Forward))
+	}
+	if most < 0 {
+		return o.Now().Check.Forward, nil
+	}
+	return strict[most], nil
+}
+
+// Rules returns the rules of the configuration.
+func Rules(c *config.Config) report.Rules {
+	r := report.Rules{ExcludeQuotes: c.Report.ExcludeQuotes, ExcludeBibliography: c.Report.ExcludeBibliography,
+		ExcludeCitations: c.Report.ExcludeCitations, CountForms: c.Report.CountForms, CountSentences: c.Report.CountSentences,
+		MinCharacters: c.Report.MinCharacters, MinSourceShare: c.Report.MinSourceShare, CommonAbove: c.Report.CommonAbove,
+		ExcludeSections: c.Report.ExcludeSections}
+	for _, k := range c.Report.ExcludeKinds {
+		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))
+	}
+	return r
+}
+
+// Templates returns the section templates that ship, with those of the configuration over them.
+func Templates(c *config.Config) map[string]*segment.Template {
+	all := segment.Templates()
+	for _, t := range c.Templates {
+		out := &segment.Template{Name: t.Name}
+		for _, s := range t.Sections {
+			out.Headings = append(out.Headings, segment.Heading{Section: s.Name, Pattern: s.Heading, Skip: s.Skip})
+		}
+		all[t.Name] = out
+	}
+	return all
+}
+
+// Language returns the language of a report: that of the flag, or of the configuration.
+func (o *Instance) Language(flag string) (report.Language, error) {
+	l, err := report.ParseLanguage(cmp.Or(flag, o.Config.Report.Language))
+	if err != nil {
+		return "", Usagef("--language %s: want en or zh", flag)
+	}
+	return l, nil
+}

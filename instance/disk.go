@@ -1,0 +1,41 @@
+//go:build unix
+
+package instance
+
+import (
+	"fmt"
+	"syscall"
+
+	"concordat"
+)
+
+// FreeSpace returns how many bytes of the disk with the folder dir are free for this process, and how many
+// there are.
+func FreeSpace(dir string) (free, all int64, err error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
+}
+
+// Descriptors returns how many files and connections the process may have open. Go has raised the soft limit to the hard one.
+func Descriptors() int {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 1024 // the least that systems give
+	}
+	return int(min(l.Cur, 1<<30))
+}
+
+// CheckDisk returns an error that wraps concordat.ErrDiskFull below the low water of the site's disk.
+func (o *Instance) CheckDisk() error {
+	left, _, err := FreeSpace(o.Dir)
+	if err != nil {
+		return err
+	}
+	if left < o.Now().Serve.LowWater {
+		return fmt.Errorf("%w: %d MiB left, %d MiB stay free", concordat.ErrDiskFull, left>>20, o.Now().Serve.LowWater>>20)
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+// Package instance opens a site from its folder: configuration, keystore, store, index, and the lock that keeps other
+// processes off the index. Where another process serves the site, the index is reached through it; on a machine of a
+// cluster, the index is that of the node.
+//
+// Start from [Open], whose [Mode] says which parts are wanted; [Create] makes a site. An [Instance] embeds the
+// *site.Site that its parts make. What goes wrong because of a flag, a name or the configuration is a *[UsageError].
+//
+// The package prints nothing, reads no command line and serves nobody: commands stand in cmd/concordat.
+package instance

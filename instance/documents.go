@@ -1,0 +1,65 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"concordat"
+	"concordat/store"
+)
+
+// LibraryDocuments yields the documents of a library with their texts, in order of id. After an error
+// the iteration goes on with the next one. A served site is read by its catalogue, document by document.
+func (o *Instance) LibraryDocuments(ctx context.Context, lib concordat.LibraryID) iter.Seq2[*concordat.Document, error] {
+	if o.shard != nil {
+		return o.shard.LibraryDocuments(ctx, lib)
+	}
+	return func(yield func(*concordat.Document, error) bool) {
+		after := concordat.DocumentID("")
+		for {
+			rows, err := o.Store.Documents(ctx, lib, after, 0)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range rows {
+				d, err := o.Index.Document(ctx, concordat.Ref{Site: o.ID(), Library: lib, Document: r.ID})
+				if errors.Is(err, concordat.ErrNotFound) {
+					continue // deleted meanwhile
+				}
+				if !yield(d, err) {
+					return
+				}
+			}
+			if len(rows) < store.MaxPage {
+				return
+			}
+			after = rows[len(rows)-1].ID
+		}
+	}
+}
+
+// EachDocument calls f for every document of the catalogue.
+func (o *Instance) EachDocument(ctx context.Context, f func(concordat.Ref)) error {
+	libraries, err := o.Store.Libraries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range libraries {
+		for after := concordat.DocumentID(""); ; {
+			rows, err := o.Store.Documents(ctx, l.ID, after, 0)
+			if err != nil {
+				return err
+			}
+			for _, r := range rows {
+				after = r.ID
+				f(concordat.Ref{Site: o.ID(), Library: l.ID, Document: r.ID})
+			}
+			if len(rows) < store.MaxPage {
+				break
+			}
+		}
+	}
+	return nil
+}

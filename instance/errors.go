@@ -1,0 +1,20 @@
+package instance
+
+import (
+	"fmt"
+)
+
+// UsageError is an error of who asked: a flag, a name or a configuration that does not fit the site. Nothing was changed.
+type UsageError struct{ Err error }
+
+// Error returns the message of Err.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usage marks err as the caller's mistake.
+func Usage(err error) error { return &UsageError{err} }
+
+// Usagef is Usage of a formatted message.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }

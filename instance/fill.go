@@ -1,0 +1,149 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/index"
+)
+
+// OneMachine is the folder of the index of a site of one machine.
+func (o *Instance) OneMachine() string { return filepath.Join(o.Dir, IndexName, "00") }
+
+// fillBatch is how many documents are put into the shards at a time.
+const fillBatch = 100
+
+// fillCluster puts the documents of the index of one machine into the shards, if there is one.
+func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
+	dir := o.OneMachine()
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := cluster.Replay(ctx, dir) // what a killed process left in the log only
+	var from *index.Shard
+	if err == nil {
+		from, err = index.Open(dir, index.Options{ReadOnly: true})
+	}
+	if err != nil {
+		return fmt.Errorf("index of one machine: %w", err)
+	}
+	all := from.Stats().Documents
+	log.Info("documents of one machine move into the shards", "documents", all)
+	n, told := 0, time.Now()
+	for docs, err := range Batches(from.Documents(ctx), fillBatch) {
+		if err == nil {
+			err = Retry(ctx, func() error { return o.fillDocuments(ctx, docs) })
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("move documents into the shards: %d of %d: %w", n, all, err), from.Close())
+		}
+		if n += len(docs); time.Since(told) > 10*time.Second {
+			told = time.Now()
+			log.Info("documents of one machine move into the shards", "done", n, "documents", all)
+		}
+	}
+	if err := from.Close(); err != nil {
+		return err
+	}
+	var held int
+	err = Retry(ctx, func() (err error) {
+		held, err = o.Node.Documents(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if held < n || n != all {
+		return fmt.Errorf("move documents into the shards: %d were read of %d, and %d are there: %w", n, all, held, concordat.ErrCorrupt)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	log.Info("documents of one machine are in the shards", "documents", n)
+	return nil
+}
+
+// fillTime is how long a shard may be without a master, such as while the node starts.
+const fillTime = 2 * time.Minute
+
+// Retry calls f until it does not fail with concordat.ErrUnavailable, for fillTime at most.
+func Retry(ctx context.Context, f func() error) error {
+	for end := time.Now().Add(fillTime); ; {
+		err := f()
+		if !errors.Is(err, concordat.ErrUnavailable) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document) error {
+	profiles := make([]*concordat.Profile, len(docs))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, d := range docs {
+		g.Go(func() error {
+			there, err := o.Node.Document(gctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
+			if err == nil && there.Text == d.Text && there.Title == d.Title {
+				return nil // by a start that was cut short
+			}
+			if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+				return err
+			}
+			profiles[i], err = o.Profiler.ForIndex(*d)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	var put []*concordat.Profile
+	for _, p := range profiles {
+		if p != nil {
+			put = append(put, p)
+		}
+	}
+	if len(put) == 0 {
+		return nil
+	}
+	return o.Node.Put(ctx, put...)
+}
+
+// Batches groups a sequence into slices of n; an error comes after what was before it.
+func Batches[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		var batch []T
+		for v, err := range seq {
+			if err != nil {
+				if len(batch) == 0 || yield(batch, nil) {
+					yield(nil, err)
+				}
+				return
+			}
+			if batch = append(batch, v); len(batch) == n {
+				if !yield(slices.Clip(batch), nil) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/zk"
+	"concordat/config"
+	"concordat/index"
+	"concordat/profile"
+	"concordat/segment"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Names within the folder of a site.
+const (
+	ConfigName = "concordat.yaml"
+	StoreName  = "site.db"
+	IndexName  = "index"
+	// IndexKeyName is the key of the site's own fingerprints: who finds the index without it cannot test
+	// guesses against it. A site without the file has public fingerprints.
+	IndexKeyName = "index.key"
+)
+
+const indexKeyBytes = 32
+
+// ReadIndexKey returns the key of the site's own fingerprints; nil: they are public.
+func ReadIndexKey(dir string) ([]byte, error) {
+	key, err := os.ReadFile(filepath.Join(dir, IndexKeyName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && len(key) != indexKeyBytes {
+		err = fmt.Errorf("%s: %w: %d bytes, want %d", IndexKeyName, concordat.ErrCorrupt, len(key), indexKeyBytes)
+	}
+	return key, err
+}
+
+// Instance is a site with all its parts. Close closes them.
+type Instance struct {
+	*site.Site
+	Dir      string
+	Config   *config.Config
+	Store    *store.DB
+	Profiler *profile.Profiler
+	// With WithIndex either shard, and with it the lock, or remote, where another process serves the site.
+	shard  *cluster.Alone
+	Remote *cluster.Remote
+	// Node takes the place of shard in the serving process of a site of several machines.
+	Node       *cluster.Node
+	nodeServer *http.Server
+	nodeDone   chan struct{}                 // closes when nodeServer ended
+	Failed     chan error                    // node cannot go on
+	Trusted    *cluster.Trust                // of node
+	supervised bool                          // by --supervised
+	ask        Ask                           // for the passphrase of the keystore
+	Index      concordat.Index               // that of the three which is there
+	lock       *os.File                      // nil with StoreOnly
+	Since      time.Time                     // when this process got the lock
+	Settled    site.Settled                  // what opening brought to agreement
+	Flags      map[string]string             // keys of the configuration that a flag has set, to the flag
+	Live       atomic.Pointer[config.Config] // config with what has changed since; nil: nothing has
+	Next       atomic.Pointer[config.Config] // what the next start would have; nil: the same
+	Central    atomic.Int64                  // version of the settings of all nodes that live has
+	Teller     *zk.Session                   // that tells of them; nil: none does
+	Keeping    atomic.Bool                   // this process deletes for all nodes of the site
+	keystore   atomic.Int64                  // version of the shared keystore of which the folder has a copy
+}
+
+// Mode says which parts of a site a command needs.
+type Mode int
+
+const (
+	StoreOnly Mode = iota
+	Locked         // the store, and nobody else at the index
+	WithIndex      // the store and the index
+	Serve          // the same, for the process that serves the site
+)
+
+// Options say how a site is opened.
+type Options struct {
+	Ask        Ask  // for the passphrase of the keystore; nil: nobody can be asked
+	Supervised bool // a service manager starts the process again when it ends
+}
+
+// Open opens the site in dir, which init has made. Close closes it. It fails with a UsageError where there is no
+// site or its configuration is not in order, and with concordat.ErrLocked where another process has what mode needs.
+func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, error) {
+	c, err := ReadConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	segment.UseGojieba(c.Segment.Gojieba)
+	o := &Instance{Dir: dir, Config: c, supervised: options.Supervised, ask: options.Ask}
+	if err := o.openParts(ctx, w); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+func (o *Instance) openParts(ctx context.Context, w Mode) error {
+	key, err := ReadIndexKey(o.Dir)
+	if err != nil {
+		return err
+	}
+	if o.Profiler, err = profile.New(profile.Options{Recipe: o.Config.Scheme, Key: key}); err != nil {
+		return Usage(err)
+	}
+	if o.Store, err = OpenStore(ctx, o.Dir, o.Config); err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	if err := o.checkStore(ctx); err != nil {
+		return err
+	}
+	if err := o.SyncKeystore(ctx); err != nil {
+		return err
+	}
+	options := site.Options{Worker: o.Worker(), ID: o.Config.Site.ID, Store: o.Store, Profiler: o.Profiler}
+	if w >= Locked {
+		o.lock, err = LockIndex(o.Dir)
+		if w >= WithIndex && errors.Is(err, concordat.ErrLocked) {
+			if _, down := Serving(ctx, o.Dir); down == nil {
+				err = nil
+				o.Remote = cluster.Dial(filepath.Join(o.Dir, SocketName), "00")
+				o.Index = o.Remote
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if o.lock != nil {
+		o.Since = time.Now()
+		if err := o.ClearRemains(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case w < WithIndex || o.Remote != nil:
+	case o.Clustered() && w == Serve:
+		if err := o.openNode(ctx); err != nil {
+			return err
+		}
+		if err := o.fillCluster(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+			return err
+		}
+	case o.Clustered():
+		return Usagef("this machine is one of several of its site, and does not serve: start concordat serve here, which finds the others")
+	case HoldsShards(o.Dir):
+		return Usagef("the index came from a backup of a site of several machines: found the cluster anew with concordat cluster init, then start concordat serve")
+	default:
+		if err := FinishReindex(o.Dir); err != nil {
+			return err
+		}
+		if o.shard, err = cluster.OpenAlone(ctx, filepath.Join(o.Dir, IndexName, "00"), o.ShardOptions()); err != nil {
+			return fmt.Errorf("open the index: %w", err)
+		}
+		o.Index = o.shard
+	}
+	options.Index, options.Shared = o.Index, o.Clustered()
+	o.Site = site.New(options)
+	if w < WithIndex || o.Remote != nil {
+		return nil
+	}
+	return o.settle(ctx)
+}
+
+// ShardOptions are those of an index of the site on one machine.
+func (o *Instance) ShardOptions() index.Options {
+	return index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Shard: "00", Warm: o.Config.Index.KeepTable, StockSegments: o.Config.Index.StockSegments}
+}
+
+// Close closes what is open.
+func (o *Instance) Close() error {
+	var errs []error
+	if o.shard != nil {
+		errs = append(errs, o.shard.Close())
+	}
+	if o.Node != nil {
+		errs = append(errs, o.closeNode())
+	}
+	if o.Remote != nil {
+		errs = append(errs, o.Remote.Close())
+	}
+	if o.Store != nil {
+		errs = append(errs, o.Store.Close())
+	}
+	if o.lock != nil {
+		errs = append(errs, o.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,68 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// filesToJoin is what another machine needs to be one of this site: its configuration with the files that it names, and
+// its keys. The keystore itself is in the store.
+func (o *Instance) filesToJoin() (map[string][]byte, error) {
+	conf, err := os.ReadFile(filepath.Join(o.Dir, ConfigName))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{ConfigName: conf}
+	if _, err := LTIKeys(o.Dir); err != nil { // one site has one, though no platform is registered yet
+		return nil, err
+	}
+	for _, name := range []string{IndexKeyName, KeyFileName, LTIKeyName} {
+		b, err := os.ReadFile(filepath.Join(o.Dir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[name] = b
+	}
+	named := FilesOfCoordinator(o.Config.Cluster.Coordinator)
+	for _, f := range o.Config.Files() {
+		named[f.Name] = f.Path
+		if f.Key == "store.password_file" && !filepath.IsAbs(f.Path) {
+			named[f.Name] = filepath.Join(o.Dir, f.Path)
+		}
+	}
+	for name, path := range named {
+		if out[name], err = os.ReadFile(path); err != nil {
+			return nil, fmt.Errorf("file that the configuration names: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// CoordinatorFiles are the files that the address of a coordinator names; see ZookeeperAddress.
+var CoordinatorFiles = []string{"account", "ca", "certificate", "key"}
+
+// CoordinatorFile begins the name of a copy of one of CoordinatorFiles.
+const CoordinatorFile = "zookeeper-"
+
+// FilesOfCoordinator returns the files that the address names, by the name of their copies.
+func FilesOfCoordinator(address string) map[string]string {
+	out := map[string]string{}
+	_, query, _ := strings.Cut(address, "?")
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return out
+	}
+	for _, k := range CoordinatorFiles {
+		if path := q.Get(k); path != "" {
+			out[CoordinatorFile+k] = path
+		}
+	}
+	return out
+}

@@ -1,0 +1,200 @@
+package instance
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/crypto/keyfile"
+	"concordat/store"
+)
+
+// Names within the folder of a site.
+const (
+	KeystoreName = "keystore"
+	KeyFileName  = "keystore.key"
+)
+
+// Where the secret of the keystore comes from, first found first: the file that these variables name,
+// the service manager's credential, the key file in the folder, and for a passphrase the terminal.
+const (
+	KeyFileVariable    = "CONCORDAT_KEY_FILE"        // 32 bytes
+	PassphraseVariable = "CONCORDAT_PASSPHRASE_FILE" // one line
+	credentialName     = "concordat.key"             // in $CREDENTIALS_DIRECTORY
+)
+
+// ErrNoKeys: the site has no keystore.
+var ErrNoKeys = errors.New("this site has no keys; make them with concordat site key init")
+
+// Keystore is the keystore of a site: the file, and what opens it.
+type Keystore struct {
+	Path   string
+	Secret crypto.Secret
+	// Shared, if not nil, has the keystore of all nodes of the site; the file is this node's copy of it.
+	Shared *store.DB
+}
+
+// OpenKeystore finds the keystore of the folder and its secret, and opens it. It fails with ErrNoKeys
+// where there is none.
+func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
+	k := &Keystore{Path: filepath.Join(dir, KeystoreName)}
+	b, err := keyfile.Bytes(k.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, Usage(ErrNoKeys)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if k.Secret, err = findSecret(dir, ask, crypto.NeedsPassphrase(b)); err != nil {
+		return nil, nil, err
+	}
+	id, err := crypto.Unlock(b, k.Secret)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", k.Path, err)
+	}
+	return k, id, nil
+}
+
+// Update changes the identity in the keystore; see keyfile.Update. Where nodes share it change may be called
+// several times, each time with what another node has made meanwhile.
+func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
+	if k.Shared != nil {
+		return k.updateShared(ctx, change)
+	}
+	return keyfile.Update(k.Path, k.Secret, change)
+}
+
+// findSecret returns what opens the keystore of the folder.
+func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
+	if passphrase {
+		if path := os.Getenv(PassphraseVariable); path != "" {
+			return PassphraseFrom(path)
+		}
+		return ask("passphrase of the keystore: ")
+	}
+	var paths []string
+	if path := os.Getenv(KeyFileVariable); path != "" {
+		paths = append(paths, path)
+	} else {
+		if d := os.Getenv("CREDENTIALS_DIRECTORY"); d != "" {
+			paths = append(paths, filepath.Join(d, credentialName))
+		}
+		paths = append(paths, filepath.Join(dir, KeyFileName))
+	}
+	for _, path := range paths {
+		s, err := RawKeyFrom(path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return s, err
+		}
+	}
+	return crypto.Secret{}, Usagef("no key for the keystore: %s is not there; name it with %s", strings.Join(paths, " or "), KeyFileVariable)
+}
+
+// PassphraseFrom reads a passphrase from the first line of a file that only its owner may read.
+func PassphraseFrom(path string) (crypto.Secret, error) {
+	b, err := readSmall(path)
+	if err != nil {
+		return crypto.Secret{}, err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	if line = strings.TrimSuffix(line, "\r"); line == "" {
+		return crypto.Secret{}, Usagef("%s holds no passphrase in its first line", path)
+	}
+	return crypto.Passphrase([]byte(line)), nil
+}
+
+// RawKeyFrom reads a key of 32 bytes from a file that only its owner may read.
+func RawKeyFrom(path string) (crypto.Secret, error) {
+	b, err := readSmall(path)
+	if err != nil {
+		return crypto.Secret{}, err
+	}
+	if len(b) != 32 {
+		return crypto.Secret{}, Usagef("key file %s has %d bytes, not 32", path, len(b))
+	}
+	return crypto.RawKey([32]byte(b)), nil
+}
+
+// readSmall reads a secret's file, which nobody else may read.
+func readSmall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		return nil, Usagef("%s can be read by others: mode %04o, not 0600", path, info.Mode().Perm())
+	}
+	if info.Size() > 4096 {
+		return nil, Usagef("%s has %d bytes: no secret of ours", path, info.Size())
+	}
+	return os.ReadFile(path)
+}
+
+// OwnCard returns the newest card of the site, or nil where none was made.
+func OwnCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Card, error) {
+	cards, err := db.Cards(ctx, concordat.SiteID(id.Site().String()))
+	if err != nil || len(cards) == 0 {
+		return nil, err
+	}
+	return crypto.ParseCard(cards[0].Card)
+}
+
+// MakeCard makes a new card with the fields, keeps the keys it announces, and then the card. root is nil
+// where the keystore has the root key.
+func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardFields, root []byte, now time.Time) (*crypto.Identity, *crypto.Card, error) {
+	var card *crypto.Card
+	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		next, c, err := id.MakeCard(f, root, now, rand.Reader)
+		card = c
+		return next, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return id, card, db.PutCard(ctx, concordat.SiteID(card.Site.String()), card.Serial, card.Bytes())
+}
+
+// CardAge is how old a card may be before a site that has its root key makes a new one: partners that see
+// it every day then always know keys for weeks to come.
+const CardAge = 7 * 24 * time.Hour
+
+// RefreshCard makes a new card where the root key is here and the card is a week old, and destroys
+// private keys whose time is over. It returns the identity and card that are now in force; changed tells
+// whether either is another one.
+func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Identity, card *crypto.Card, now time.Time) (*crypto.Identity, *crypto.Card, bool, error) {
+	if id.HasRoot() && card != nil && now.After(card.NotBefore.Add(CardAge)) {
+		next, c, err := MakeCard(ctx, db, k, card.CardFields, nil, now)
+		if err != nil {
+			return id, card, false, err
+		}
+		return next, c, true, nil
+	}
+	if _, changed := id.Expire(now); !changed {
+		return id, card, false, nil
+	}
+	next, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		c, changed := id.Expire(now)
+		if !changed {
+			return id, nil
+		}
+		return c, nil
+	})
+	if err != nil {
+		return id, card, false, err
+	}
+	return next, card, true, nil
+}
+
+// Ask asks a person for the passphrase of a keystore.
+type Ask func(prompt string) (crypto.Secret, error)
+
+// PartnerName is a site as the store and the rest of the program name it.
+func PartnerName(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }

@@ -1,0 +1,30 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// Listen listens, and says of a failure what can be done about it.
+func Listen(key, flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l, nil
+	}
+	how := fmt.Sprintf("set %s in %s", key, ConfigName)
+	if flag != "" {
+		how = fmt.Sprintf("give another with %s, or %s", flag, how)
+	}
+	_, port, _ := net.SplitHostPort(address) // the configuration has checked its form
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %s is in use by another program, perhaps by another site: stop it, or %s (port 0 takes any that is free)", key, address, how)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("%s: this user may not listen at port %s: choose one above 1023; %s", key, port, how)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("%s: this machine has no address %s: %s", key, address, how)
+	}
+	return nil, fmt.Errorf("%s: %w; %s", key, err, how)
+}

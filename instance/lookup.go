@@ -1,0 +1,78 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/store"
+)
+
+// Membership returns what the store has of a federation; an unknown one is a usage error.
+func (o *Instance) Membership(ctx context.Context, f string) (store.Membership, error) {
+	ms, err := o.Store.Memberships(ctx)
+	if err != nil {
+		return store.Membership{}, err
+	}
+	i := slices.IndexFunc(ms, func(m store.Membership) bool { return string(m.Federation) == f })
+	if i < 0 {
+		return store.Membership{}, Usagef("no federation %s; see concordat federation show", f)
+	}
+	return ms[i], nil
+}
+
+// Members are the sites that are in it now.
+func Members(m store.Membership) []concordat.SiteID {
+	var sites []concordat.SiteID
+	for _, x := range m.Members {
+		if x.Removed.IsZero() {
+			sites = append(sites, x.Site)
+		}
+	}
+	return sites
+}
+
+// Library returns the named library; an unknown one is a usage error that lists those there are.
+func (o *Instance) Library(ctx context.Context, name string) (store.Library, error) {
+	l, err := o.Store.Library(ctx, concordat.LibraryID(name))
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return l, err
+	}
+	all, err := o.Store.Libraries(ctx)
+	if err != nil {
+		return l, err
+	}
+	names := make([]concordat.LibraryID, len(all))
+	for i, l := range all {
+		names[i] = l.ID
+	}
+	if len(names) == 0 {
+		return l, Usagef("no library %s: there is none yet; make it with concordat library create %s", name, name)
+	}
+	return l, Usagef("no library %s: there are %s", name, NameList(names))
+}
+
+// Partner returns a partner by identity in any form, or by the name it was given here.
+func (o *Instance) Partner(ctx context.Context, text string) (store.Partner, error) {
+	site := concordat.SiteID(text)
+	if id, err := crypto.ParseSiteID(text); err == nil {
+		site = PartnerName(id)
+	}
+	p, err := o.Store.Partner(ctx, site)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return p, Usagef("no partner %s; see concordat peer list", text)
+	}
+	return p, err
+}
+
+// NameList joins names for a message.
+func NameList[K ~string](names []K) string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = string(n)
+	}
+	return strings.Join(all, ", ")
+}

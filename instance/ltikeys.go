@@ -1,0 +1,52 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"concordat/lti"
+)
+
+// LTIKeyName holds the keys with which the site signs what it says to learning platforms.
+const LTIKeyName = "lti-keys.json"
+
+// LTIKeys reads the keys of the site in dir, and makes them where there are none.
+func LTIKeys(dir string) (*lti.Keys, error) {
+	path := filepath.Join(dir, LTIKeyName)
+	b, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		keys, err := lti.ParseKeys(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", LTIKeyName, err)
+		}
+		return keys, nil
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	keys, err := lti.NewKeys()
+	if err != nil {
+		return nil, err
+	}
+	return keys, WriteLTIKeys(path, keys)
+}
+
+// WriteLTIKeys puts the keys in place, whole or not at all.
+func WriteLTIKeys(path string, keys *lti.Keys) error {
+	b, err := keys.Marshal()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), LTIKeyName+".*") // only its owner reads it
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // renamed already unless something failed
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

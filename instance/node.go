@@ -1,0 +1,245 @@
+package instance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cluster/local"
+	"concordat/cluster/zk"
+	"concordat/index"
+)
+
+// A machine of a site of several.
+
+const (
+	ClusterName = "cluster" // folder of certificates, within the site's
+	// NodeDirName is the folder of the node's copies, within that of the index.
+	NodeDirName = "cluster"
+	joinTime    = 30 * time.Second
+	// Of connections between nodes.
+	nodeHeaderTime = 10 * time.Second
+	nodeIdleTime   = 2 * time.Minute
+)
+
+// Coordinator begins a session with the coordinator at the address; an empty node only looks.
+func (o *Instance) Coordinator(ctx context.Context, node coord.NodeID) (coord.Session, error) {
+	return o.CoordinatorOf(ctx, node, false)
+}
+
+// CoordinatorOf is coordinator, which may make the place of the site there.
+func (o *Instance) CoordinatorOf(ctx context.Context, node coord.NodeID, found bool) (coord.Session, error) {
+	address := o.Config.Cluster.Coordinator
+	switch scheme, _, _ := strings.Cut(address, "://"); scheme {
+	case "http":
+		return local.Dial(ctx, strings.TrimSuffix(address, "/"), cmp.Or(node, "operator"))
+	case "zk":
+		options, err := ZookeeperAddress(address)
+		if err != nil {
+			return nil, err
+		}
+		options.Site, options.Node, options.Found = o.Config.Site.ID, node, found
+		if node != "" || found { // who only looks may be about to change the scheme
+			options.Scheme = string(o.Profiler.Scheme())
+		}
+		if node != "" {
+			options.Identity = filepath.Join(o.Dir, ClusterName, "zookeeper.json")
+		}
+		return zk.Open(ctx, options)
+	}
+	return nil, Usagef("cluster.coordinator: %q is not known to this program: want zk://HOST:PORT,HOST:PORT/ROOT or http://host:port", address)
+}
+
+// ZookeeperAddress reads zk://HOST:PORT,HOST:PORT/ROOT with the files of the account and of TLS as account, ca,
+// certificate and key behind a question mark; tls=yes alone takes the authorities of the system. timeout is that of
+// sessions, such as 10s.
+func ZookeeperAddress(address string) (o zk.Options, err error) {
+	place, query, _ := strings.Cut(strings.TrimPrefix(address, "zk://"), "?") // several hosts make no URL
+	servers, root, _ := strings.Cut(place, "/")
+	if o.Servers = strings.Split(servers, ","); root != "" {
+		o.Root = "/" + strings.TrimSuffix(root, "/")
+	}
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return o, Usagef("cluster.coordinator: %w", err)
+	}
+	if t := q.Get("timeout"); t != "" {
+		if o.Timeout, err = time.ParseDuration(t); err != nil {
+			return o, Usagef("cluster.coordinator: timeout: %w", err)
+		}
+	}
+	if o.Account, err = zk.ReadAccount(q.Get("account")); err != nil {
+		return o, Usage(err)
+	}
+	if q.Get("tls") == "yes" || q.Get("ca") != "" || q.Get("certificate") != "" {
+		if o.TLS, err = zk.ReadTLS(q.Get("ca"), q.Get("certificate"), q.Get("key")); err != nil {
+			return o, Usage(err)
+		}
+	}
+	return o, nil
+}
+
+// Clustered reports whether the site has several machines.
+func (o *Instance) Clustered() bool { return o.Config.Cluster.Coordinator != "" }
+
+// Trust returns the certificates of this node. It fails with a UsageError where the machine belongs to no cluster.
+func (o *Instance) Trust() (*cluster.Trust, error) {
+	t, err := cluster.LoadTrust(filepath.Join(o.Dir, ClusterName))
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil, Usagef("this machine belongs to no cluster: concordat cluster init makes one, concordat cluster join enters one: %w", err)
+	}
+	if err == nil && string(t.Node) != o.Config.Cluster.Node {
+		err = Usagef("cluster.node is %q, the certificate of this machine says %q", o.Config.Cluster.Node, t.Node)
+	}
+	return t, err
+}
+
+// openNode lets this machine take part in its cluster.
+func (o *Instance) openNode(ctx context.Context) error {
+	c := o.Config.Cluster
+	t, err := o.Trust()
+	if err != nil {
+		return err
+	}
+	l, err := Listen("cluster.listen", "", c.Listen)
+	if err != nil {
+		return err
+	}
+	if err := o.mayJoin(ctx, t); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	session, err := o.Coordinator(ctx, t.Node)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if z, ok := session.(*zk.Session); ok {
+		if err := o.firstSettings(ctx, z); err != nil {
+			return errors.Join(err, session.Close(), l.Close())
+		}
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.Config.Log.Level}))
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	address := c.Address
+	if address == "" {
+		address = l.Addr().String()
+	}
+	o.Failed, o.Trusted = make(chan error, 2), t // the node's own reason, and an order to restart
+	var restart func()
+	if o.supervised || Supervised() {
+		restart = sync.OnceFunc(func() { o.Failed <- ErrRestart })
+	}
+	o.Node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
+		Dir:     filepath.Join(o.Dir, IndexName, NodeDirName),
+		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: buildVersion()},
+		Session: session,
+		Index:   index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable, StockSegments: o.Config.Index.StockSegments},
+		Client:  &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},
+		Fatal:   func(err error) { o.Failed <- err },
+		Key:     t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.Dir, ClusterName)), Restart: restart,
+		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) { return o.Profiler.ForIndex(d) }},
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("join the cluster: %w", err), l.Close())
+	}
+	m := http.NewServeMux()
+	m.Handle("/cluster/join/", o.Node.LetIn(filepath.Join(o.Dir, ClusterName), o.filesToJoin))
+	m.Handle("/cluster/renew/", o.Node.Renewals(filepath.Join(o.Dir, ClusterName), t))
+	m.Handle("/", t.OnlyNodes(o.Node.Member, o.Node.Handler()))
+	o.nodeServer = &http.Server{Handler: m, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: nodeHeaderTime, IdleTimeout: nodeIdleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	o.nodeDone = make(chan struct{})
+	go func() {
+		defer close(o.nodeDone)
+		if err := o.nodeServer.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			select {
+			case o.Failed <- err:
+			default: // there is a reason already
+			}
+		}
+	}()
+	o.Index = o.Node
+	return nil
+}
+
+func buildVersion() string {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		return b.Main.Version
+	}
+	return ""
+}
+
+// mayJoin looks whether this machine is a member before it enters its name anywhere: one that was removed
+// must not keep the name from another.
+func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
+	look, err := o.Coordinator(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, look.Close()) }()
+	w := &Observer{Session: look}
+	if err := w.Next(ctx); err != nil {
+		return err
+	}
+	l, err := cluster.ParseLayout(w.Seen.Config)
+	if err != nil {
+		return err
+	}
+	m, ok := l.Members[t.Node]
+	if !ok || m.Key != "" && m.Key != t.Key() {
+		return fmt.Errorf("node %s is no member of the cluster: it was removed, or never joined: %w", t.Node, concordat.ErrRefused)
+	}
+	return nil
+}
+
+// closeNode hands the offices over and leaves.
+func (o *Instance) closeNode() error {
+	err := o.Node.Close()
+	if o.nodeServer != nil {
+		err = errors.Join(err, o.nodeServer.Close())
+		<-o.nodeDone
+	}
+	return err
+}
+
+// Stats are the sizes of the index, of the copies of this machine in a cluster.
+func (o *Instance) Stats() index.Stats {
+	switch {
+	case o.Node != nil:
+		return o.Node.Stats()
+	case o.shard != nil:
+		return o.shard.Stats()
+	}
+	return index.Stats{}
+}
+
+// IndexReady returns why the index cannot be used, or nil.
+func (o *Instance) IndexReady() error {
+	switch {
+	case o.Node != nil:
+		return o.Node.Ready()
+	case o.shard == nil || o.shard.Stats().Segments < 0:
+		return errors.New("the index is not open")
+	}
+	return nil
+}
+
+// IndexDocuments returns how many documents the index has, of all machines.
+func (o *Instance) IndexDocuments(ctx context.Context) (int, error) {
+	if o.Node != nil {
+		return o.Node.Documents(ctx)
+	}
+	return o.Stats().Documents, nil
+}

@@ -1,0 +1,74 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"concordat"
+)
+
+// settledSetting is there once the index of a site was compared with its catalogue as a whole: versions before it did not
+// note what they began.
+const settledSetting = "index.settled"
+
+// SettleAfter is how old what was begun is before somebody else settles it.
+const SettleAfter = time.Hour
+
+// settle ends what this process, or one before it, has begun to take in.
+func (o *Instance) settle(ctx context.Context) error {
+	workers := []string{""} // as a site of one machine, whose store it may be
+	if o.Worker() != "" {
+		workers = append(workers, o.Worker())
+	}
+	for _, worker := range workers {
+		err := Retry(ctx, func() error {
+			sum, err := o.Settle(ctx, worker)
+			o.Settled.Removed += sum.Removed
+			o.Settled.Completed += sum.Completed
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if o.shard == nil {
+		return nil
+	}
+	_, err := o.Store.Setting(ctx, settledSetting)
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return err
+	}
+	if err := o.settleWhole(ctx); err != nil {
+		return fmt.Errorf("compare the index with the catalogue: %w", err)
+	}
+	return o.Store.SetSetting(ctx, settledSetting, time.Now().UTC().Format(time.RFC3339))
+}
+
+// A catalogue that lacks more than this of the index is not that of the index: nothing is removed then, and doctor says so.
+const (
+	mostExtra      = 1000
+	mostExtraShare = 10 // one of so many
+)
+
+// settleWhole takes out of the index what the catalogue does not have.
+func (o *Instance) settleWhole(ctx context.Context) error {
+	known := map[concordat.Ref]bool{}
+	if err := o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true }); err != nil {
+		return err
+	}
+	all := o.shard.Refs()
+	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
+	if len(extra) > mostExtra && len(extra) > len(all)/mostExtraShare {
+		return nil
+	}
+	for part := range slices.Chunk(extra, fillBatch) {
+		if err := o.Index.Delete(ctx, part...); err != nil {
+			return err
+		}
+	}
+	o.Settled.Removed += len(extra)
+	return nil
+}

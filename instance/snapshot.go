@@ -1,0 +1,106 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"concordat"
+	"concordat/backup"
+	"concordat/index"
+	"concordat/store"
+)
+
+// Snapshot is what a copy of the state of a site is of.
+type Snapshot struct {
+	Made      time.Time        `json:"made"`
+	Site      concordat.SiteID `json:"site"`
+	Scheme    concordat.Scheme `json:"scheme"`
+	Audit     backup.Head      `json:"audit"`
+	Documents int              `json:"documents"`
+	Sentences int              `json:"sentences"`
+	Shards    int              `json:"shards,omitempty"` // of a site of several machines
+}
+
+// CopyState writes the store and the index, as they were at one moment, into the folder to. Writers wait only
+// until the moment has been taken; it fails halfway with what is there already, for the caller to remove.
+func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err error) {
+	if o.Node != nil {
+		return o.copyClusterState(ctx, to)
+	}
+	if o.shard == nil {
+		return t, fmt.Errorf("%w: the index is not open here", concordat.ErrInvalid)
+	}
+	t = Snapshot{Site: o.ID(), Scheme: o.Scheme()}
+	var frozen *index.Frozen
+	var state *store.Snapshot
+	defer func() {
+		if frozen != nil {
+			err = errors.Join(err, frozen.Close())
+		}
+		if state != nil {
+			err = errors.Join(err, state.Close())
+		}
+	}()
+	// A document is in the index before it is in the catalogue. While writes to the index stand still, both are
+	// as they would be after a crash at this moment, which every part of the site copes with.
+	err = o.shard.Still(func() (err error) {
+		if state, err = o.Store.Snapshot(ctx); err != nil {
+			return err
+		}
+		t.Made, t.Sentences = time.Now().UTC(), o.shard.Stats().Sentences
+		frozen, err = o.shard.Freeze()
+		return err
+	})
+	if err != nil {
+		return t, err
+	}
+	path := filepath.Join(to, StoreName)
+	if err := state.CopyTo(ctx, path); err != nil {
+		return t, err
+	}
+	if err := os.MkdirAll(filepath.Join(to, IndexName), 0o700); err != nil {
+		return t, err
+	}
+	if err := frozen.CopyTo(ctx, filepath.Join(to, IndexName, "00")); err != nil {
+		return t, err
+	}
+	return t, t.readCopy(ctx, path)
+}
+
+// readCopy opens the copy of the store, which shows that it can be, and notes what it holds.
+func (t *Snapshot) readCopy(ctx context.Context, path string) (err error) {
+	db, err := store.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	libraries, err := db.Libraries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range libraries {
+		t.Documents += l.Documents
+	}
+	head, err := db.AuditHead(ctx)
+	t.Audit = backup.Head{Seq: head.Seq, Hash: head.Hash}
+	return err
+}
+
+// BackupSetting is when the last backup was made.
+const BackupSetting = "backup made"
+
+// LastBackup returns when the last backup was made; zero: none was.
+func (o *Instance) LastBackup(ctx context.Context) (time.Time, error) {
+	text, err := o.Store.Setting(ctx, BackupSetting)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, text)
+}

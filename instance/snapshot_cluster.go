@@ -1,0 +1,48 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat/cluster"
+)
+
+// copyClusterState is CopyState of a site of several machines, in the process that serves one of them.
+func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot, err error) {
+	t = Snapshot{Site: o.ID(), Scheme: o.Scheme()}
+	path := filepath.Join(to, StoreName)
+	// The store is copied beside the shards: a database ends a transaction that does nothing for long.
+	var g errgroup.Group
+	if err := os.MkdirAll(filepath.Join(to, IndexName), 0o700); err != nil {
+		return t, err
+	}
+	shards, err := o.Node.CopyAll(ctx, filepath.Join(to, IndexName, NodeDirName), func(context.Context) error {
+		state, err := o.Store.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		t.Made = time.Now().UTC()
+		g.Go(func() error { return errors.Join(state.CopyTo(ctx, path), state.Close()) })
+		return nil
+	})
+	if err = errors.Join(err, g.Wait()); err != nil {
+		return t, err
+	}
+	for _, s := range shards {
+		t.Sentences += s.Sentences
+	}
+	t.Shards = len(shards)
+	return t, t.readCopy(ctx, path)
+}
+
+// HoldsShards reports whether the index in dir is that of a node: of a machine that is one, or that was
+// restored and is none yet.
+func HoldsShards(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, IndexName, NodeDirName, string(cluster.ShardName(0))))
+	return err == nil
+}

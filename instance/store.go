@@ -1,0 +1,106 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/config"
+	"concordat/store"
+)
+
+// siteSetting is where a store says whose it is.
+const siteSetting = "site"
+
+// StoreOptions returns the place of the store of a configuration and how it is opened.
+func StoreOptions(dir string, c *config.Config) (place string, o store.Options, err error) {
+	if c.Store.URL == "" {
+		return filepath.Join(dir, StoreName), o, nil
+	}
+	o.Password, err = databasePassword(dir, c)
+	return c.Store.URL, o, err
+}
+
+// mostPassword bounds the file of a password, in bytes.
+const mostPassword = 4096
+
+func databasePassword(dir string, c *config.Config) (string, error) {
+	if c.Store.Password != "" || c.Store.PasswordFile == "" {
+		return c.Store.Password.Reveal(), nil
+	}
+	path := c.Store.PasswordFile
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", Usagef("store.password_file: %w", err)
+	}
+	if info.Size() > mostPassword || info.Mode().Perm()&0o077 != 0 {
+		return "", Usagef("store.password_file %s: want at most %d bytes, for its owner only (chmod 600)", path, mostPassword)
+	}
+	b, err := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSuffix(line, "\r"), err
+}
+
+// OpenStore opens the store of the site in dir.
+func OpenStore(ctx context.Context, dir string, c *config.Config) (*store.DB, error) {
+	place, o, err := StoreOptions(dir, c)
+	if err != nil {
+		return nil, err
+	}
+	return o.Open(ctx, place)
+}
+
+// checkStore refuses a database that is another site's: a file lies beside its configuration, an address
+// may be mistaken.
+func (o *Instance) checkStore(ctx context.Context) error {
+	if o.Config.Store.URL == "" {
+		return nil
+	}
+	id, err := o.Store.Setting(ctx, siteSetting)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		return Usagef("%s holds no site: make one with concordat init --store, or fill it with concordat store copy", store.Redacted(o.Config.Store.URL))
+	case err == nil && id != string(o.Config.Site.ID):
+		return Usagef("%s is the store of site %s, not of %s", store.Redacted(o.Config.Store.URL), id, o.Config.Site.ID)
+	}
+	return err
+}
+
+// Originals returns where the site keeps what was handed in: beside a store in a file, within one in a
+// database, so that all machines of the site have them.
+func (o *Instance) Originals() *store.Files {
+	dir := filepath.Join(o.Dir, OriginalsName)
+	if o.Config.Store.URL == "" {
+		return store.OpenFiles(dir)
+	}
+	return o.Store.Files(dir)
+}
+
+// Worker names this process among those that take checks from one queue; empty: it is the only one.
+func (o *Instance) Worker() string {
+	if o.Clustered() {
+		return NodeWorker(coord.NodeID(o.Config.Cluster.Node))
+	}
+	if o.Config.Store.URL == "" {
+		return ""
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("serve %s:%s", host, o.Dir)
+}
+
+// NodeWorker names the serving process of a node.
+func NodeWorker(id coord.NodeID) string { return "node " + string(id) }
+
+// OriginalsName is the folder of what was handed in.
+const OriginalsName = "originals"
