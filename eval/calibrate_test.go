@@ -439,37 +439,49 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
+// classesOf returns the languages and classes of report.Calibration that a row belongs to.
+func classesOf(r ScoreRow) [][2]string {
+	language := "en"
+	if strings.Contains(r.Group, "zh-") {
+		language = "zh"
+	}
+	switch {
+	case r.Reuse == Unknown, strings.Contains(r.Class, "under 0.1"), strings.HasPrefix(r.Class, "less"):
+		return nil
+	case strings.HasPrefix(r.Group, "innocent"):
+		return [][2]string{{"", map[Reuse]string{Clean: "forms", Reused: "copied forms"}[r.Reuse]}}
+	case r.Group == "llm-reuse" && (strings.HasPrefix(r.Class, "rewrite") || strings.HasPrefix(r.Class, "mixrewrite")):
+		return [][2]string{{"", "machine"}}
+	case r.Group == "llm-reuse":
+		return nil
+	case r.Reuse == Clean && r.Group == "pan13-train":
+		return [][2]string{{"en", "clean"}, {"en", "near"}}
+	case r.Reuse == Clean:
+		return [][2]string{{language, "clean"}}
+	case strings.HasPrefix(r.Class, "summary"):
+		return [][2]string{{language, "condensed"}}
+	}
+	return [][2]string{{language, "reworded"}}
+}
+
 // agrees fails where what reports say of the document score is not what was measured, within two
 // documents of a hundred.
 func agrees(t *testing.T, rows []ScoreRow) {
 	t.Helper()
-	of := map[string]report.Rate{}
+	type kind struct {
+		batch           bool
+		language, class string
+	}
+	of := map[kind]report.Rate{}
 	for _, r := range rows {
-		k := report.Rate{Language: "en"}
-		if strings.Contains(r.Group, "zh-") {
-			k.Language = "zh"
-		}
-		switch {
-		case r.Reuse == Clean:
-			k.Class = "clean"
-		case r.Reuse == Unknown, strings.Contains(r.Class, "under 0.1"), strings.HasPrefix(r.Class, "less"):
-			continue
-		case strings.HasPrefix(r.Class, "summary"):
-			k.Class = "condensed"
-		default:
-			k.Class = "reworded"
-		}
-		classes := []string{k.Class}
-		if r.Reuse == Clean && r.Group == "pan13-train" {
-			classes = append(classes, "near")
-		}
-		for _, class := range classes {
-			x := of[k.Language+class]
-			of[k.Language+class] = report.Rate{Language: k.Language, Class: class, Documents: x.Documents + r.N, Tenth: x.Tenth + r.Above[1], Third: x.Third + r.Above[3]}
+		for _, k := range classesOf(r) {
+			k := kind{r.Group == "innocent, batch", k[0], k[1]}
+			x := of[k]
+			of[k] = report.Rate{Batch: k.batch, Language: k.language, Class: k.class, Documents: x.Documents + r.N, Tenth: x.Tenth + r.Above[1], Third: x.Third + r.Above[3]}
 		}
 	}
 	for _, want := range report.Calibration() {
-		got := of[want.Language+want.Class]
+		got := of[kind{want.Batch, want.Language, want.Class}]
 		t.Logf("measured %+v", got)
 		near := func(a, b int) bool { return 50*max(a-b, b-a) <= want.Documents }
 		if !near(got.Documents, want.Documents) || !near(got.Tenth, want.Tenth) || !near(got.Third, want.Third) {

@@ -3,31 +3,43 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+
+	"concordat"
 )
 
 // Rate is how many measured documents of one kind have a document score of a tenth, and of three
 // tenths, or more.
 type Rate struct {
-	Language  string // of the documents: en or zh
-	Class     string // clean, near, reworded or condensed; see Calibration
+	Batch     bool   // compared with one another in a batch; else each against a library
+	Language  string // of the documents: en or zh; empty: English, Chinese and German ones
+	Class     string // see Calibration
 	Documents int
 	Tenth     int // documents with 0.1 or more
 	Third     int // documents with 0.3 or more
 }
 
 // Calibration is what was measured of the document score on documents of which is known whether they
-// reuse text of the library: clean ones were made without reuse and share no long run of words with
-// it; near are those of them that have the library's subjects and kind of page, the hard cases; at least a tenth of the reworded ones is copied, edited, translated there and back or reworded;
-// of the condensed ones a tenth to three tenths is a summary of a source. doc/evaluation-score.md has the corpora
-// and the command, which a test compares with this table.
+// reuse text of the library. Classes without reuse: clean ones share no long run of words with the library; near are those of
+// them that have its subjects and kind of page, the hard cases; forms share forms, declarations, statutes, quotations and lists of
+// references by right. Classes with reuse, of a tenth of the document or more: reworded is copied, edited, translated there
+// and back or reworded by programs or people; copied forms are documents that share forms as well; condensed is a summary of
+// a source (of a tenth to three tenths); machine was rewritten by a language model.
+// doc/evaluation-score.md has the corpora and the command, which a test compares with this table.
 func Calibration() []Rate {
 	return []Rate{
-		{"en", "clean", 1492, 7, 4},
-		{"en", "near", 119, 5, 3},
-		{"en", "reworded", 497, 496, 483},
-		{"en", "condensed", 148, 74, 0},
-		{"zh", "clean", 288, 0, 0},
-		{"zh", "reworded", 102, 101, 94},
+		{false, "en", "clean", 1492, 5, 2},
+		{false, "en", "near", 119, 3, 1},
+		{false, "zh", "clean", 288, 0, 0},
+		{false, "", "forms", 367, 0, 0},
+		{false, "en", "reworded", 497, 496, 464},
+		{false, "zh", "reworded", 102, 100, 93},
+		{false, "", "copied forms", 71, 70, 46},
+		{false, "en", "condensed", 148, 43, 0},
+		{false, "", "machine", 19, 0, 0},
+		{true, "", "forms", 367, 0, 0},
+		{true, "", "copied forms", 71, 70, 46},
 	}
 }
 
@@ -50,68 +62,102 @@ func percent1(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 // classWords says a class of documents of Calibration; the number stands before it.
 func (l Language) classWords(r Rate) string {
 	return l.Say(map[string]string{
-		"en clean": "English documents without reuse", "en near": "of these, pages on the very subjects of the library", "en reworded": "English documents with copied or reworded parts",
-		"en condensed": "English documents with a condensed source", "zh clean": "Chinese documents without reuse",
-		"zh reworded": "Chinese documents with copied or reworded parts",
+		"en clean": "English documents without reuse", "en near": "of these, pages on the very subjects of the library",
+		"zh clean": "Chinese documents without reuse", " forms": "documents without reuse that share forms, declarations, statutes or references",
+		"en reworded": "English documents with copied or reworded parts", "zh reworded": "Chinese documents with copied or reworded parts",
+		" copied forms": "documents with copied or revised parts that share forms and the like as well",
+		"en condensed":  "English documents with a condensed source", " machine": "documents of which a language model rewrote a tenth or more",
 	}[r.Language+" "+r.Class])
 }
 
 // Meaning says in plain words what may be concluded from a document score, and what not: for a tenth
-// and three tenths, how many of the documents measured reach it.
+// and three tenths, how many of the documents measured reach it, in checks and in batches.
 func (l Language) Meaning() []string {
 	var out []string
-	for _, at := range []struct {
-		share string
-		count func(Rate) int
-	}{{Percent(0.1), func(r Rate) int { return r.Tenth }}, {Percent(0.3), func(r Rate) int { return r.Third }}} {
-		s := l.Say("%s or more is reached by: ", at.share)
-		for i, r := range Calibration() {
-			if i > 0 {
-				s += l.Say("; ")
+	for _, batch := range []bool{false, true} {
+		for _, at := range []struct {
+			share string
+			count func(Rate) int
+		}{{Percent(0.1), func(r Rate) int { return r.Tenth }}, {Percent(0.3), func(r Rate) int { return r.Third }}} {
+			s := l.Say("%s or more is reached by: ", at.share)
+			if batch {
+				s = l.Say("In batches %s or more is reached by: ", at.share)
 			}
-			k := at.count(r)
-			low, high := Wilson(k, r.Documents)
-			s += l.Say("%s of %s %s (%s; between %s and %s)", Thousands(k), Thousands(r.Documents), l.classWords(r),
-				percent1(float64(k)/float64(r.Documents)), percent1(low), percent1(high))
+			first := true
+			for _, r := range Calibration() {
+				if r.Batch != batch {
+					continue
+				}
+				if !first {
+					s += l.Say("; ")
+				}
+				first = false
+				k := at.count(r)
+				low, high := Wilson(k, r.Documents)
+				s += l.Say("%s of %s %s (%s; between %s and %s)", Thousands(k), Thousands(r.Documents), l.classWords(r),
+					percent1(float64(k)/float64(r.Documents)), percent1(low), percent1(high))
+			}
+			out = append(out, s+l.Say("."))
 		}
-		out = append(out, s+l.Say("."))
 	}
 	return append(out,
-		l.Say("The figures are those of the development texts, with 95 % intervals. How many of your documents with such a share reuse text depends on how common reuse is among them, so no probability is given."),
-		l.Say("A share below 10 % does not show that a text is free of reuse: condensed sources and sources outside the libraries are missed."))
+		l.Say("The figures are those of the development texts, with 95 % intervals. How many of your documents with such a share reuse text "+
+			"depends on how common reuse is among them, so no probability is given."),
+		l.Say("A share below 10 % does not show that a text is free of reuse: condensed sources, text that a language model rewrote or translated, "+
+			"and sources outside the libraries are missed."))
 }
 
-// Conclusion says in one or two sentences what may be concluded from this report's share, by the
-// measured rates; "" where nothing was compared.
+// measured sums up rates of classes at a share: how many reach it, of how many.
+func measured(batch, third bool, classes ...string) (reach, of int) {
+	for _, r := range Calibration() {
+		if r.Batch != batch || !slices.Contains(classes, r.Class) {
+			continue
+		}
+		of += r.Documents
+		if third {
+			reach += r.Third
+		} else {
+			reach += r.Tenth
+		}
+	}
+	return reach, of
+}
+
+// inBatch reports whether the report is of a member of a batch.
+func (r *Report) inBatch() bool {
+	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { _, ok := c.Library.Batch(); return ok })
+}
+
+// Conclusion says in a few sentences what may be concluded from this report's share, by the measured rates of checks
+// or of batches, and on what these were measured; "" where nothing was compared.
 func (r *Report) Conclusion() string {
 	l := r.Language
 	if !r.Scores.Measured() {
 		return ""
 	}
-	var clean, reused [2]int // at the threshold, of all; of both languages
-	third := r.Scores.Covered >= 0.3
-	for _, x := range Calibration() {
-		k := x.Tenth
-		if third {
-			k = x.Third
-		}
-		switch x.Class {
-		case "clean":
-			clean[0], clean[1] = clean[0]+k, clean[1]+x.Documents
-		case "reworded":
-			reused[0], reused[1] = reused[0]+k, reused[1]+x.Documents
-		}
-	}
+	batch, third := r.inBatch(), r.Scores.Covered >= 0.3
+	copied, ofCopied := measured(batch, third, "reworded", "copied forms")
 	if r.Scores.Covered < 0.1 {
-		return l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this, and most of those with a condensed source had as little: little was found, and that is no proof of originality.",
-			percent1(float64(reused[0])/float64(reused[1])))
+		return l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.", percent1(float64(copied)/float64(ofCopied))) +
+			" " + l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this is no proof of originality.")
 	}
 	at := Percent(0.1)
 	if third {
 		at = Percent(0.3)
 	}
-	_, falseHigh := Wilson(clean[0], clean[1])
-	trueLow, _ := Wilson(reused[0], reused[1])
-	return l.Say("In measurements %s of %s documents without reuse reached %s (at most %s of such documents, with 95 %% certainty), and %s of %s with copied or reworded parts did: such a share is at least %s times as frequent with reuse as without. Read the passages before concluding anything about a person.",
-		Thousands(clean[0]), Thousands(clean[1]), at, percent1(falseHigh), Thousands(reused[0]), Thousands(reused[1]), Thousands(int(trueLow/falseHigh)))
+	clean, ofClean := measured(batch, third, "clean", "forms")
+	_, forms := measured(batch, third, "forms")
+	_, high := Wilson(clean, ofClean)
+	out := []string{l.Say("Of %s texts without reuse that were measured, %s of which share forms, declarations, statutes or references, %s reached %s: "+
+		"at most %s of such texts, with 95 %% certainty.", Thousands(ofClean), Thousands(forms), Thousands(clean), at, percent1(high))}
+	if batch {
+		out = append(out, l.Say("Of %s with a tenth or more copied, or revised by people, %s did.", Thousands(ofCopied), Thousands(copied)),
+			l.Say("Text that a language model rewrote was not measured in batches."))
+	} else {
+		machine, ofMachine := measured(batch, third, "machine")
+		out = append(out, l.Say("Of %s with a tenth or more copied, translated there and back, or reworded by programs or people, %s did.",
+			Thousands(ofCopied), Thousands(copied)),
+			l.Say("Of %s of which a language model rewrote as much, %s did.", Thousands(ofMachine), Thousands(machine)))
+	}
+	return strings.Join(append(out, l.Say("Read the passages before concluding anything about a person.")), " ")
 }

@@ -139,11 +139,24 @@ func TestConclusion(t *testing.T) {
 	if c := at(0.05).Conclusion(); !strings.Contains(c, "no proof of originality") {
 		t.Error(c)
 	}
-	if c := at(0.15).Conclusion(); !strings.Contains(c, "7 of 1\u202f780") || !strings.Contains(c, "at least 122 times") {
-		t.Error(c)
+	for share, want := range map[float64][]string{
+		0.15: {"5 reached 10 %", "2\u202f147 texts", "367 of which share forms", "666 did", "of which a language model rewrote as much, 0 did"},
+		0.5:  {"2 reached 30 %", "603 did"},
+	} {
+		c := at(share).Conclusion()
+		for _, w := range want {
+			if !strings.Contains(c, w) {
+				t.Errorf("%v: %q does not say %q", share, c, w)
+			}
+		}
+		if strings.Contains(c, "times") {
+			t.Errorf("%v: %q says how many times as frequent", share, c)
+		}
 	}
-	if c := at(0.5).Conclusion(); !strings.Contains(c, "4 of 1\u202f780") || !strings.Contains(c, "reached 30 %") {
-		t.Error(c)
+	batch := at(0.15)
+	batch.Consulted = []concordat.Consulted{{Library: concordat.BatchLibrary("1")}}
+	if c := batch.Conclusion(); !strings.Contains(c, "Of 367 texts") || !strings.Contains(c, "Of 71 with") || !strings.Contains(c, "not measured in batches") {
+		t.Errorf("a batch: %q", c)
 	}
 	for _, r := range report.Calibration() {
 		if r.Third > r.Tenth || r.Tenth > r.Documents {

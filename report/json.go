@@ -75,6 +75,7 @@ type (
 	}
 	// jsonRate is a row of Calibration.
 	jsonRate struct {
+		Batch     bool       `json:"batch,omitempty"`
 		Language  string     `json:"language"`
 		Class     string     `json:"class"`
 		Documents int        `json:"documents"`
@@ -457,7 +458,7 @@ func (r *Report) jsonShort(count *Counter) *jsonShort {
 func (r *Report) jsonLegend() jsonLegend {
 	j := jsonLegend{Kinds: r.Language.Kinds(), Steps: r.Language.Steps(), Share: r.Language.Meaning()}
 	for _, c := range Calibration() {
-		x := jsonRate{Language: c.Language, Class: c.Class, Documents: c.Documents, Tenth: c.Tenth, Third: c.Third}
+		x := jsonRate{Batch: c.Batch, Language: c.Language, Class: c.Class, Documents: c.Documents, Tenth: c.Tenth, Third: c.Third}
 		a, b := Wilson(c.Tenth, c.Documents)
 		x.TenthIn = [2]float64{round(a), round(b)}
 		a, b = Wilson(c.Third, c.Documents)
