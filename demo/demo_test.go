@@ -113,8 +113,12 @@ func TestCheckFindsPassages(t *testing.T) {
 			continue
 		}
 		share := covered(concordat.Span{Start: at, End: at + len(p.Text)}, found, append(p.Also, p.Document))
-		if share < 0.8 {
-			t.Errorf("%s: a %s passage is covered to %.2f, want 0.8: %q", p.Document, p.Kind, share, p.Text)
+		least := 0.8 // a passage ends where nothing more has a counterpart
+		if p.Kind == "verbatim" {
+			least = 0.95
+		}
+		if share < least {
+			t.Errorf("%s: a %s passage is covered to %.2f, want %v: %q", p.Document, p.Kind, share, least, p.Text)
 		}
 	}
 }

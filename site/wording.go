@@ -132,6 +132,7 @@ const (
 // judge marks the passages of one source, in order of text, that are no evidence: those that read like a form's, and
 // sentences that stand alone.
 func (w *sharedWording) judge(passages []concordat.Passage) {
+	w.markCrumbs(passages)
 	var alone []place
 	pieces, all := 0, place{}
 	for i := 0; i < len(passages); {
@@ -143,6 +144,9 @@ func (w *sharedWording) judge(passages []concordat.Passage) {
 			end = max(end, passages[i].Span.End)
 		}
 		if here.words <= mostFormWords && w.markForms(here.passages) {
+			continue
+		}
+		if len(here.passages) == 1 && here.passages[0].Wording != "" {
 			continue
 		}
 		here.letters = weightedLetters(w.text, here.passages)
@@ -159,7 +163,6 @@ func (w *sharedWording) judge(passages []concordat.Passage) {
 	if share >= aloneShare && all.letters >= aloneLeast || share >= aloneMost {
 		return
 	}
-	w.markCrumbs(passages)
 	for _, x := range alone {
 		if pieces >= mosaicPieces && x.copied() {
 			continue
