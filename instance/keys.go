@@ -42,6 +42,15 @@ type Keystore struct {
 	Shared *store.DB
 }
 
+// OpenKeystore opens the keystore of the site; see OpenKeystore.
+func (o *Instance) OpenKeystore() (*Keystore, *crypto.Identity, error) {
+	k, id, err := OpenKeystore(o.Dir, o.ask)
+	if err == nil {
+		k.Shared = o.SharedKeys()
+	}
+	return k, id, err
+}
+
 // OpenKeystore finds the keystore of the folder and its secret, and opens it. It fails with ErrNoKeys
 // where there is none.
 func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
@@ -77,6 +86,9 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 	if passphrase {
 		if path := os.Getenv(PassphraseVariable); path != "" {
 			return PassphraseFrom(path)
+		}
+		if ask == nil {
+			return crypto.Secret{}, Usagef("the keystore needs a passphrase: nobody can be asked, and %s is not set", PassphraseVariable)
 		}
 		return ask("passphrase of the keystore: ")
 	}

@@ -171,7 +171,7 @@ func (a *app) endStanding(ctx context.Context, o *instance.Instance, task concor
 			return err
 		}
 		var closing func()
-		if partners, closing, err = c.clients(at, deadline); err != nil {
+		if partners, closing, err = c.ConnectAll(at, deadline); err != nil {
 			return err
 		}
 		defer closing()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/federation"
 	"concordat/instance"
+	"concordat/partners"
 )
 
 // app is what all commands share.
@@ -60,4 +62,15 @@ func (a *app) with(ctx context.Context, w instance.Mode, f func(*instance.Instan
 		return err
 	}
 	return errors.Join(f(o), o.Close())
+}
+
+// Options say how commands speak with partners of the site.
+func (a *app) partnerOptions(o *instance.Instance) partners.Options {
+	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.Config.Log.Level, slog.LevelWarn)}))
+	return partners.Options{Log: log, Observe: a.observe, Tell: a.Warn}
+}
+
+// circle opens the keystore and the card of the site, and speaks with its partners.
+func (a *app) circle(ctx context.Context, o *instance.Instance) (*partners.Client, error) {
+	return partners.Open(ctx, o, a.partnerOptions(o))
 }

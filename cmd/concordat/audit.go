@@ -19,6 +19,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -301,22 +302,9 @@ func exportAudit(ctx context.Context, w io.Writer, db *store.DB, id *crypto.Iden
 			break
 		}
 	}
-	h, err := signHead(id, end, time.Now())
+	h, err := partners.SignHead(id, end, time.Now())
 	if err != nil {
 		return err
 	}
 	return e.Encode(exportedHead{Site: h.Site, Seq: h.Seq, Hash: hex.EncodeToString(h.Hash[:]), Head: h.Bytes()})
-}
-
-// signHead signs the end of the audit.
-func signHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.Head, error) {
-	var hash [32]byte
-	if end.Seq > 0 {
-		b, err := hex.DecodeString(end.Hash)
-		if err != nil || len(b) != len(hash) {
-			return nil, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, end.Hash)
-		}
-		copy(hash[:], b)
-	}
-	return id.SignHead(uint64(end.Seq), hash, now)
 }

@@ -106,7 +106,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	if err != nil {
 		return err
 	}
-	busy, end, err := f.setOthers(ctx, a, o, &options)
+	busy, end, err := f.comparison().AddTo(ctx, &options, o, a.partnerOptions(o))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
 )
@@ -125,7 +126,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	if err != nil {
 		return err
 	}
-	busy, end, err := f.setOthers(ctx, a, o, &options)
+	busy, end, err := f.comparison().AddTo(ctx, &options, o, a.partnerOptions(o))
 	if err != nil {
 		return err
 	}
@@ -211,4 +212,9 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Insta
 	var err error
 	out.Template, err = o.SectionTemplate(ctx, "", out.Libraries)
 	return err
+}
+
+// comparison says with which partners and mirrors the check compares.
+func (f *checkFlags) comparison() *partners.Comparison {
+	return &partners.Comparison{Partners: f.partners, NoMirrors: f.noMirrors, Standing: f.standing, Level: concordat.Show(f.level), Purpose: f.purpose, Deadline: f.deadline}
 }

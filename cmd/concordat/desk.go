@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
@@ -118,12 +119,12 @@ func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.Check
 		return out, nil, err
 	}
 	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.Now().Check.Short, o.Now().Check.ShortThreshold
-	f := checkFlags{level: string(cmp.Or(j.Level, concordat.ShowMetadata)), purpose: j.Purpose, deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
+	with := partners.Comparison{Level: cmp.Or(j.Level, concordat.ShowMetadata), Purpose: j.Purpose, Deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 	for _, p := range j.Partners {
-		f.partners = append(f.partners, string(p))
+		with.Partners = append(with.Partners, string(p))
 	}
-	f.partners = append(f.partners, j.PartnerLibraries...)
-	_, done, err := f.setOthers(ctx, a, o, &out)
+	with.Partners = append(with.Partners, j.PartnerLibraries...)
+	_, done, err := with.AddTo(ctx, &out, o, a.partnerOptions(o))
 	return out, done, err
 }
 
@@ -142,7 +143,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, e
 		if c, err := crypto.ParseCard(p.Card); err == nil {
 			one.Name = c.Name
 		}
-		kept, err := o.Store.Setting(ctx, catalogueSetting(p.Site))
+		kept, err := o.Store.Setting(ctx, partners.CatalogueSetting(p.Site))
 		var cat concordat.Catalogue
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):

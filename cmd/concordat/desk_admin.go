@@ -149,7 +149,7 @@ func (s *server) indexFits(ctx context.Context, libraries []store.Library) (stri
 
 func (s *server) partnersFit(ctx context.Context) (string, error) {
 	if s.partners != nil {
-		return s.partners.address, nil
+		return s.partners.Address, nil
 	}
 	ps, err := s.o.Store.Partners(ctx)
 	for _, p := range ps {
@@ -161,7 +161,7 @@ func (s *server) partnersFit(ctx context.Context) (string, error) {
 }
 
 func (s *server) cardFits(ctx context.Context) (string, error) {
-	id, _ := s.partners.c.roster.Self()
+	id, _ := s.partners.Self()
 	card, err := instance.OwnCard(ctx, s.o.Store, id)
 	return cardState(card, err, time.Now())
 }

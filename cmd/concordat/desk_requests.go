@@ -18,7 +18,7 @@ func (a *app) partnerOf(o *instance.Instance) func(context.Context, concordat.Si
 		if err != nil {
 			return nil, nil, err
 		}
-		cl, err := c.client(id, partnerTime)
+		cl, err := c.Connect(id, partnerTime)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -21,8 +22,8 @@ import (
 // The names that a site gives, by folder. Folders that are not here are looked at otherwise.
 var explained = map[string][]string{
 	".": {instance.ConfigName, instance.ConfigName + ".new", instance.StoreName, instance.StoreName + "-wal", instance.StoreName + "-shm", instance.IndexName, instance.NewIndexName, instance.OldIndexName,
-		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName, screenName, instance.ClusterName, epochsName, mirrorsName, instance.KeystoreName,
-		instance.KeystoreName + ".lock", instance.KeyFileName, instance.LTIKeyName, replaysName, "lost+found"},
+		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName, screenName, instance.ClusterName, partners.EpochsName, partners.MirrorsName, instance.KeystoreName,
+		instance.KeystoreName + ".lock", instance.KeyFileName, instance.LTIKeyName, partners.ReplaysName, "lost+found"},
 	instance.IndexName:                         {"00", instance.NodeDirName},
 	filepath.Join(instance.IndexName, "00"):    {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json"},
 	filepath.Join(instance.BatchesName, "any"): {instance.IndexName, instance.BatchOut},
@@ -176,13 +177,13 @@ func (d *doctor) oddEpochs(ctx context.Context, o *instance.Instance, odd func(s
 	}
 	known := map[string]bool{}
 	for _, s := range sets {
-		dir := epochFolder(".", s.Epoch)
-		known[dir], known[dir+followedEnd] = true, true
+		dir := partners.EpochFolder(".", s.Epoch)
+		known[dir], known[dir+partners.FollowedEnd] = true, true
 	}
 	for _, m := range mirrors {
-		known[mirrorFolder(".", m.Epoch)] = true
+		known[partners.MirrorFolder(".", m.Epoch)] = true
 	}
-	for _, dir := range []string{epochsName, mirrorsName} {
+	for _, dir := range []string{partners.EpochsName, partners.MirrorsName} {
 		err := d.each(dir, func(e fs.DirEntry) error {
 			if path := filepath.Join(dir, e.Name()); !known[path] {
 				odd(path)

@@ -15,6 +15,7 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/report/pdf"
@@ -182,7 +183,7 @@ func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.I
 		d.fault("partners", "", err)
 		return
 	}
-	c := federation.NewClient(site, r, id.LocalKey(orderPurpose), federation.ClientOptions{Timeout: d.o.timeout, Journal: r})
+	c := federation.NewClient(site, r, id.LocalKey(partners.OrderPurpose), federation.ClientOptions{Timeout: d.o.timeout, Journal: r})
 	defer c.Close()
 	began := time.Now()
 	h, err := c.Head(ctx)

@@ -21,6 +21,7 @@ import (
 	"concordat"
 	"concordat/config"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -52,7 +53,7 @@ func (d *doctor) folder() bool {
 // permissions looks for what others than the site's user may read or write.
 func (d *doctor) permissions() {
 	n := 0
-	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, replaysName, instance.OriginalsName, instance.IndexName} {
+	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, partners.ReplaysName, instance.OriginalsName, instance.IndexName} {
 		path := d.path(name)
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +63,7 @@ func (d *doctor) permissions() {
 			d.fault("permissions", "give the folder to the user that serves the site", err)
 			return
 		}
-		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName || name == instance.IndexName || name == replaysName
+		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName || name == instance.IndexName || name == partners.ReplaysName
 		mode := info.Mode().Perm()
 		if mode&0o022 == 0 && (!secret || mode&0o077 == 0) {
 			continue

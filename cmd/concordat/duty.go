@@ -2,16 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"sync"
 	"time"
 
-	"concordat"
 	"concordat/cluster/coord"
-	"concordat/crypto/keyfile"
 	"concordat/instance"
 	"concordat/site"
 )
@@ -165,50 +160,4 @@ func (s *server) tidy(ctx context.Context, e *site.Eraser) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// followed is up to where this node has the fingerprint set of an epoch, in a file beside the set.
-type followed struct {
-	path string
-
-	mu sync.Mutex // guards the rest
-	at map[concordat.LibraryID]int64
-}
-
-// followed returns where a node stands; nil where the set is this process's alone.
-func (p *partnerServer) followed(e concordat.Epoch) (site.Followed, error) {
-	if !p.c.o.Clustered() {
-		return nil, nil
-	}
-	f := &followed{path: epochFolder(p.c.o.Dir, e) + followedEnd, at: map[concordat.LibraryID]int64{}}
-	b, err := os.ReadFile(f.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return f, nil
-	}
-	if err == nil && json.Unmarshal(b, &f.at) != nil {
-		err = fmt.Errorf("%s: %w", f.path, concordat.ErrCorrupt)
-	}
-	return f, err
-}
-
-// followedEnd ends the name of a file beside the folder of a fingerprint set, which goes with it.
-const followedEnd = ".followed.json"
-
-// Position implements site.Followed.
-func (f *followed) Position(lib concordat.LibraryID) (int64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.at[lib], nil
-}
-
-// SetPosition implements site.Followed.
-func (f *followed) SetPosition(lib concordat.LibraryID, seq int64) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.at[lib] = seq
-	b, err := json.Marshal(f.at)
-	if err != nil {
-		return err
-	}
-	return keyfile.Replace(f.path, b)
 }

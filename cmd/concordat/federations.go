@@ -14,6 +14,7 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -33,59 +34,6 @@ func ledFederation(ctx context.Context, o *instance.Instance, id *crypto.Identit
 		err = cli.Usagef("federation %s is led by %s: ask its administrator", f, m.Leader)
 	}
 	return m, err
-}
-
-// grant returns what a member of a federation that this site leads gets on asking, or a Refusal.
-func grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
-	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no such federation is led here, or the site is no member"}
-	ms, err := db.Memberships(ctx)
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(ms, func(m store.Membership) bool { return m.Federation == f && m.Leader == instance.PartnerName(id.Site()) })
-	if i < 0 || !slices.Contains(instance.Members(ms[i]), to) {
-		return nil, none
-	}
-	secrets, err := id.Federation(string(f))
-	if err != nil {
-		return nil, none
-	}
-	g := &crypto.FederationGrant{Federation: secrets, Leader: id.Site()}
-	for _, m := range instance.Members(ms[i]) {
-		s, err := crypto.ParseSiteID(string(m))
-		if err != nil {
-			return nil, err
-		}
-		g.Members = append(g.Members, s)
-	}
-	return g.Bytes()
-}
-
-// take keeps what the leader of a federation granted: the secrets first. changed tells whether the
-// keystore got anything new.
-func take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID, g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
-	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
-		return nil, false, &cli.Exit{Code: cli.Failed, Err: errors.New("the answer is about another federation")}
-	}
-	id, err = k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
-		next, err := id.Join(g)
-		if err != nil {
-			return nil, err
-		}
-		changed = !slices.Equal(epochRows(next), epochRows(id))
-		if !changed {
-			return id, nil
-		}
-		return next, nil
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	var sites []concordat.SiteID
-	for _, m := range g.Members {
-		sites = append(sites, instance.PartnerName(m))
-	}
-	return id, changed, db.Join(ctx, f, leader, sites...)
 }
 
 func (a *app) federationCreate() *cobra.Command {
@@ -187,7 +135,7 @@ func (a *app) federationJoin() *cobra.Command {
 					if m, err := o.Membership(ctx, args[0]); err == nil && m.Leader != c.Site() {
 						return cli.Usagef("federation %s is led by %s", f, m.Leader)
 					}
-					id, _, err := take(ctx, o.Store, k, f, c.Site(), g)
+					id, _, err := partners.Take(ctx, o.Store, k, f, c.Site(), g)
 					if err != nil {
 						return err
 					}
@@ -326,7 +274,7 @@ func (a *app) federationShow() *cobra.Command {
 }
 
 func (a *app) showFederation(id *crypto.Identity, m store.Membership) error {
-	epochs := slices.DeleteFunc(epochRows(id), func(e epochRow) bool { return e.Federation != m.Federation })
+	epochs := slices.DeleteFunc(partners.EpochSpans(id), func(e partners.EpochSpan) bool { return e.Federation != m.Federation })
 	if a.JSON {
 		return a.Line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == instance.PartnerName(id.Site()), "joined": m.Joined, "members": m.Members, "epochs": epochs})
 	}

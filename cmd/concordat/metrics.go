@@ -121,7 +121,7 @@ func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus
 		gauge(metricBackup, float64(made.Unix()))
 	}
 	if c.s.partners != nil {
-		id, _ := c.s.partners.c.roster.Self()
+		id, _ := c.s.partners.Self()
 		if card, err := instance.OwnCard(ctx, c.s.o.Store, id); err == nil && card != nil {
 			gauge(metricCard, float64(card.NotAfter.Unix()))
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -30,19 +30,8 @@ words, read them to each other by telephone or in person, and confirm (peer conf
 }
 
 // roster returns the site's view of its partners. The site must have a card.
-func (a *app) roster(ctx context.Context, o *instance.Instance, id *crypto.Identity) (*roster, error) {
-	card, err := instance.OwnCard(ctx, o.Store, id)
-	if err != nil {
-		return nil, err
-	}
-	if card == nil {
-		return nil, cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
-	}
-	if err := card.Valid(time.Now()); err != nil {
-		return nil, cli.Usagef("%w: renew it with concordat site card --renew", err)
-	}
-	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.Config.Log.Level, slog.LevelWarn)}))
-	return newRoster(o.Store, log, id, card), nil
+func (a *app) roster(ctx context.Context, o *instance.Instance, id *crypto.Identity) (*partners.Roster, error) {
+	return partners.OpenRoster(ctx, o, id, a.partnerOptions(o).Log)
 }
 
 func (a *app) peerConfirm() *cobra.Command {

@@ -17,6 +17,7 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -61,14 +62,14 @@ func newPlace(t *testing.T, id string) place {
 // keeperOf answers members as the serving process does.
 type keeperOf struct {
 	db *store.DB
-	r  *roster
+	r  *partners.Roster
 }
 
 func (k keeperOf) Scheme(concordat.Epoch) (concordat.Scheme, bool) { return "", false }
 func (k keeperOf) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
 	// Commands change the keystore in this process while the server holds an identity.
 	id, _ := k.r.Self()
-	return grant(ctx, k.db, id, to, f)
+	return partners.Grant(ctx, k.db, id, to, f)
 }
 
 // listen serves the federation side of the site until the test ends; the keystore is read again by reload.
@@ -85,7 +86,7 @@ func (p place) listen() (reload func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r *roster
+	var r *partners.Roster
 	reload = func() {
 		t.Helper()
 		_, id, err := a.openKeys(p.dir)
@@ -97,9 +98,9 @@ func (p place) listen() (reload func()) {
 			t.Fatal(err)
 		}
 		if r == nil {
-			r = newRoster(o.Store, slog.New(slog.DiscardHandler), id, card)
+			r = partners.NewRoster(o.Store, slog.New(slog.DiscardHandler), id, card)
 		} else {
-			r.use(id, card)
+			r.Use(id, card)
 		}
 	}
 	reload()

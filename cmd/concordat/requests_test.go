@@ -106,7 +106,7 @@ func testRequestsByPages(t *testing.T, north, south *served, task string) {
 		t.Errorf("approved:\n%s", page)
 	}
 	south.until("the passage", func() bool {
-		if err := south.p.notices(t.Context()); err != nil {
+		if err := south.p.DeliverNotices(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return !strings.Contains(sol.get("/checks/"+task+"/passages/1"), "waiting")

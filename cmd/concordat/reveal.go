@@ -13,7 +13,6 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
-	"concordat/federation"
 	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
@@ -120,7 +119,7 @@ func (a *app) reveal(ctx context.Context, o *instance.Instance, task concordat.T
 	}
 	var errs []error
 	for _, partner := range sortedKeys(by) {
-		cl, err := c.client(partner, f.deadline)
+		cl, err := c.Connect(partner, f.deadline)
 		if err != nil {
 			return err
 		}
@@ -147,32 +146,13 @@ func (a *app) refreshReveals(ctx context.Context, o *instance.Instance, found *r
 	if err != nil {
 		return err
 	}
-	clients, closing, err := c.clients(sortedKeys(pending), f.deadline)
+	clients, closing, err := c.ConnectAll(sortedKeys(pending), f.deadline)
 	if err != nil {
 		return err
 	}
 	defer closing()
 	ds, err := o.RefreshDisclosures(ctx, task, clients...)
 	return errors.Join(a.printReveals(task, ds), err)
-}
-
-// clients returns clients of partners; closing closes them.
-func (c *circle) clients(partners []concordat.SiteID, timeout time.Duration) (out []concordat.Partner, closing func(), err error) {
-	var all []*federation.Client
-	closing = func() {
-		for _, cl := range all {
-			cl.Close()
-		}
-	}
-	for _, p := range partners {
-		cl, err := c.client(p, timeout)
-		if err != nil {
-			closing()
-			return nil, nil, err
-		}
-		all, out = append(all, cl), append(out, cl)
-	}
-	return out, closing, nil
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {

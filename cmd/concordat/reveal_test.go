@@ -20,6 +20,7 @@ import (
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/partners"
 )
 
 // served is a place that serve serves in this process.
@@ -27,7 +28,7 @@ type served struct {
 	place
 	id string // by which partners know it
 	o  *instance.Instance
-	p  *partnerServer
+	p  *partners.Server
 }
 
 // serve answers partners and other commands of the site as the command serve does, until the test ends. Notices
@@ -51,17 +52,18 @@ func (p place) serve(notices time.Duration) *served {
 		t.Fatal(err)
 	}
 	s := &server{o: o, started: time.Now(), log: slog.New(slog.DiscardHandler)}
-	if s.partners, err = s.openPartners(t.Context(), a); err != nil {
+	options := a.partnerOptions(o)
+	options.Log, options.Notices, options.Reread = s.log, notices, 50*time.Millisecond
+	if s.partners, err = partners.Listen(t.Context(), o, options); err != nil {
 		t.Fatal(err)
 	}
-	s.partners.notice, s.partners.again = notices, 50*time.Millisecond
 	ctx, stop := context.WithCancel(context.Background())
 	g, ctx := errgroup.WithContext(ctx)
 	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime})
-	s.partners.run(ctx, g, l, s)
+	s.partners.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error { return s.onDuty(ctx, dutyKeeper, f) })
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(g.Wait(), s.partners.close(), o.Close()); err != nil {
+		if err := errors.Join(g.Wait(), s.partners.Close(), o.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -226,7 +228,7 @@ func testNotified(t *testing.T, north, south *served, task string) {
 	}
 	north.command(cli.Done, "disclosure", "approve", north.json("disclosure", "list", "--state", "pending")["id"].(string))
 	south.until("the passage", func() bool {
-		if err := south.p.notices(t.Context()); err != nil {
+		if err := south.p.DeliverNotices(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
@@ -277,7 +279,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Errorf("all partners: %s", out)
 	}
 	// A command that changes the mirrors has them alone; a check meanwhile says so.
-	shard, err := openMirrors(south.o, concordat.Epoch{Federation: "health", Number: 1}, "", true)
+	shard, err := partners.OpenMirrors(south.o, concordat.Epoch{Federation: "health", Number: 1}, "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +298,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if got := south.json("mirror", "drop", "north/grants"); got["dropped"] != 1.0 {
 		t.Errorf("dropped: %v", got)
 	}
-	if _, err := os.Stat(mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(partners.MirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder of a dropped mirror: %v", err)
 	}
 	south.command(cli.Done, "mirror", "sync", "north/theses")
@@ -304,7 +306,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 
 // testLost: mirrors whose index is lost or damaged are not used, and fetched anew, all that were in it.
 func testLost(t *testing.T, north, south *served, bell string) {
-	folder := mirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
+	folder := partners.MirrorFolder(south.dir, concordat.Epoch{Federation: "health", Number: 1})
 	north.command(cli.Done, "library", "create", "grants")
 	north.command(cli.Done, "library", "share", "grants", "--with", south.id, "--ship")
 	path := filepath.Join(t.TempDir(), "grant.txt")
@@ -407,10 +409,10 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	if err != nil || len(old) != 1 || old[0].Epoch.Number != 1 {
 		t.Fatalf("mirrors %+v, %v", old, err)
 	}
-	if _, why, err := c.mirrorKey(old[0], time.Now()); err != nil || why != "" {
+	if _, why, err := c.MirrorKey(old[0], time.Now()); err != nil || why != "" {
 		t.Errorf("within the overlap: %q, %v", why, err)
 	}
-	if _, why, err := c.mirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "its key period has ended") {
+	if _, why, err := c.MirrorKey(old[0], time.Now().Add(25*time.Hour)); err != nil || !strings.Contains(why, "its key period has ended") {
 		t.Errorf("after the overlap: %q, %v", why, err)
 	}
 	north.fill(south, 2)
@@ -421,7 +423,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	if err != nil || len(now) != 1 || now[0].Epoch.Number != 2 {
 		t.Errorf("mirrors %+v, %v", now, err)
 	}
-	if _, err := os.Stat(mirrorFolder(south.dir, old[0].Epoch)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(partners.MirrorFolder(south.dir, old[0].Epoch)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder of the earlier epoch: %v", err)
 	}
 	if rep := south.json("check", bell); len(rep["evidence"].([]any)) != 1 {

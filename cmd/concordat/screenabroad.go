@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/site"
 )
 
@@ -32,9 +33,9 @@ const abroadAtOnce = 4
 // openAbroad opens the partners of f, and the mirrors of them that the site has. It replaces the values of
 // f.Partners by the libraries that are asked, so that another catalogue is another question.
 func (a *app) openAbroad(ctx context.Context, o *instance.Instance, f *screenFlags) (*abroad, error) {
-	c := checkFlags{partners: f.Partners, level: string(concordat.ShowMetadata), purpose: f.Purpose, deadline: f.deadline}
+	c := partners.Comparison{Partners: f.Partners, Level: concordat.ShowMetadata, Purpose: f.Purpose, Deadline: f.deadline}
 	out := &abroad{names: map[concordat.SiteID]string{}}
-	_, end, err := c.setOthers(ctx, a, o, &out.options)
+	_, end, err := c.AddTo(ctx, &out.options, o, a.partnerOptions(o))
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +77,13 @@ func wantedMirrors(ctx context.Context, o *instance.Instance, a *app, values []s
 	if err != nil {
 		return nil, err
 	}
-	want, err := c.wantedPartners(ctx, values)
+	want, err := c.WantedPartners(ctx, values)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(m site.MirroredLibrary) bool {
-		return !slices.ContainsFunc(want, func(w wanted) bool {
-			return w.partner.Site == m.Site && (len(w.libraries) == 0 || slices.Contains(w.libraries, m.Library))
+		return !slices.ContainsFunc(want, func(w partners.Wanted) bool {
+			return w.Partner.Site == m.Site && (len(w.Libraries) == 0 || slices.Contains(w.Libraries, m.Library))
 		})
 	}), nil
 }

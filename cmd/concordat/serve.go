@@ -21,6 +21,7 @@ import (
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/site"
 	"concordat/web"
 )
@@ -84,7 +85,7 @@ type server struct {
 	// ready is set while checks are taken: from the start of the queue to the signal to stop.
 	ready atomic.Bool
 	// partners is nil where the site does not listen for them.
-	partners *partnerServer
+	partners *partners.Server
 	level    slog.LevelVar
 	registry *prometheus.Registry // of what is counted
 	meters   *meters
@@ -142,7 +143,7 @@ func (a *app) serve(ctx context.Context, o *instance.Instance) error {
 	s.log = slog.New(s.meters.log(logHandler(a.Stderr, o.Config.Log.Format, &s.level)))
 	boundMemory(s.log)
 	var err error
-	if s.partners, err = s.openPartners(ctx, a); err != nil {
+	if s.partners, err = partners.Listen(ctx, o, partners.Options{Log: s.log, Observe: s.meters.asked, Answered: s.meters.answered, Tell: a.Warn}); err != nil {
 		return err
 	}
 	l, err := s.listen()
@@ -169,7 +170,7 @@ func (s *server) closePartners() error {
 	if s.partners == nil {
 		return nil
 	}
-	return s.partners.close()
+	return s.partners.Close()
 }
 
 // start begins all that a serving process does, until ctx ends.
@@ -189,7 +190,7 @@ func (s *server) start(ctx context.Context, g *errgroup.Group, d *desk, l listen
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.pages.RunLTI(ctx) })
 	if s.partners != nil {
-		s.partners.run(ctx, g, l.partners, s)
+		s.partners.Run(ctx, g, l.partners, func(ctx context.Context, f func(context.Context) error) error { return s.onDuty(ctx, dutyKeeper, f) })
 	}
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, s.keepSite) })
@@ -293,7 +294,7 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 func (s *server) status() instance.Status {
 	st := s.o.Stats()
 	panics, at := s.meters.panicsSoFar()
-	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.status(context.Background())}
+	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.partners.Status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {

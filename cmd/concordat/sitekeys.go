@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/cmd/internal/tables"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
 	"concordat/instance"
+	"concordat/partners"
 )
 
 func (a *app) siteCommand() *cobra.Command {
@@ -133,7 +133,7 @@ func (a *app) keyShow() *cobra.Command {
 			return a.withKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				now := time.Now()
 				if a.JSON {
-					return a.Line(map[string]any{"site": id.Site(), "root": id.HasRoot(), "keys": id.Keys(now), "federations": epochRows(id)})
+					return a.Line(map[string]any{"site": id.Site(), "root": id.HasRoot(), "keys": id.Keys(now), "federations": partners.EpochSpans(id)})
 				}
 				a.Say("site %s", id.Site())
 				if id.HasRoot() {
@@ -413,22 +413,4 @@ func modeNames(m crypto.Modes) []string {
 		names = append(names, "blind")
 	}
 	return names
-}
-
-// epochRow tells of an epoch of a federation without its secret.
-type epochRow struct {
-	Federation concordat.FederationID `json:"federation"`
-	Number     uint32                 `json:"epoch"`
-	From       time.Time              `json:"from"`
-	To         time.Time              `json:"to,omitzero"`
-}
-
-func epochRows(id *crypto.Identity) []epochRow {
-	rows := []epochRow{}
-	for _, f := range id.Federations() {
-		for _, e := range f.Epochs {
-			rows = append(rows, epochRow{concordat.FederationID(f.Name), e.Number, e.From, e.To})
-		}
-	}
-	return rows
 }

@@ -1,6 +1,7 @@
-package main
+package partners
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,26 +27,27 @@ import (
 )
 
 const (
-	replaysName = "replays" // what was asked lately, so that nothing runs twice
+	ReplaysName = "replays" // what was asked lately, so that nothing runs twice
 
 	rereadEvery  = 5 * time.Second // of what commands change
 	noticeEvery  = 5 * time.Second
 	followEvery  = 2 * time.Second
-	refreshEvery = 24 * time.Hour // of partners' cards
-	noticeTime   = time.Minute    // for the delivery of one notice
-	mostNotices  = 32             // delivered in a row
+	refreshEvery = 24 * time.Hour   // of partners' cards
+	noticeTime   = time.Minute      // for the delivery of one notice
+	leaveTime    = 30 * time.Second // for answers under way when the process is to stop
+	mostNotices  = 32               // delivered in a row
 
 	// inboxSetting is the number of the last notice that was taken in.
 	inboxSetting = "notices taken in"
 )
 
-// partnerServer answers partners, and keeps what they need in order.
-type partnerServer struct {
-	c       *circle
+// Server answers partners, and keeps what they need in order.
+type Server struct {
+	client  *Client
 	log     *slog.Logger
 	replays *federation.Replays
 	server  *federation.Server
-	address string
+	Address string
 	// notice and again are how often notices, and what commands change, are looked after.
 	notice, again time.Duration
 
@@ -57,49 +59,48 @@ type partnerServer struct {
 	served map[concordat.Epoch]concordat.Scheme
 }
 
-// openPartners readies the site for its partners. It returns nil where no listener is configured.
-func (s *server) openPartners(ctx context.Context, a *app) (*partnerServer, error) {
-	if s.o.Config.Federation.Listen == "" {
+// Listen readies the site for its partners. It returns nil where no listener is configured.
+func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server, error) {
+	if o.Config.Federation.Listen == "" {
 		return nil, nil
 	}
-	c, err := a.circle(ctx, s.o)
+	c, err := Open(ctx, o, options)
 	if err != nil {
 		return nil, fmt.Errorf("federation.listen is set: %w", err)
 	}
-	c.roster.log = s.log
-	path := filepath.Join(s.o.Dir, replaysName)
-	if err := s.firstReplays(ctx, path); err != nil {
+	path := filepath.Join(o.Dir, ReplaysName)
+	if err := firstReplays(ctx, o, path); err != nil {
 		return nil, err
 	}
 	var claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error)
-	if s.o.Clustered() { // the file remembers the replies of this process, the store what all of them took
+	if o.Clustered() { // the file remembers the replies of this process, the store what all of them took
 		claim = func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error) {
-			return s.o.Store.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
+			return o.Store.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
 	}
-	p := &partnerServer{c: c, log: s.log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{}, notice: noticeEvery, again: rereadEvery}
+	p := &Server{client: c, log: options.Log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{}, notice: cmp.Or(options.Notices, noticeEvery), again: cmp.Or(options.Reread, rereadEvery)}
 	if p.replays, err = federation.OpenReplays(path, time.Now()); err != nil {
 		return nil, err
 	}
 	id, _ := c.roster.Self()
-	p.server = federation.NewServer(c.roster, s.o.Site, p, p.replays, id.LocalKey(orderPurpose), federation.ServerOptions{
-		Registrar: c.roster, Journal: c.roster, Log: s.log, Behind: s.o.Config.Federation.Behind, Observe: s.meters.answered, Claim: claim})
+	p.server = federation.NewServer(c.roster, o.Site, p, p.replays, id.LocalKey(OrderPurpose), federation.ServerOptions{
+		Registrar: c.roster, Journal: c.roster, Log: options.Log, Behind: o.Config.Federation.Behind, Observe: options.Answered, Claim: claim})
 	if err := p.useSets(ctx); err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
 // firstReplays makes the replay file of a site that never had one. One that is lost is not made anew
 // here: OpenReplays then refuses what may have been answered before.
-func (s *server) firstReplays(ctx context.Context, path string) error {
+func firstReplays(ctx context.Context, o *instance.Instance, path string) error {
 	const setting = "replay file made"
-	if s.o.Clustered() { // a node is new, and the store has what the others took
+	if o.Clustered() { // a node is new, and the store has what the others took
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return federation.CreateReplays(path)
 		}
 	}
-	_, err := s.o.Store.Setting(ctx, setting)
+	_, err := o.Store.Setting(ctx, setting)
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return err
 	}
@@ -108,10 +109,11 @@ func (s *server) firstReplays(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	return s.o.Store.SetSetting(ctx, setting, "yes")
+	return o.Store.SetSetting(ctx, setting, "yes")
 }
 
-func (p *partnerServer) close() error {
+// Close ends the memory of replies and the indexes of fingerprints. Nothing is answered any more.
+func (p *Server) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	errs := []error{p.replays.Close()}
@@ -121,43 +123,47 @@ func (p *partnerServer) close() error {
 	return errors.Join(errs...)
 }
 
-// run answers at l and does what is due until ctx ends.
-func (p *partnerServer) run(ctx context.Context, g *errgroup.Group, l net.Listener, s *server) {
-	p.address = l.Addr().String()
-	g.Go(func() error { return p.server.Serve(ctx, l, shutdownTime) })
+// Self returns the identity and the card of the site as they are now.
+func (p *Server) Self() (*crypto.Identity, *crypto.Card) { return p.client.roster.Self() }
+
+// Run answers at l and does what is due until ctx ends. alone runs what one process does for the site, as long as it
+// is this one.
+func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener, alone func(context.Context, func(context.Context) error) error) {
+	p.Address = l.Addr().String()
+	g.Go(func() error { return p.server.Serve(ctx, l, leaveTime) })
 	g.Go(func() error { return p.every(ctx, p.again, "keys", p.reread) })
-	g.Go(func() error { return s.onDuty(ctx, dutyKeeper, p.keep) })
-	if s.o.Clustered() {
+	g.Go(func() error { return alone(ctx, p.keep) })
+	if p.client.o.Clustered() {
 		g.Go(func() error { return p.follow(ctx) })
 	}
 }
 
 // keep does what one process does for the site until ctx ends.
-func (p *partnerServer) keep(ctx context.Context) error {
+func (p *Server) keep(ctx context.Context) error {
 	p.keeper.Store(true)
 	defer p.keeper.Store(false)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return p.c.o.KeepEpochs(ctx) })
-	g.Go(func() error { return p.every(ctx, p.notice, "notices", p.notices) })
+	g.Go(func() error { return p.client.o.KeepEpochs(ctx) })
+	g.Go(func() error { return p.every(ctx, p.notice, "notices", p.DeliverNotices) })
 	g.Go(func() error {
-		return p.every(ctx, grantEvery, "federations", func(ctx context.Context) error { p.c.joinAnew(ctx, p.log); return nil })
+		return p.every(ctx, grantEvery, "federations", func(ctx context.Context) error { p.client.joinAnew(ctx, p.log); return nil })
 	})
 	g.Go(func() error { return p.every(ctx, refreshEvery, "cards", p.refreshCards) })
 	return g.Wait()
 }
 
 // follow takes over what the process that keeps the fingerprint sets makes of them.
-func (p *partnerServer) follow(ctx context.Context) error {
+func (p *Server) follow(ctx context.Context) error {
 	return p.every(ctx, followEvery, "fingerprint sets", func(ctx context.Context) error {
 		if p.keeper.Load() {
 			return nil
 		}
-		return p.c.o.Follow(ctx)
+		return p.client.o.Follow(ctx)
 	})
 }
 
 // every calls f now and then until ctx ends. What fails is logged and tried again.
-func (p *partnerServer) every(ctx context.Context, d time.Duration, what string, f func(context.Context) error) error {
+func (p *Server) every(ctx context.Context, d time.Duration, what string, f func(context.Context) error) error {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
 	for {
@@ -173,22 +179,22 @@ func (p *partnerServer) every(ctx context.Context, d time.Duration, what string,
 }
 
 // reread takes up what commands changed: keys, card, federations and their members.
-func (p *partnerServer) reread(ctx context.Context) error {
-	if err := p.c.reread(ctx); err != nil {
+func (p *Server) reread(ctx context.Context) error {
+	if err := p.client.reread(ctx); err != nil {
 		return err
 	}
 	return p.useSets(ctx)
 }
 
 // useSets opens the sets of fingerprints of all epochs that are answered, and makes the site use them.
-func (p *partnerServer) useSets(ctx context.Context) error {
-	ms, err := p.c.o.Store.Memberships(ctx)
+func (p *Server) useSets(ctx context.Context) error {
+	ms, err := p.client.o.Store.Memberships(ctx)
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id, _ := p.c.roster.Self()
+	id, _ := p.client.roster.Self()
 	var sets []site.EpochSet
 	var in []string
 	served := map[concordat.Epoch]concordat.Scheme{}
@@ -217,7 +223,7 @@ func (p *partnerServer) useSets(ctx context.Context) error {
 	if slices.Equal(in, p.in) && p.in != nil {
 		return nil
 	}
-	if err := p.c.o.UseEpochs(ctx, sets...); err != nil {
+	if err := p.client.o.UseEpochs(ctx, sets...); err != nil {
 		return err
 	}
 	p.in, p.served = append([]string{}, in...), served
@@ -233,24 +239,24 @@ func (p *partnerServer) useSets(ctx context.Context) error {
 }
 
 // set opens the set of one epoch.
-func (p *partnerServer) set(f crypto.Federation, e crypto.FederationEpoch, others []concordat.SiteID) (*site.EpochSet, error) {
+func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []concordat.SiteID) (*site.EpochSet, error) {
 	epoch := concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}
-	pr, err := p.c.profiler(f, e)
+	pr, err := p.client.Profiler(f, e)
 	if err != nil {
 		return nil, err
 	}
 	shard := p.shards[epoch]
 	if shard == nil {
-		dir := epochFolder(p.c.o.Dir, epoch)
+		dir := EpochFolder(p.client.o.Dir, epoch)
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			return nil, err
 		}
-		if shard, err = index.Open(dir, index.Options{Site: p.c.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log, StockSegments: p.c.o.Config.Index.StockSegments}); err != nil {
+		if shard, err = index.Open(dir, index.Options{Site: p.client.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log, StockSegments: p.client.o.Config.Index.StockSegments}); err != nil {
 			return nil, fmt.Errorf("fingerprints of epoch %s: %w", epoch, err)
 		}
 		p.shards[epoch] = shard
 	}
-	id, _ := p.c.roster.Self()
+	id, _ := p.client.roster.Self()
 	handles := id.LocalKey("handles " + epoch.String())
 	followed, err := p.followed(epoch)
 	if err != nil {
@@ -267,18 +273,18 @@ func (p *partnerServer) set(f crypto.Federation, e crypto.FederationEpoch, other
 }
 
 // retire deletes the fingerprints of an epoch that is no longer answered.
-func (p *partnerServer) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) error {
+func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	if err := p.c.o.DropEpoch(ctx, e); err != nil {
+	if err := p.client.o.DropEpoch(ctx, e); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(epochFolder(p.c.o.Dir, e)), os.RemoveAll(epochFolder(p.c.o.Dir, e)+followedEnd))
+	return errors.Join(os.RemoveAll(EpochFolder(p.client.o.Dir, e)), os.RemoveAll(EpochFolder(p.client.o.Dir, e)+FollowedEnd))
 }
 
 // Scheme implements federation.Keeper.
-func (p *partnerServer) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
+func (p *Server) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.served[e]
@@ -286,17 +292,17 @@ func (p *partnerServer) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 }
 
 // Grant implements federation.Keeper.
-func (p *partnerServer) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
-	if err := p.c.reread(ctx); err != nil { // a command may have made the federation a moment ago
+func (p *Server) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
+	if err := p.client.reread(ctx); err != nil { // a command may have made the federation a moment ago
 		return nil, err
 	}
-	id, _ := p.c.roster.Self()
-	return grant(ctx, p.c.o.Store, id, to, f)
+	id, _ := p.client.roster.Self()
+	return Grant(ctx, p.client.o.Store, id, to, f)
 }
 
-// notices delivers what partners are to be told, and takes in what they told.
-func (p *partnerServer) notices(ctx context.Context) error {
-	out, err := p.c.o.Outbox(ctx, mostNotices)
+// DeliverNotices delivers what partners are to be told, and takes in what they told.
+func (p *Server) DeliverNotices(ctx context.Context) error {
+	out, err := p.client.o.Outbox(ctx, mostNotices)
 	if err != nil {
 		return err
 	}
@@ -307,9 +313,9 @@ func (p *partnerServer) notices(ctx context.Context) error {
 		}
 		var no *concordat.Refusal
 		if cause == nil || errors.As(cause, &no) && !errors.Is(cause, concordat.ErrUnavailable) {
-			err = p.c.o.Delivered(ctx, o) // a partner that does not want it is not told again
+			err = p.client.o.Delivered(ctx, o) // a partner that does not want it is not told again
 		} else {
-			err = p.c.o.Undelivered(ctx, o, cause)
+			err = p.client.o.Undelivered(ctx, o, cause)
 		}
 		if err != nil {
 			return err
@@ -318,8 +324,8 @@ func (p *partnerServer) notices(ctx context.Context) error {
 	return p.takeIn(ctx)
 }
 
-func (p *partnerServer) deliver(ctx context.Context, to concordat.SiteID, n *concordat.Notice) error {
-	cl, err := p.c.client(to, noticeTime)
+func (p *Server) deliver(ctx context.Context, to concordat.SiteID, n *concordat.Notice) error {
+	cl, err := p.client.Connect(to, noticeTime)
 	if err != nil {
 		return err
 	}
@@ -328,18 +334,18 @@ func (p *partnerServer) deliver(ctx context.Context, to concordat.SiteID, n *con
 }
 
 // takeIn does what follows from notices that came.
-func (p *partnerServer) takeIn(ctx context.Context) error {
-	text, err := p.c.o.Store.Setting(ctx, inboxSetting)
+func (p *Server) takeIn(ctx context.Context) error {
+	text, err := p.client.o.Store.Setting(ctx, inboxSetting)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return err
 	}
 	last, _ := strconv.ParseInt(text, 10, 64) // absent: from the beginning
-	got, err := p.c.o.Inbox(ctx, last, mostNotices)
+	got, err := p.client.o.Inbox(ctx, last, mostNotices)
 	if err != nil {
 		return err
 	}
 	for _, n := range got {
-		task, err := p.c.o.Noticed(ctx, n.Partner, &n.Notice)
+		task, err := p.client.o.Noticed(ctx, n.Partner, &n.Notice)
 		if err == nil && n.Notice.Kind == concordat.NoticeDisclosure {
 			err = p.refresh(ctx, task, n.Partner)
 		}
@@ -348,7 +354,7 @@ func (p *partnerServer) takeIn(ctx context.Context) error {
 		} else {
 			p.log.Info("notice", "site", n.Partner, "kind", n.Notice.Kind, "task", task)
 		}
-		if err := p.c.o.Store.SetSetting(ctx, inboxSetting, strconv.FormatInt(n.Seq, 10)); err != nil {
+		if err := p.client.o.Store.SetSetting(ctx, inboxSetting, strconv.FormatInt(n.Seq, 10)); err != nil {
 			return err
 		}
 	}
@@ -356,19 +362,19 @@ func (p *partnerServer) takeIn(ctx context.Context) error {
 }
 
 // refresh asks a partner again for passages on which it has decided.
-func (p *partnerServer) refresh(ctx context.Context, task concordat.TaskID, partner concordat.SiteID) error {
-	cl, err := p.c.client(partner, time.Minute)
+func (p *Server) refresh(ctx context.Context, task concordat.TaskID, partner concordat.SiteID) error {
+	cl, err := p.client.Connect(partner, time.Minute)
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
-	_, err = p.c.o.RefreshDisclosures(ctx, task, cl)
+	_, err = p.client.o.RefreshDisclosures(ctx, task, cl)
 	return err
 }
 
 // refreshCards fetches the cards of partners.
-func (p *partnerServer) refreshCards(ctx context.Context) error {
-	ps, err := p.c.o.Store.Partners(ctx)
+func (p *Server) refreshCards(ctx context.Context) error {
+	ps, err := p.client.o.Store.Partners(ctx)
 	if err != nil {
 		return err
 	}
@@ -377,7 +383,7 @@ func (p *partnerServer) refreshCards(ctx context.Context) error {
 		if one.State != "active" {
 			continue
 		}
-		cl, err := p.c.client(one.Site, time.Minute)
+		cl, err := p.client.Connect(one.Site, time.Minute)
 		if err == nil {
 			err = cl.Refresh(ctx)
 			cl.Close()
@@ -389,13 +395,14 @@ func (p *partnerServer) refreshCards(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (p *partnerServer) status(ctx context.Context) *instance.FederationStatus {
+// Status returns how far the fingerprints are that partners need; nil of a nil Server.
+func (p *Server) Status(ctx context.Context) *instance.FederationStatus {
 	if p == nil {
 		return nil
 	}
-	st := &instance.FederationStatus{Listen: p.address}
+	st := &instance.FederationStatus{Listen: p.Address}
 	var err error
-	if st.Epochs, err = p.c.o.EpochStates(ctx); err != nil {
+	if st.Epochs, err = p.client.o.EpochStates(ctx); err != nil {
 		p.log.Error("status", "error", err)
 	}
 	return st

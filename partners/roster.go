@@ -1,4 +1,4 @@
-package main
+package partners
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 	"concordat/store"
 )
 
-// roster is the store as package federation sees it: partners, invitations and the audit. Each call reads
+// Roster is the store as package federation sees it: partners, invitations and the audit. Each call reads
 // the store, so that what another process changes counts with the next message; only parsed cards are
 // kept. It is safe for concurrent use.
-type roster struct {
+type Roster struct {
 	db   *store.DB
 	log  *slog.Logger
 	now  func() time.Time
@@ -40,28 +40,44 @@ type self struct {
 }
 
 var (
-	_ federation.Roster    = (*roster)(nil)
-	_ federation.Registrar = (*roster)(nil)
-	_ federation.Journal   = (*roster)(nil)
+	_ federation.Roster    = (*Roster)(nil)
+	_ federation.Registrar = (*Roster)(nil)
+	_ federation.Journal   = (*Roster)(nil)
 )
 
-func newRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *roster {
-	r := &roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}}
-	r.use(id, card)
+// OpenRoster returns the site's view of its partners. The site must have a card in force.
+func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, log *slog.Logger) (*Roster, error) {
+	card, err := instance.OwnCard(ctx, o.Store, id)
+	if err != nil {
+		return nil, err
+	}
+	if card == nil {
+		return nil, instance.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+	}
+	if err := card.Valid(time.Now()); err != nil {
+		return nil, instance.Usagef("%w: renew it with concordat site card --renew", err)
+	}
+	return NewRoster(o.Store, log, id, card), nil
+}
+
+// NewRoster returns the view of an identity and card of the site that the caller has.
+func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *Roster {
+	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}}
+	r.Use(id, card)
 	return r
 }
 
-// use makes the roster go on with another identity and card of the site.
-func (r *roster) use(id *crypto.Identity, card *crypto.Card) { r.self.Store(&self{id, card}) }
+// Use makes the roster go on with another identity and card of the site.
+func (r *Roster) Use(id *crypto.Identity, card *crypto.Card) { r.self.Store(&self{id, card}) }
 
 // Self implements federation.Roster.
-func (r *roster) Self() (*crypto.Identity, *crypto.Card) {
+func (r *Roster) Self() (*crypto.Identity, *crypto.Card) {
 	s := r.self.Load()
 	return s.id, s.card
 }
 
 // Member implements federation.Roster. Where the store fails nobody is a member.
-func (r *roster) Member(site crypto.SiteID) (federation.Member, bool) {
+func (r *Roster) Member(site crypto.SiteID) (federation.Member, bool) {
 	p, err := r.db.Partner(context.Background(), instance.PartnerName(site))
 	if err != nil {
 		if !errors.Is(err, concordat.ErrNotFound) {
@@ -72,7 +88,7 @@ func (r *roster) Member(site crypto.SiteID) (federation.Member, bool) {
 	return r.member(p)
 }
 
-func (r *roster) member(p store.Partner) (federation.Member, bool) {
+func (r *Roster) member(p store.Partner) (federation.Member, bool) {
 	c, err := r.card(p)
 	if err != nil {
 		r.log.Error("card of a partner", "site", p.Site, "error", err)
@@ -82,7 +98,7 @@ func (r *roster) member(p store.Partner) (federation.Member, bool) {
 }
 
 // card parses a partner's card, which costs a millisecond, once.
-func (r *roster) card(p store.Partner) (*crypto.Card, error) {
+func (r *Roster) card(p store.Partner) (*crypto.Card, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.cards[p.Site]; c != nil && c.Serial == p.Serial {
@@ -100,7 +116,7 @@ func (r *roster) card(p store.Partner) (*crypto.Card, error) {
 }
 
 // Pinned implements federation.Roster.
-func (r *roster) Pinned(pin crypto.Pin) (federation.Member, bool) {
+func (r *Roster) Pinned(pin crypto.Pin) (federation.Member, bool) {
 	ps, err := r.db.Partners(context.Background())
 	if err != nil {
 		r.log.Error("partners", "error", err)
@@ -115,7 +131,7 @@ func (r *roster) Pinned(pin crypto.Pin) (federation.Member, bool) {
 }
 
 // Renew implements federation.Roster.
-func (r *roster) Renew(ctx context.Context, c *crypto.Card) error {
+func (r *Roster) Renew(ctx context.Context, c *crypto.Card) error {
 	return r.db.PutCard(ctx, instance.PartnerName(c.Site), c.Serial, c.Bytes())
 }
 
@@ -123,7 +139,7 @@ func (r *roster) Renew(ctx context.Context, c *crypto.Card) error {
 const receiptTime = 10 * time.Minute
 
 // Inviting implements federation.Registrar.
-func (r *roster) Inviting() bool {
+func (r *Roster) Inviting() bool {
 	ctx := context.Background()
 	if n, err := r.db.OpenInvitations(ctx); err != nil || n > 0 {
 		return err == nil
@@ -139,13 +155,13 @@ func (r *roster) Inviting() bool {
 
 // Invitation implements federation.Registrar. One that is used is told too: Enrol knows whether the same
 // request comes again.
-func (r *roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
+func (r *Roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
 	i, err := r.db.Invitation(ctx, hash)
 	return i.Expires, err
 }
 
 // Enrol implements federation.Registrar.
-func (r *roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
+func (r *Roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 	i, err := r.db.Invitation(ctx, e.TokenHash())
 	if err != nil {
 		return err
@@ -161,7 +177,7 @@ func (r *roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 }
 
 // audit adds an entry. What went on on the wire is recorded though the caller may have given up.
-func (r *roster) audit(ctx context.Context, actor, action string, detail any) error {
+func (r *Roster) audit(ctx context.Context, actor, action string, detail any) error {
 	b, err := instance.JSONLine(detail)
 	if err != nil {
 		return err
@@ -171,7 +187,7 @@ func (r *roster) audit(ctx context.Context, actor, action string, detail any) er
 }
 
 // Head implements federation.Journal.
-func (r *roster) Head() wire.Head {
+func (r *Roster) Head() wire.Head {
 	end, err := r.db.AuditHead(context.Background())
 	if err != nil {
 		r.log.Error("audit head", "error", err)
@@ -184,7 +200,7 @@ func (r *roster) Head() wire.Head {
 		return r.head
 	}
 	id, _ := r.Self()
-	h, err := signHead(id, end, now)
+	h, err := SignHead(id, end, now)
 	if err != nil {
 		r.log.Error("audit head", "error", err)
 		return wire.Head{}
@@ -194,7 +210,7 @@ func (r *roster) Head() wire.Head {
 }
 
 // Heard implements federation.Journal.
-func (r *roster) Heard(h *crypto.Head) {
+func (r *Roster) Heard(h *crypto.Head) {
 	ctx := context.Background()
 	fork, err := r.db.AddWitness(ctx, store.Witness{Site: instance.PartnerName(h.Site), Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
 	if err != nil {
@@ -222,7 +238,7 @@ type exchangeRecord struct {
 }
 
 // Exchanged implements federation.Journal.
-func (r *roster) Exchanged(x federation.Exchange) {
+func (r *Roster) Exchanged(x federation.Exchange) {
 	e := exchangeRecord{Direction: "in", Kind: x.Kind, Request: hex.EncodeToString(x.Request[:]), Refused: x.Refused, Again: x.Again}
 	if x.Asked {
 		e.Direction = "out"
@@ -233,4 +249,17 @@ func (r *roster) Exchanged(x federation.Exchange) {
 	if err := r.audit(context.Background(), string(x.Partner), "exchange", e); err != nil {
 		r.log.Error("audit", "site", x.Partner, "error", err)
 	}
+}
+
+// SignHead signs the end of the audit.
+func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.Head, error) {
+	var hash [32]byte
+	if end.Seq > 0 {
+		b, err := hex.DecodeString(end.Hash)
+		if err != nil || len(b) != len(hash) {
+			return nil, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, end.Hash)
+		}
+		copy(hash[:], b)
+	}
+	return id.SignHead(uint64(end.Seq), hash, now)
 }

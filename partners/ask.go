@@ -1,0 +1,281 @@
+package partners
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/instance"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Wanted is a partner that a check is to ask, and the libraries of it; none: all that it opens.
+type Wanted struct {
+	Partner   store.Partner
+	Libraries []concordat.LibraryID
+}
+
+// WantedPartners reads values such as all, SITE and SITE/LIBRARY.
+func (c *Client) WantedPartners(ctx context.Context, values []string) ([]Wanted, error) {
+	var out []Wanted
+	add := func(p store.Partner, lib string) {
+		i := slices.IndexFunc(out, func(w Wanted) bool { return w.Partner.Site == p.Site })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Wanted{Partner: p})
+		}
+		if lib != "" {
+			out[i].Libraries = append(out[i].Libraries, concordat.LibraryID(lib))
+		}
+	}
+	for _, v := range values {
+		if v == "all" {
+			ps, err := c.o.Store.Partners(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range ps {
+				if p.State == store.PartnerActive {
+					add(p, "")
+				}
+			}
+			continue
+		}
+		who, lib, _ := strings.Cut(v, "/")
+		p, err := c.o.Partner(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		if p.State != store.PartnerActive {
+			return nil, instance.Usagef("--partner %s: the partner is %s", who, p.State)
+		}
+		add(p, lib)
+	}
+	return out, nil
+}
+
+// askOptions is how a check speaks to partners.
+type askOptions struct {
+	level    concordat.Show
+	purpose  string
+	deadline time.Duration
+}
+
+// unknownLibrary stands for the libraries of a partner that has never told which it opens.
+const unknownLibrary = "(libraries not known)"
+
+// CatalogueSetting is where the latest catalogue of a partner is kept.
+func CatalogueSetting(p concordat.SiteID) string { return "catalogue " + string(p) }
+
+// Comparison says with which partners and mirrors a check compares, besides the libraries of the site.
+type Comparison struct {
+	Partners  []string // all, SITE and SITE/LIBRARY
+	NoMirrors bool
+	Standing  bool // partners keep the question for later documents
+	Level     concordat.Show
+	Purpose   string
+	Deadline  time.Duration // for each partner
+}
+
+// AddTo adds the mirrors that the site has and the partners that are to be asked; end closes them.
+// busy: a mirror is left out because another process changes it.
+func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *instance.Instance, options Options) (busy bool, end func(), err error) {
+	end = func() {}
+	var rows []store.Mirror
+	if !w.NoMirrors {
+		if rows, err = o.Mirrors(ctx); err != nil {
+			return false, nil, err
+		}
+	}
+	if len(rows) == 0 && len(w.Partners) == 0 {
+		return false, end, nil
+	}
+	c, err := Open(ctx, o, options)
+	if err != nil {
+		if len(rows) > 0 {
+			err = fmt.Errorf("%w (--no-mirrors checks without the mirrors of this site)", err)
+		}
+		return false, nil, err
+	}
+	m, err := c.openUsable(rows)
+	if err != nil {
+		return false, nil, err
+	}
+	out.Mirrors = m.in
+	closing, err := w.addPartners(ctx, c, m, out)
+	if err != nil {
+		return false, nil, errors.Join(err, m.close())
+	}
+	return m.busy, func() {
+		closing()
+		if err := m.close(); err != nil {
+			c.tell("mirrors: %v", err)
+		}
+	}, nil
+}
+
+// addPartners adds the partners that are to be asked about what is not mirrored; end ends the connections
+// to them.
+func (w *Comparison) addPartners(ctx context.Context, c *Client, m *mirrorSet, out *site.CheckOptions) (end func(), err error) {
+	named, err := c.WantedPartners(ctx, w.Partners)
+	if err != nil {
+		return nil, err
+	}
+	var want []Wanted
+	for _, x := range named {
+		some := len(x.Libraries) > 0
+		if x.Libraries = m.without(c.tell, x.Partner.Site, x.Libraries, w.Standing); len(x.Libraries) > 0 || !some {
+			want = append(want, x)
+		}
+	}
+	all, end, err := c.ask(ctx, want, askOptions{level: w.Level, purpose: w.Purpose, deadline: w.Deadline})
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range all {
+		if len(want[i].Libraries) == 0 { // all that the partner opens
+			p.Libraries = m.without(c.tell, want[i].Partner.Site, p.Libraries, w.Standing)
+		}
+		if len(p.Libraries) > 0 {
+			out.Partners = append(out.Partners, p)
+		}
+	}
+	return end, nil
+}
+
+// ask returns what a check needs of each partner that is wanted. A partner that does not answer now
+// is in it too, with the libraries that it told before: the report then says what was not measured.
+// closing ends the connections.
+func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []site.PartnerLibraries, closing func(), err error) {
+	var clients []*federation.Client
+	closing = func() {
+		for _, cl := range clients {
+			cl.Close()
+		}
+	}
+	var group federation.Group
+	for _, w := range want {
+		cl, err := c.Connect(w.Partner.Site, how.deadline)
+		if err != nil {
+			closing()
+			return nil, nil, err
+		}
+		clients = append(clients, cl)
+		group.Partners = append(group.Partners, cl)
+	}
+	group.Timeout = min(how.deadline, 20*time.Second)
+	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
+	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue, error) { return p.Catalogue(ctx) }) {
+		if err == nil {
+			catalogues[got.Site] = got.Value
+			if b, err := json.Marshal(got.Value); err == nil {
+				err = c.o.Store.SetSetting(ctx, CatalogueSetting(got.Site), string(b))
+				if err != nil {
+					c.roster.log.Warn("keep a catalogue", "site", got.Site, "error", err)
+				}
+			}
+		}
+	}
+	for i, w := range want {
+		p, err := c.askOne(ctx, w, clients[i], catalogues[w.Partner.Site], how)
+		if err != nil {
+			closing()
+			return nil, nil, err
+		}
+		out = append(out, *p)
+	}
+	return out, closing, ctx.Err()
+}
+
+// askOne fills in what a check needs of one partner.
+func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, cat *concordat.Catalogue, how askOptions) (*site.PartnerLibraries, error) {
+	feds, err := c.shared(ctx, w.Partner.Site)
+	if err != nil {
+		return nil, err
+	}
+	if len(feds) == 0 {
+		return nil, instance.Usagef("--partner %s: no federation in common; see concordat federation show", cmp.Or(w.Partner.Name, string(w.Partner.Site)))
+	}
+	if cat == nil {
+		cat = &concordat.Catalogue{}
+		if kept, err := c.o.Store.Setting(ctx, CatalogueSetting(w.Partner.Site)); err == nil {
+			if err := json.Unmarshal([]byte(kept), cat); err != nil {
+				return nil, fmt.Errorf("kept catalogue of %s: %w: %v", w.Partner.Site, concordat.ErrCorrupt, err)
+			}
+		}
+	}
+	libraries := w.Libraries
+	if len(libraries) == 0 {
+		for _, l := range cat.Libraries {
+			libraries = append(libraries, l.ID)
+		}
+	}
+	if len(libraries) == 0 {
+		libraries = []concordat.LibraryID{unknownLibrary}
+	}
+	f, e, err := latest(feds, cat, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.Profiler(f, e)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := crypto.ParseSiteID(string(w.Partner.Site))
+	if err != nil {
+		return nil, err
+	}
+	return &site.PartnerLibraries{Partner: cl, Documents: documentsOf(cat, libraries), Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
+		Name: c.title(w.Partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level, Deadline: how.deadline, Purpose: how.purpose}, nil
+}
+
+// documentsOf returns how many documents a partner's libraries have, 0 if its catalogue does not tell of each.
+func documentsOf(cat *concordat.Catalogue, libraries []concordat.LibraryID) int {
+	n := 0
+	for _, id := range libraries {
+		i := slices.IndexFunc(cat.Libraries, func(l concordat.OpenLibrary) bool { return l.ID == id })
+		if i < 0 {
+			return 0
+		}
+		n += max(0, cat.Libraries[i].Documents)
+	}
+	return n
+}
+
+// title is the name that a partner gives itself.
+func (c *Client) title(p store.Partner) string {
+	card, err := c.roster.card(p)
+	if err != nil {
+		return p.Name
+	}
+	return card.Name
+}
+
+// latest returns the newest epoch for which the partner has fingerprints, of the federations in common; or
+// the present epoch of the first where nothing is known of the partner.
+func latest(feds []crypto.Federation, cat *concordat.Catalogue, now time.Time) (crypto.Federation, crypto.FederationEpoch, error) {
+	ready := map[concordat.Epoch]bool{}
+	for _, l := range cat.Libraries {
+		for _, r := range l.Ready {
+			ready[r.Epoch] = ready[r.Epoch] || r.Ready > 0
+		}
+	}
+	for _, f := range feds {
+		for _, e := range slices.Backward(f.Epochs) {
+			if e.Serves(now) && ready[concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}] {
+				return f, e, nil
+			}
+		}
+	}
+	e, err := feds[0].Current(now)
+	return feds[0], e, err
+}

@@ -1,0 +1,138 @@
+package partners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/instance"
+	"concordat/profile"
+)
+
+// OrderPurpose names the local key by which asked sentences are shuffled.
+const OrderPurpose = "order of sentences"
+
+// Client is the site among its partners: what a process needs to speak with them. It is safe for
+// concurrent use.
+type Client struct {
+	o      *instance.Instance
+	keys   *instance.Keystore
+	roster *Roster
+	// observe is told of each exchange with a partner; nil: nobody is.
+	observe func(concordat.SiteID, federation.Outcome, time.Duration)
+	tell    func(format string, args ...any)
+
+	mu        sync.Mutex // guards the rest
+	profilers map[string]*profile.Profiler
+	seen      fs.FileInfo // of the keystore that was read last; nil: none
+	renewed   time.Time   // when it was last looked whether the card is due
+}
+
+// Options say how a site speaks with its partners.
+type Options struct {
+	Log *slog.Logger
+	// Observe is told of each question to a partner and Answered of each of its; nil: nobody is.
+	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
+	Tell              func(format string, args ...any) // tells a person what is left out, and why
+	// Notices and Reread are how often a server looks after notices and after what commands change; 0: every five seconds.
+	Notices, Reread time.Duration
+}
+
+// Open opens the keystore and the card of the site. It fails with instance.ErrNoKeys where there are no keys.
+func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, error) {
+	k, id, err := o.OpenKeystore()
+	if err != nil {
+		return nil, err
+	}
+	r, err := OpenRoster(ctx, o, id, options.Log)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{o: o, keys: k, roster: r, observe: options.Observe, tell: options.Tell, profilers: map[string]*profile.Profiler{}}, nil
+}
+
+// self is the name by which partners know this site.
+func (c *Client) self() crypto.SiteID {
+	id, _ := c.roster.Self()
+	return id.Site()
+}
+
+// Connect returns a client of a partner, which its caller closes.
+func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*federation.Client, error) {
+	to, err := crypto.ParseSiteID(string(partner))
+	if err != nil {
+		return nil, err
+	}
+	id, _ := c.roster.Self()
+	return federation.NewClient(to, c.roster, id.LocalKey(OrderPurpose), federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: c.observe}), nil
+}
+
+// Profiler returns the maker of fingerprints under an epoch's key.
+func (c *Client) Profiler(f crypto.Federation, e crypto.FederationEpoch) (*profile.Profiler, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := fmt.Sprintf("%s/%d", f.Name, e.Number)
+	if p := c.profilers[name]; p != nil {
+		return p, nil
+	}
+	public, err := profile.New(profile.Options{Recipe: c.o.Config.Scheme})
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.New(profile.Options{Recipe: c.o.Config.Scheme, Key: e.FingerprintKey(string(public.Scheme()))})
+	if err == nil {
+		c.profilers[name] = p
+	}
+	return p, err
+}
+
+// shared returns the federations that this site is in together with a partner, by name.
+func (c *Client) shared(ctx context.Context, partner concordat.SiteID) ([]crypto.Federation, error) {
+	ms, err := c.o.Store.Memberships(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := c.roster.Self()
+	var out []crypto.Federation
+	for _, m := range ms {
+		if !slices.Contains(instance.Members(m), partner) {
+			continue
+		}
+		f, err := id.Federation(string(m.Federation))
+		if errors.Is(err, crypto.ErrNoKey) {
+			continue // not joined yet
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// ConnectAll returns clients of partners; closing closes them.
+func (c *Client) ConnectAll(partners []concordat.SiteID, timeout time.Duration) (out []concordat.Partner, closing func(), err error) {
+	var all []*federation.Client
+	closing = func() {
+		for _, cl := range all {
+			cl.Close()
+		}
+	}
+	for _, p := range partners {
+		cl, err := c.Connect(p, timeout)
+		if err != nil {
+			closing()
+			return nil, nil, err
+		}
+		all, out = append(all, cl), append(out, cl)
+	}
+	return out, closing, nil
+}

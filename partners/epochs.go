@@ -1,0 +1,16 @@
+package partners
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"concordat"
+)
+
+// EpochsName is the folder of the fingerprints of all epochs.
+const EpochsName = "epochs"
+
+// EpochFolder is where the fingerprints of an epoch lie.
+func EpochFolder(dir string, e concordat.Epoch) string {
+	return filepath.Join(dir, EpochsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
+}

@@ -1,0 +1,160 @@
+package partners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/instance"
+	"concordat/store"
+)
+
+// Grant returns what a member of a federation that this site leads gets on asking, or a Refusal.
+func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
+	none := &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "no such federation is led here, or the site is no member"}
+	ms, err := db.Memberships(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(ms, func(m store.Membership) bool { return m.Federation == f && m.Leader == instance.PartnerName(id.Site()) })
+	if i < 0 || !slices.Contains(instance.Members(ms[i]), to) {
+		return nil, none
+	}
+	secrets, err := id.Federation(string(f))
+	if err != nil {
+		return nil, none
+	}
+	g := &crypto.FederationGrant{Federation: secrets, Leader: id.Site()}
+	for _, m := range instance.Members(ms[i]) {
+		s, err := crypto.ParseSiteID(string(m))
+		if err != nil {
+			return nil, err
+		}
+		g.Members = append(g.Members, s)
+	}
+	return g.Bytes()
+}
+
+// Take keeps what the leader of a federation granted: the secrets first. changed tells whether the
+// keystore got anything new.
+func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID, g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
+	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
+		return nil, false, errors.New("the answer is about another federation")
+	}
+	id, err = k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		next, err := id.Join(g)
+		if err != nil {
+			return nil, err
+		}
+		changed = !slices.Equal(EpochSpans(next), EpochSpans(id))
+		if !changed {
+			return id, nil
+		}
+		return next, nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	var sites []concordat.SiteID
+	for _, m := range g.Members {
+		sites = append(sites, instance.PartnerName(m))
+	}
+	return id, changed, db.Join(ctx, f, leader, sites...)
+}
+
+// grantEvery is how often a member asks the leader of a federation for what is new.
+const grantEvery = time.Hour
+
+// joinAnew fetches what is new from the leaders of the federations that the site is in.
+func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
+	ms, err := c.o.Store.Memberships(ctx)
+	if err != nil {
+		log.Error("federations", "error", err)
+		return
+	}
+	for _, m := range ms {
+		if m.Leader == instance.PartnerName(c.self()) {
+			continue
+		}
+		if err := c.joinOne(ctx, m); err != nil {
+			log.Warn("federation secrets", "federation", m.Federation, "leader", m.Leader, "error", err)
+		}
+	}
+}
+
+func (c *Client) joinOne(ctx context.Context, m store.Membership) error {
+	cl, err := c.Connect(m.Leader, time.Minute)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	g, err := cl.Grant(ctx, m.Federation)
+	if err != nil {
+		return err
+	}
+	_, _, err = Take(ctx, c.o.Store, c.keys, m.Federation, m.Leader, g)
+	return err
+}
+
+// reread takes up what commands changed in the keystore, and renews the card where it is due.
+func (c *Client) reread(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.o.SyncKeystore(ctx); err != nil {
+		return err
+	}
+	info, err := os.Stat(c.keys.Path)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if c.seen != nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && now.Sub(c.renewed) < grantEvery {
+		return nil // a passphrase costs a second of work, so the file is opened only where it changed
+	}
+	b, err := os.ReadFile(c.keys.Path)
+	if err != nil {
+		return err
+	}
+	id, err := crypto.Unlock(b, c.keys.Secret)
+	if err != nil {
+		return err
+	}
+	card, err := instance.OwnCard(ctx, c.o.Store, id)
+	if err != nil {
+		return err
+	}
+	if card == nil {
+		return fmt.Errorf("own card: %w", concordat.ErrNotFound)
+	}
+	if id, card, _, err = instance.RefreshCard(ctx, c.o.Store, c.keys, id, card, now); err != nil {
+		return err
+	}
+	c.roster.Use(id, card)
+	c.seen, c.renewed = info, now
+	return nil
+}
+
+// EpochSpan tells of an epoch of a federation without its secret.
+type EpochSpan struct {
+	Federation concordat.FederationID `json:"federation"`
+	Number     uint32                 `json:"epoch"`
+	From       time.Time              `json:"from"`
+	To         time.Time              `json:"to,omitzero"`
+}
+
+// EpochSpans returns the epochs of all federations whose secrets the identity holds.
+func EpochSpans(id *crypto.Identity) []EpochSpan {
+	rows := []EpochSpan{}
+	for _, f := range id.Federations() {
+		for _, e := range f.Epochs {
+			rows = append(rows, EpochSpan{concordat.FederationID(f.Name), e.Number, e.From, e.To})
+		}
+	}
+	return rows
+}

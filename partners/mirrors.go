@@ -1,0 +1,386 @@
+package partners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/index"
+	"concordat/instance"
+	"concordat/profile"
+	"concordat/site"
+	"concordat/store"
+)
+
+// MirrorsName is the folder of the mirrors of all epochs.
+const MirrorsName = "mirrors"
+
+// MirrorFolder is where the mirrors of an epoch lie, those of all partners in one index.
+func MirrorFolder(dir string, e concordat.Epoch) string {
+	return filepath.Join(dir, MirrorsName, fmt.Sprintf("%s-%d", e.Federation, e.Number))
+}
+
+// OpenMirrors opens the index of the mirrors of an epoch. Not to be changed, it can be read by several
+// processes; a process that changes it has it alone.
+func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Scheme, change bool) (*index.Shard, error) {
+	dir := MirrorFolder(o.Dir, e)
+	if change {
+		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	for began := time.Now(); ; time.Sleep(mirrorPoll) {
+		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change, StockSegments: o.Config.Index.StockSegments})
+		if errors.Is(err, concordat.ErrLocked) && time.Since(began) < mirrorWait {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("mirrors of epoch %s: %w", e, err)
+		}
+		return s, nil
+	}
+}
+
+// A site that is served looks after its mirrors from time to time and holds them for a moment: who wants them meanwhile
+// waits for mirrorWait at most. A sync holds them for longer.
+const (
+	mirrorWait = time.Second
+	mirrorPoll = 20 * time.Millisecond
+)
+
+// MirrorStore changes the mirrors of a site.
+type MirrorStore struct {
+	o    *instance.Instance
+	tell func(format string, args ...any) // tells a person what was lost
+}
+
+// NewMirrorStore returns what changes the mirrors of a site. tell tells a person what was lost.
+func NewMirrorStore(o *instance.Instance, tell func(format string, args ...any)) *MirrorStore {
+	return &MirrorStore{o, tell}
+}
+
+// change opens the index of the mirrors of an epoch to change it. Where it was lost, is damaged or of an earlier
+// recipe, all that the store says to be in it is dropped, since a sync would go on from there.
+func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
+	s, err := OpenMirrors(ms.o, e, scheme, true)
+	if errors.Is(err, concordat.ErrCorrupt) || errors.Is(err, concordat.ErrScheme) {
+		if err = os.RemoveAll(MirrorFolder(ms.o.Dir, e)); err == nil {
+			s, err = OpenMirrors(ms.o, e, scheme, true)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := ms.o.Mirrors(ctx)
+	if err == nil {
+		err = settleMirrors(ctx, ms.o, s, e, rows)
+	}
+	if err != nil || !lost(s, rows, e) {
+		return s, closedBy(s, err)
+	}
+	for _, x := range rows {
+		if x.Epoch != e {
+			continue
+		}
+		ms.tell("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
+		if err := ms.o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: ms.o.Profiler, Index: s}); err != nil {
+			return nil, closedBy(s, err)
+		}
+	}
+	return s, nil
+}
+
+// settleMirrors takes out of the index what no mirror has: a sync that was cut short puts into the index first.
+func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
+	known := map[concordat.Ref]bool{}
+	for _, x := range rows {
+		if x.Epoch != e {
+			continue
+		}
+		for after := concordat.DocumentID(""); ; {
+			docs, err := o.Store.MirrorDocuments(ctx, x.MirrorKey, after, store.MaxPage)
+			if err != nil {
+				return err
+			}
+			for _, d := range docs {
+				after = d.ID
+				known[o.Mirrored(site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e}, d.ID)] = true
+			}
+			if len(docs) < store.MaxPage {
+				break
+			}
+		}
+	}
+	extra := slices.DeleteFunc(s.Refs(), func(r concordat.Ref) bool { return known[r] })
+	for part := range slices.Chunk(extra, 500) {
+		if err := s.Delete(ctx, part...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgeMirrors takes what left a mirror off the disk.
+func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) error {
+	err := s.Purge(ctx)
+	if err == nil {
+		_, err = o.Store.Purge(ctx, true)
+	}
+	return err
+}
+
+// closedBy closes s and returns err with what went wrong then, or does nothing where err is nil.
+func closedBy(s *index.Shard, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, s.Close())
+}
+
+// lost reports whether the index holds less than the mirrors of the epoch are known to have. What comes is put
+// into the index first.
+func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
+	n := 0
+	for _, x := range rows {
+		if x.Epoch == e {
+			n += x.Sentences
+		}
+	}
+	return s.Stats().Sentences < n
+}
+
+// MirrorEpoch returns the epoch in which to fetch a partner's library: the one for which most of it has
+// fingerprints, and which share that is; of several the latest.
+func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner, lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
+	feds, err := c.shared(ctx, partner.Site())
+	if err != nil {
+		return f, e, 0, err
+	}
+	if len(feds) == 0 {
+		return f, e, 0, instance.Usagef("%s: no federation in common; see concordat federation show", partner.Site())
+	}
+	cat, err := partner.Catalogue(ctx)
+	if err != nil {
+		return f, e, 0, err
+	}
+	share := map[concordat.Epoch]float64{}
+	for _, l := range cat.Libraries {
+		for _, r := range l.Ready {
+			if l.ID == lib {
+				share[r.Epoch] = r.Ready
+			}
+		}
+	}
+	for _, one := range feds {
+		for _, x := range slices.Backward(one.Epochs) {
+			r := share[concordat.Epoch{Federation: concordat.FederationID(one.Name), Number: x.Number}]
+			if x.Serves(time.Now()) && (r > ready || e.Number == 0) {
+				f, e, ready = one, x, r
+			}
+		}
+	}
+	if e.Number == 0 {
+		return f, e, 0, fmt.Errorf("%s: federations in common have no key of today: %w", partner.Site(), crypto.ErrNoKey)
+	}
+	return f, e, ready, nil
+}
+
+// Fetch brings one mirror up to date. known: there was one before.
+func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(site.Synced)) (done site.Synced, known bool, err error) {
+	row, err := ms.o.Store.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return done, false, err
+	}
+	known = err == nil
+	shard, err := ms.change(ctx, m.Epoch, m.Profiler.Scheme())
+	if err != nil {
+		return done, known, err
+	}
+	m.Index = shard
+	done, err = ms.o.SyncMirror(ctx, partner, m, progress)
+	var no *concordat.Refusal
+	if errors.As(err, &no) && no.Reason == concordat.ReasonUnknown && len(row.Cursor) > 0 {
+		// The owner has made its set anew and the place is not one of it.
+		if err = ms.o.DropMirror(ctx, m); err == nil {
+			done, err = ms.o.SyncMirror(ctx, partner, m, progress)
+		}
+	}
+	if err == nil && (done.Removed > 0 || done.Withdrawn) {
+		err = purgeMirrors(ctx, ms.o, shard)
+	}
+	return done, known, errors.Join(err, shard.Close(), tidyMirrors(ctx, ms.o, m.Epoch))
+}
+
+// DropOlder deletes the mirrors of the same library in earlier epochs of a federation, whose place a
+// complete one takes.
+func (ms *MirrorStore) DropOlder(ctx context.Context, m site.MirroredLibrary) error {
+	return ms.DropUnless(ctx, m.Site, m.Library, func(x store.Mirror) bool {
+		return x.Epoch.Federation != m.Epoch.Federation || x.Epoch.Number >= m.Epoch.Number
+	})
+}
+
+// DropUnless deletes the mirrors of a library but those that keep wants.
+func (ms *MirrorStore) DropUnless(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID, keep func(store.Mirror) bool) error {
+	all, err := ms.o.Mirrors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		if x.Site != partner || x.Library != lib || keep(x) {
+			continue
+		}
+		if err := ms.drop(ctx, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop deletes one mirror. It needs no key of its epoch.
+func (ms *MirrorStore) drop(ctx context.Context, x store.Mirror) error {
+	shard, err := ms.change(ctx, x.Epoch, x.Scheme)
+	if err != nil {
+		return err
+	}
+	err = ms.o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: ms.o.Profiler, Index: shard})
+	if err == nil {
+		err = purgeMirrors(ctx, ms.o, shard)
+	}
+	if err = errors.Join(err, shard.Close()); err != nil {
+		return err
+	}
+	return tidyMirrors(ctx, ms.o, x.Epoch)
+}
+
+// tidyMirrors deletes the index of an epoch that has no mirror.
+func tidyMirrors(ctx context.Context, o *instance.Instance, e concordat.Epoch) error {
+	all, err := o.Mirrors(ctx)
+	if err != nil || slices.ContainsFunc(all, func(x store.Mirror) bool { return x.Epoch == e }) {
+		return err
+	}
+	return os.RemoveAll(MirrorFolder(o.Dir, e))
+}
+
+// MirrorKey returns the maker of fingerprints of a mirror, or why checks do not use it.
+func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, why string, err error) {
+	switch {
+	case !x.Withdrawn.IsZero():
+		return nil, "its owner has closed the library", nil
+	case !x.Complete:
+		return nil, "it is not complete; concordat mirror sync goes on", nil
+	}
+	id, _ := c.roster.Self()
+	f, err := id.Federation(string(x.Epoch.Federation))
+	var e crypto.FederationEpoch
+	if err == nil {
+		e, err = f.Epoch(x.Epoch.Number, now)
+	}
+	if errors.Is(err, crypto.ErrNoKey) {
+		return nil, "its key period has ended; concordat mirror sync fetches the present one", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if p, err = c.Profiler(f, e); err != nil {
+		return nil, "", err
+	}
+	if p.Scheme() != x.Scheme {
+		return nil, "its fingerprints are made another way", nil
+	}
+	return p, "", nil
+}
+
+// mirrorSet are the mirrors that a check uses.
+type mirrorSet struct {
+	in     []site.MirroredLibrary
+	synced []time.Time // of each
+	shards map[concordat.Epoch]*index.Shard
+	// busy: some are left out only because another process changes them now.
+	busy bool
+}
+
+// openUsable opens the mirrors that checks use, and says of the others why they are left out. The caller
+// closes what comes.
+func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
+	m := &mirrorSet{shards: map[concordat.Epoch]*index.Shard{}}
+	for i, x := range rows {
+		p, why, err := c.MirrorKey(x, time.Now())
+		if err == nil && why == "" && m.newer(rows, i, c) {
+			continue
+		}
+		if err == nil && why == "" && m.shards[x.Epoch] == nil {
+			shard, fault := OpenMirrors(c.o, x.Epoch, x.Scheme, false)
+			if fault == nil && lost(shard, rows, x.Epoch) {
+				fault = errors.Join(concordat.ErrNotFound, shard.Close())
+			}
+			switch {
+			case errors.Is(fault, concordat.ErrLocked):
+				why, m.busy = "another process changes it now", true
+			case errors.Is(fault, concordat.ErrNotFound), errors.Is(fault, concordat.ErrCorrupt):
+				why = "its index is gone or damaged; concordat mirror sync fetches it anew"
+			case fault != nil:
+				err = fault
+			default:
+				m.shards[x.Epoch] = shard
+			}
+		}
+		if err != nil {
+			return nil, errors.Join(err, m.close())
+		}
+		if why != "" {
+			c.tell("the mirror of %s/%s (%s) is left out: %s", x.Site, x.Library, x.Epoch, why)
+			continue
+		}
+		m.in = append(m.in, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: p, Index: m.shards[x.Epoch]})
+		m.synced = append(m.synced, x.Synced)
+	}
+	return m, nil
+}
+
+// newer reports whether another usable mirror holds the library of the i-th with a later date.
+func (m *mirrorSet) newer(rows []store.Mirror, i int, c *Client) bool {
+	for j, x := range rows {
+		if j == i || x.Site != rows[i].Site || x.Library != rows[i].Library {
+			continue
+		}
+		if _, why, err := c.MirrorKey(x, time.Now()); err != nil || why != "" {
+			continue
+		}
+		if x.Synced.After(rows[i].Synced) || x.Synced.Equal(rows[i].Synced) && j > i {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *mirrorSet) close() error {
+	var errs []error
+	for _, s := range m.shards {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// without returns the libraries of a partner that no mirror holds, and says of the others that they are not asked.
+func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID, standing bool) []concordat.LibraryID {
+	var out []concordat.LibraryID
+	for _, lib := range libraries {
+		i := slices.IndexFunc(m.in, func(x site.MirroredLibrary) bool { return x.Site == partner && x.Library == lib })
+		if i < 0 {
+			out = append(out, lib)
+			continue
+		}
+		leaves := ""
+		if standing {
+			leaves = ", and keeps no question for later documents"
+		}
+		tell("%s/%s is not asked%s: its mirror of %s is used; --no-mirrors asks it", partner, lib, leaves, m.synced[i].Local().Format(time.DateTime))
+	}
+	return out
+}
