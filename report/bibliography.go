@@ -152,11 +152,10 @@ func trailingEntries(ls []line) (concordat.Span, bool) {
 			continue
 		}
 		last = max(last, i)
-		switch e := entry(ls[i].trimmed); {
-		case e == 2 && len(ls[i].trimmed) < 600:
+		if len(ls[i].trimmed) < 600 && entry(ls[i].trimmed) == 2 {
 			sure++
 			first = i
-		default:
+		} else {
 			other++
 		}
 		if other > 2+sure {

@@ -20,6 +20,9 @@ import (
 // mostHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
 const mostHeld = 64 << 20
 
+// mostHeldWords bounds the same of which the words wait too, which take some ten times as much.
+const mostHeldWords = mostHeld / 16
+
 // align compares the submission with the text of each candidate and returns all passages, those of
 // the best candidate first. What a cheap look rules out is not compared. Before anything is compared, shared learns
 // what the candidates share by right; of is the number of documents that could hold it. asked are the sentences of the
@@ -30,6 +33,7 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 	}
 	progress(Progress{Stage: "verify", Total: len(candidates)})
 	texts := make([]*concordat.Document, len(candidates))
+	split := make([]*wording.Words, len(candidates))
 	var held atomic.Int64
 	var mu sync.Mutex // guards counter
 	counter := wording.CounterOf(shared.words)
@@ -47,7 +51,11 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 		mu.Lock()
 		counter.Add(words)
 		mu.Unlock()
-		if held.Add(int64(len(d.Text))) > mostHeld {
+		size := held.Add(int64(len(d.Text)))
+		if size <= mostHeldWords {
+			split[i] = words
+		}
+		if size > mostHeld {
 			d = &concordat.Document{}
 		}
 		texts[i] = d
@@ -65,13 +73,15 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 	found := make([][]concordat.Passage, len(candidates))
 	cited := make([]report.SharedWorks, len(candidates))
 	err = s.each(ctx, "align", candidates, progress, func(ctx context.Context, i int) (err error) {
-		d := texts[i]
-		texts[i] = nil
+		d, words := texts[i], split[i]
+		texts[i], split[i] = nil, nil
 		if d != nil && d.ID == "" {
 			d, err = s.source(ctx, candidates[i])
 		}
 		if err == nil && d != nil {
-			words := wording.Split(d.Text)
+			if words == nil {
+				words = wording.Split(d.Text)
+			}
 			found[i] = compare(prepared, align.PrepareWithout(d.Text, shared.wallsOf(d.Text, words)), candidates[i], d)
 			for k := range found[i] {
 				found[i][k].Documents = grams.Documents(shared.words, found[i][k].Span)

@@ -74,7 +74,11 @@ func (w *sharedWording) decide(held *wording.Common, of int) {
 		}
 	}
 	w.clauses = wording.ClausesAreForms(w.words, shared)
-	for _, f := range wording.FormsAmong(w.text, w.words, shared) {
+	var forms []wording.FormStretch
+	if len(shared) > 0 {
+		forms = w.forms().FormsAmong(w.words, shared)
+	}
+	for _, f := range forms {
 		if w.words.Count(f.Span) < leastBeside {
 			spans = append(spans, f.Span) // a heading: no evidence, and nothing to show
 			continue

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -52,21 +53,8 @@ var (
 // Forms returns the sentences and lines of a text that read like those of a form, in order and disjoint. It looks at
 // the text alone and is no finding: what it returns matters only if another text holds it too.
 func Forms(text string) []Form {
-	var out []Form
-	before := ""
-	for at := 0; at < len(text); {
-		end := lineEnd(text, at)
-		line := concordat.Span{Start: at, End: end}
-		at = end + 1
-		after := ""
-		if at < len(text) {
-			after = text[at:lineEnd(text, at)]
-		}
-		apart := strings.TrimSpace(before) == "" && strings.TrimSpace(after) == ""
-		out = formsOfLine(out, text, line, apart)
-		before = line.In(text)
-	}
-	return out
+	r := newReader(text)
+	return r.formsIn(concordat.Span{End: len(text)})
 }
 
 func lineEnd(text string, at int) int {
@@ -169,13 +157,9 @@ type FormStretch struct {
 	Why Why
 }
 
-// FormsAmong returns those of the shared stretches of a text, as [Common.In] gives them, that read like a form, without
-// what stands before or behind and does not: a paragraph copied with the declaration above it.
-func FormsAmong(text string, w *Words, shared []Stretch) []FormStretch {
-	if len(shared) == 0 {
-		return nil
-	}
-	r := NewReader(text)
+// FormsAmong returns those of the shared stretches of the reader's text, w, as [Common.In] gives them, that read like a form,
+// without what stands before or behind and does not: a paragraph copied with the declaration above it.
+func (r *Reader) FormsAmong(w *Words, shared []Stretch) []FormStretch {
 	clauses := ClausesAreForms(w, shared)
 	var out []FormStretch
 	for _, s := range shared {
@@ -197,23 +181,61 @@ func ClausesAreForms(w *Words, shared []Stretch) bool {
 	return float64(n) <= mostClauses*float64(w.Len())
 }
 
-// Reader tells of passages of one text whether they read like those of a form.
+// Reader tells of passages of one text whether they read like those of a form. It reads the lines that it is asked about.
+// It is safe for concurrent use.
 type Reader struct {
 	text  string
-	forms []Form
+	lines []concordat.Span
+	mu    sync.Mutex
+	forms [][]Form // of each line; nil: not read yet
+	// all says that most of the text reads like a form.
+	all func() bool
 }
 
 // NewReader returns a reader of a text. In a text most of which reads like a form nothing does.
 func NewReader(text string) *Reader {
-	r := &Reader{text, Forms(text)}
-	if _, all := readsLike(text, r.forms, concordat.Span{End: len(text)}); all {
-		r.forms = nil
-	}
+	r := newReader(text)
+	r.all = sync.OnceValue(func() bool {
+		_, all := readsLike(text, r.formsIn(concordat.Span{End: len(text)}), concordat.Span{End: len(text)})
+		return all
+	})
 	return r
 }
 
+func newReader(text string) *Reader {
+	r := &Reader{text: text}
+	for at := 0; at < len(text); {
+		end := lineEnd(text, at)
+		r.lines = append(r.lines, concordat.Span{Start: at, End: end})
+		at = end + 1
+	}
+	r.forms = make([][]Form, len(r.lines))
+	return r
+}
+
+// formsIn returns the forms of the lines that overlap a span, in order.
+func (r *Reader) formsIn(s concordat.Span) []Form {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Form
+	i, _ := slices.BinarySearchFunc(r.lines, s.Start, func(l concordat.Span, at int) int { return cmp.Compare(l.End, at+1) })
+	for ; i < len(r.lines) && r.lines[i].Start < s.End; i++ {
+		if r.forms[i] == nil {
+			apart := (i == 0 || r.blank(i-1)) && (i+1 == len(r.lines) || r.blank(i+1))
+			r.forms[i] = formsOfLine([]Form{}, r.text, r.lines[i], apart)
+		}
+		out = append(out, r.forms[i]...)
+	}
+	return out
+}
+
+func (r *Reader) blank(i int) bool { return strings.TrimSpace(r.lines[i].In(r.text)) == "" }
+
 // ReadsLikeForm reports whether most of a span reads like a form, and why.
-func (r *Reader) ReadsLikeForm(s concordat.Span) (Why, bool) { return readsLike(r.text, r.forms, s) }
+func (r *Reader) ReadsLikeForm(s concordat.Span) (Why, bool) {
+	why, ok := readsLike(r.text, r.formsIn(s), s)
+	return why, ok && !r.all()
+}
 
 // ownEdge is the number of characters from which what stands at the edge of a form, and does not read like one, is no
 // part of it.
@@ -222,10 +244,9 @@ const ownEdge = 60
 // trim returns a span that reads like a form without the edges that do not.
 func (r *Reader) trim(s concordat.Span) concordat.Span {
 	first, last := -1, -1
-	from, _ := slices.BinarySearchFunc(r.forms, s.Start, func(f Form, at int) int { return cmp.Compare(f.End, at+1) })
-	for _, f := range r.forms[from:] {
-		if f.Start >= s.End {
-			break
+	for _, f := range r.formsIn(s) {
+		if f.End <= s.Start || f.Start >= s.End {
+			continue
 		}
 		if first < 0 {
 			first = max(f.Start, s.Start)
