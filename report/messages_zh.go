@@ -136,6 +136,7 @@ var chinese = map[string]string{
 	"Largest single source":                                  "最大单一来源",
 	"How close the wording is":                               "措辞的接近程度",
 	"mean over what was found; says how, not how much":       "对所发现内容的平均；说明接近的程度，而非数量",
+	"%s of it counted":                                       "其中 %s 计入",
 	"Found within quotations":                                "位于引文中",
 	"counted":                                                "计入",
 	"not counted":                                            "不计入",

@@ -288,6 +288,7 @@ type Scores struct {
 	Common     float64 // only in wording that many documents share
 	Excluded   float64 // found, and taken out by a rule
 	Quoted     float64 // found, and standing in a quotation, whether or not quotations count
+	Quotes     float64 // of Quoted, what counts
 	Largest    float64 // the largest share of a single source
 	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
 	// is covered. Taking out a source may raise it: it is no share of the text.

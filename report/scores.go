@@ -47,9 +47,20 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 			s.Form = b.share(all.and(m.spans).without(covered).without(onlyCommon))
 		}
 	}
-	s.Quoted = b.share(all.and(b.quotes))
+	s.Quoted, s.Quotes = b.share(all.and(b.quotes)), b.share(covered.and(b.quotes))
 	s.Literalness = b.literalness(chains, covered)
 	return s
+}
+
+// QuotedWords says whether what was found in quotations counts, under the rules given.
+func (s Scores) QuotedWords(l Language, r Rules) string {
+	switch {
+	case s.Quoted == 0 && r.ExcludeQuotes, s.Quoted > 0 && s.Quotes == 0:
+		return l.Say("not counted")
+	case s.Quotes < s.Quoted:
+		return l.Say("%s of it counted", Percent(s.Quotes))
+	}
+	return l.Say("counted")
 }
 
 // share returns the characters of s over those checked, or 0 if nothing was.

@@ -110,3 +110,30 @@ func TestHoldersOfCommonWording(t *testing.T) {
 		t.Errorf("statement %q", said)
 	}
 }
+
+// TestQuotedWords: a report says whether what was found in quotations counts; one that names its source does not.
+func TestQuotedWords(t *testing.T) {
+	const named, bare = "“all that was said of the bridge in the year of the flood”", "“and what nobody wrote of it afterwards either”"
+	text := "Article 4 says: " + named + ". Somebody says: " + bare + "."
+	at := func(s string) concordat.Span { i := strings.Index(text, s); return concordat.Span{Start: i, End: i + len(s)} }
+	shared, open := passageOf(text, named, "a"), passageOf(text, bare, "a")
+	shared.Wording = concordat.KindQuotation
+	f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{shared},
+		Wording: []report.Wording{{Span: at(named), Kind: concordat.KindQuotation, Documents: 2, Of: 2}}}
+	words := func(r report.Rules) string {
+		return report.Build(f, r).Scores.QuotedWords(report.English, r)
+	}
+	if got := words(report.Rules{}); got != "not counted" {
+		t.Errorf("a quotation that names its source is %q", got)
+	}
+	f.Passages = append(f.Passages, open)
+	if got := words(report.Rules{}); !strings.HasSuffix(got, "of it counted") {
+		t.Errorf("one of two is %q", got)
+	}
+	if got := words(report.Rules{ExcludeQuotes: true}); got != "not counted" {
+		t.Errorf("without quotations both are %q", got)
+	}
+	if got := words(report.Rules{CountWording: []report.CountedWording{{Span: at(named), Comment: "no such article"}}}); got != "counted" {
+		t.Errorf("counted by hand both are %q", got)
+	}
+}

@@ -228,7 +228,7 @@ func (d *doc) scoreTable() {
 	if s.Covered > 0 {
 		row("", "How close the wording is", d.in.Closeness(s.Literalness), "mean over what was found; says how, not how much")
 	}
-	row("", "Found within quotations", report.Percent(s.Quoted), map[bool]string{true: "not counted", false: "counted"}[d.r.Rules.ExcludeQuotes])
+	row("", "Found within quotations", report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
 	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon, "shared by many documents, not counted"))
 	row("out", "Taken out by rules", report.Percent(s.Excluded), "found, not counted")
 	if s.Template > 0 || len(d.r.Templates) > 0 {

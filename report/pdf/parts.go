@@ -84,11 +84,7 @@ func (d *doc) scores() {
 	if s.Covered > 0 {
 		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Literalness), say("mean over what was found; says how, not how much")})
 	}
-	quoted := say("counted")
-	if d.r.Rules.ExcludeQuotes {
-		quoted = say("not counted")
-	}
-	rows = append(rows, []string{say("Found within quotations"), report.Percent(s.Quoted), quoted},
+	rows = append(rows, []string{say("Found within quotations"), report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
 		[]string{say("Common wording"), report.Percent(s.Common), say("shared by many documents, not counted")},
 		[]string{say("Taken out by rules"), report.Percent(s.Excluded), say("found, not counted")})
 	if s.Template > 0 || len(d.r.Templates) > 0 {
