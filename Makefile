@@ -55,7 +55,7 @@ kills:
 bench: build lab
 	sh deploy/bench.sh $(STEPS)
 
-# eval: every figure of doc/evaluation*.md, quality and speed; see deploy/eval.sh.
+# eval: every figure of doc/evaluation/*.md, quality and speed; see deploy/eval.sh.
 eval: build lab
 	sh deploy/eval.sh
 

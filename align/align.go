@@ -22,7 +22,7 @@ type Passage struct {
 
 // Options are the parameters of a comparison. The zero value of each means its default. The defaults
 // were chosen by cross-validation on thirds of the PAN 2013 training corpus unless another source is
-// named; around them the result hardly changes (doc/evaluation-align.md). Lengths are letters and
+// named; around them the result hardly changes (doc/evaluation/align.md). Lengths are letters and
 // digits, one Han character counting as three. A value that makes no sense finds nothing.
 type Options struct {
 	// Background is the number of units of other text that weights assume beside the pair's own: no

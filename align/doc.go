@@ -19,6 +19,6 @@
 // or fingerprints ([PairPrints]). Both go through the same decision rule, and [Literal], [Order] and
 // [Copies] give the exact edges of what was copied word for word.
 //
-// doc/evaluation-align.md has the measurements. The package is pure: no files, network, clock, logger
+// doc/evaluation/align.md has the measurements. The package is pure: no files, network, clock, logger
 // or goroutines.
 package align

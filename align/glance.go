@@ -29,7 +29,7 @@ type glanced struct {
 
 const (
 	// LeastGlance is the least result of [Looker.Look] from which two texts are worth comparing. It was chosen on a
-	// third of the documents of PAN 2013's training corpus; doc/evaluation-retrieval.md says what it costs on the others.
+	// third of the documents of PAN 2013's training corpus; doc/evaluation/retrieval.md says what it costs on the others.
 	LeastGlance = 6
 
 	// glanceLetters is the length of a block. Four neighbours, two of either text, hold any passage of that length.

@@ -33,7 +33,7 @@ const (
 	MinSketchBits = 6
 	MaxSketchBits = 16
 	// DefaultSketchBits is 10: aligns as well as full words, while a tenth of all words share a hash
-	// (doc/evaluation-align.md).
+	// (doc/evaluation/align.md).
 	DefaultSketchBits = 10
 
 	maxSketchUnits = 1 << 22
@@ -224,7 +224,7 @@ func (p *pairing) rough(f found) Passage {
 // Literal returns the stretches of units of a and b, as if [Pair] saw sketches, that are so like each
 // other that they are probably copied word for word, widened by two units at each end: those for
 // which it is worth comparing [Order], in order of a. Of the literal copies in PAN 2013's training
-// corpus it misses one in a hundred (doc/evaluation-align.md).
+// corpus it misses one in a hundred (doc/evaluation/align.md).
 func Literal(a, b *Text, o Options) []Passage {
 	o = o.forSketches().filled()
 	return newPairing(a, b, &o).literal()

@@ -41,7 +41,7 @@ type unit struct {
 // entry is a stem of a unit with its number of occurrences.
 type entry struct{ term, count int32 }
 
-// Bounds of a unit (doc/evaluation-align.md gives the measurements behind them;
+// Bounds of a unit (doc/evaluation/align.md gives the measurements behind them;
 // Sanchez-Perez, Gelbukh and Sidorov 2014 join short sentences the same way).
 const (
 	// leastWords: a shorter unit says too little by itself and joins the next.

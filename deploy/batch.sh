@@ -1,5 +1,5 @@
 #!/bin/sh
-# batch.sh: the figures of doc/evaluation-batch.md, measured again. It makes DOCUMENTS texts (400) of WORDS words (3,000)
+# batch.sh: the figures of doc/evaluation/batch.md, measured again. It makes DOCUMENTS texts (400) of WORDS words (3,000)
 # from the reviews under CONCORDAT_CORPORA, plants reuse among them, makes a site with a library of other reviews, and
 # times "concordat batch" from the files to the clusters. FORM=1 has every text begin with one form of 150 words.
 # What was planted and what was found is compared at the end; figures out of bounds end it with 1.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench.sh [STEP...]: every figure of speed of doc/evaluation.md and doc/evaluation-growth.md again, each with its ratio to a
+# bench.sh [STEP...]: every figure of speed of doc/evaluation/README.md and doc/evaluation/growth.md again, each with its ratio to a
 # plain table in memory in the same run, to the memory of the machine, and to Lucene on the same fingerprints.
 # "make bench" takes all steps, "make bench STEPS='query join'" these two:
 #

@@ -1,12 +1,12 @@
 #!/bin/sh
-# innocent.sh: innocent documents, this program beside JPlag (doc/evaluation-innocent.md). It prints for batches of all
+# innocent.sh: innocent documents, this program beside JPlag (doc/evaluation/innocent.md). It prints for batches of all
 # documents, with and without the template, how many pairs that are no copies are listed, and how many copies. CONCORDAT_CORPORA
 # names the folder of evaluation text, CONCORDAT_PEERS that of the programs measured against; JPlag needs Java 17, Maven and
 # Python, and is left out with the reason where one is missing. WRITE=1 measures everything that the page has of this program,
 # and writes it into the page. Figures out of bounds end it with 1.
 set -eu
 LAB=${LAB:-bin/concordat-lab}
-PAGE=${PAGE:-doc/evaluation-innocent.md}
+PAGE=${PAGE:-doc/evaluation/innocent.md}
 : "${CONCORDAT_CORPORA:?names no folder of evaluation text}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

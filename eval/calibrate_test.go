@@ -401,7 +401,7 @@ func (c *calibration) machine() {
 }
 
 // TestCalibration measures what a document score means: its distribution over documents with and
-// without reuse (doc/evaluation-score.md). CONCORDAT_EVAL=all takes all documents, some minutes of
+// without reuse (doc/evaluation/score.md). CONCORDAT_EVAL=all takes all documents, some minutes of
 // processor time; otherwise one of forty is taken.
 func TestCalibration(t *testing.T) {
 	if testing.Short() {

@@ -23,7 +23,7 @@ const (
 	worstAlien  = 0.01  // of those of any document, covered and shared with nobody
 	leastCopied = 0.95  // of the letters that were really copied, covered
 	// leastCopiedTemplate is the same of the scenarios that have a template. Of a text that a person revised the truth names
-	// whole paragraphs of the source, of which half went into the revision (doc/evaluation-innocent.md).
+	// whole paragraphs of the source, of which half went into the revision (doc/evaluation/innocent.md).
 	leastCopiedTemplate = 0.945
 )
 

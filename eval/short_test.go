@@ -79,7 +79,7 @@ func edit(rnd *rand.Rand, s string, kind string, n int) string {
 }
 
 // TestShortTexts measures the short-text path: recall of edited short texts among all, what else is
-// found, and what the index costs (doc/evaluation-short.md). CONCORDAT_EVAL=all asks for it.
+// found, and what the index costs (doc/evaluation/short.md). CONCORDAT_EVAL=all asks for it.
 func TestShortTexts(t *testing.T) {
 	if os.Getenv("CONCORDAT_EVAL") != "all" {
 		t.Skip("CONCORDAT_EVAL is not all: the short texts take most of a minute")

@@ -175,7 +175,7 @@ func TestBombs(t *testing.T) {
 			}
 			took := time.Since(begin)
 			t.Logf("refused after %v", took.Round(time.Millisecond))
-			if took > time.Minute { // however busy the machine is; what it takes is in doc/evaluation-extract.md
+			if took > time.Minute { // however busy the machine is; what it takes is in doc/evaluation/extract.md
 				t.Errorf("took %v", took)
 			}
 			if last.Err == nil || last.Err.Code != c.code || !strings.Contains(last.Err.Error(), c.says) {

@@ -26,7 +26,7 @@ func scanText(b *builder) {
 // A text layer whose characters do not mean what is seen consists of words that no language has.
 // Every language written in Latin letters puts a vowel into nearly every longer word, and a third of
 // its letters are vowels or have a mark (the least in the Universal Declaration's 280 Latin texts is
-// given in doc/evaluation-extract.md); after most permutations of the letters fewer are. Private
+// given in doc/evaluation/extract.md); after most permutations of the letters fewer are. Private
 // characters mean nothing at all.
 const (
 	leastWords    = 200 // Latin words of three letters or more, below which nothing is said

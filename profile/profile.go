@@ -47,7 +47,7 @@ const (
 // The same in differing hashes, for recipes with four bits a hash. The bits by which two differing
 // hashes differ are chance, so this tells related sentences from others better: at the same number
 // of unrelated ones it nominates a third of the pairs of documents that the bits miss
-// (doc/evaluation-align.md).
+// (doc/evaluation/align.md).
 const (
 	gateHashes        = 14
 	gateHashesChinese = 13

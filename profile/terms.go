@@ -7,7 +7,7 @@ import (
 )
 
 // Windows of a check: stretches of 450 letters, which is three to four sentences, one every 300
-// (doc/evaluation-retrieval.md: longer ones cost recall, shorter ones more candidates). Chinese
+// (doc/evaluation/retrieval.md: longer ones cost recall, shorter ones more candidates). Chinese
 // characters count threefold. A text of more than mostWindows such steps has longer ones, so that a
 // check stays bounded.
 const (

@@ -26,7 +26,7 @@ type Rate struct {
 // references by right. Classes with reuse, of a tenth of the document or more: reworded is copied, edited, translated there
 // and back or reworded by programs or people; copied forms are documents that share forms as well; condensed is a summary of
 // a source (of a tenth to three tenths); machine was rewritten by a language model.
-// doc/evaluation-score.md has the corpora and the command, which a test compares with this table.
+// doc/evaluation/score.md has the corpora and the command, which a test compares with this table.
 func Calibration() []Rate {
 	return []Rate{
 		{false, "en", "clean", 1492, 5, 2},

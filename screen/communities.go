@@ -8,7 +8,7 @@ import (
 
 // half is the share of what chance would give, between documents of such weights, that counts against a link. At
 // 1, which is modularity, a document of a group that has most of the links moves to any other (Fortunato and
-// Barthélemy 2007); doc/evaluation-batch.md has what other values do.
+// Barthélemy 2007); doc/evaluation/batch.md has what other values do.
 const half = 0.5
 
 // Communities returns the groups of n documents that links hold together, the largest first, then by their first

@@ -24,7 +24,7 @@ const (
 
 // longestStop is the length in folded characters of the longest stop word that is left out. The short
 // ones are the frequent ones: leaving out those alone gives up to a point more recall of edited
-// sentences than leaving out the whole list, for hardly more chance neighbours (doc/evaluation.md).
+// sentences than leaving out the whole list, for hardly more chance neighbours (doc/evaluation/README.md).
 const longestStop = 3
 
 // Features appends the features of block b to dst: xxHash64 values, some of them repeated. The kind

@@ -7,7 +7,7 @@
 // its surroundings: equal blocks have equal features in every document.
 //
 // The package is pure but for one thing: the first Chinese text loads the dictionary of its words, once
-// per process (doc/evaluation.md has the time and memory). Everything is safe for concurrent use.
+// per process (doc/evaluation/README.md has the time and memory). Everything is safe for concurrent use.
 package segment
 
 //go:generate go run ./gen

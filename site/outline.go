@@ -15,7 +15,7 @@ import (
 
 // How much of a document is shown around its matches.
 const (
-	outlineAround = 20 // units or sentences; doc/evaluation-align.md
+	outlineAround = 20 // units or sentences; doc/evaluation/align.md
 	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
 	// Bounds of one question.
 	mostOutlines = 200

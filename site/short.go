@@ -15,7 +15,7 @@ import (
 // How short texts are compared.
 const (
 	// defaultShortThreshold is the least Jaccard similarity of the grams of two short texts
-	// (doc/evaluation-short.md).
+	// (doc/evaluation/short.md).
 	defaultShortThreshold = 0.5
 	// shortSources is the most places shown of what one short text is like.
 	shortSources = 50

@@ -30,7 +30,7 @@ func (c Channel) check() error {
 	return nil
 }
 
-// How windows are asked; doc/evaluation-retrieval.md has the measurements.
+// How windows are asked; doc/evaluation/retrieval.md has the measurements.
 const (
 	windowTerms     = 16
 	windowDocuments = 2

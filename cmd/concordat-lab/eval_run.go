@@ -15,7 +15,7 @@ import (
 
 func (l *lab) evalRun() *cobra.Command {
 	var o eval.Options
-	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations of doc/evaluation*.md on the corpora", Args: cobra.ArbitraryArgs,
+	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations of doc/evaluation/*.md on the corpora", Args: cobra.ArbitraryArgs,
 		Long: `Run measures the product on corpora with known reuse and prints each figure with the bounds it is held to.
 Without a name it runs all of:
 
