@@ -97,7 +97,7 @@ type Statement struct {
 	KeyEpoch  uint32    `json:"key_epoch"` // of the site's signing key
 	At        time.Time `json:"at"`
 	Request   []byte    `json:"request"` // SHA-256 of the request's payload
-	Payload   []byte    `json:"payload"` // doc/format.md
+	Payload   []byte    `json:"payload"` // doc/format-federation.md
 	Signature []byte    `json:"signature"`
 	// Asked is the request's payload, which the asker knows. With it the answer can be checked against
 	// what was asked: its sentences are in the order of Payload's hits, padding included. It holds

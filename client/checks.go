@@ -342,7 +342,7 @@ func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string,
 	return nil
 }
 
-// Evidence is a passage of a submission beside its sources, as doc/format.md has it. Spans are code
+// Evidence is a passage of a submission beside its sources, as doc/format-report.md has it. Spans are code
 // points.
 type Evidence struct {
 	Span       concordat.Span `json:"span"`

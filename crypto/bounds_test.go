@@ -13,7 +13,7 @@ import (
 	"concordat/crypto"
 )
 
-// cardBody is what a card says, to be written as doc/format.md has it: also what MakeCard would not make.
+// cardBody is what a card says, to be written as doc/format-federation.md has it: also what MakeCard would not make.
 type cardBody struct {
 	magic             string
 	version           byte
@@ -88,7 +88,7 @@ func keys(first cardKey, n int) []cardKey {
 	return out
 }
 
-// TestCardBounds: ParseCard takes each field up to the bound of doc/format.md and refuses what is beyond, though the
+// TestCardBounds: ParseCard takes each field up to the bound of doc/format-federation.md and refuses what is beyond, though the
 // card is signed well: a partner cannot make a card that this program would not make.
 func TestCardBounds(t *testing.T) {
 	a := newSite(t, "asker", 1)

@@ -59,7 +59,7 @@ func TestV1(t *testing.T) {
 	}
 }
 
-// vectors are the frozen bytes of version 1, in hexadecimal or text: see doc/format.md.
+// vectors are the frozen bytes of version 1, in hexadecimal or text: see doc/format-federation.md.
 type vectors struct {
 	Fields     crypto.CardFields `json:"fields"`
 	Now        time.Time         `json:"now"`

@@ -6,7 +6,7 @@
 # and writes it into the page. Figures out of bounds end it with 1.
 set -eu
 LAB=${LAB:-bin/concordat-lab}
-PAGE=${PAGE:-doc/evaluation/innocent.md}
+PAGE=${PAGE:-doc/evaluation/innocent-figures.md}
 : "${CONCORDAT_CORPORA:?names no folder of evaluation text}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -16,7 +16,7 @@ import (
 //go:embed schema.json
 var Schema []byte
 
-// FormatVersion is the version of the JSON form of a report (doc/format.md, Report).
+// FormatVersion is the version of the JSON form of a report (doc/format-report.md, Report).
 const FormatVersion = 1
 
 // The JSON form. Spans are Unicode code points of the submission or of the source.
@@ -264,7 +264,7 @@ type (
 	}
 )
 
-// WriteJSON writes r as one JSON object of the form in doc/format.md, indented, with a line break
+// WriteJSON writes r as one JSON object of the form in doc/format-report.md, indented, with a line break
 // behind it. Spans are Unicode code points. Shares have four decimals, and are null where nothing
 // was compared.
 func WriteJSON(w io.Writer, r *Report) error {

@@ -36,7 +36,7 @@ func (w *Web) apiOfChecks(a huma.API) {
 		o.Responses = map[string]*huma.Response{"202": answers("The checks", "application/json", schemaOf[apiChecksBody](a))}
 	}, w.apiSubmit)
 	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report", summary: "The report of a check that is done", scope: scopeRead, roles: everyone,
-		text: "By the rules in force. JSON is signed where the site has a key, and described in doc/format.md."}, func(o *huma.Operation) {
+		text: "By the rules in force. JSON is signed where the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent", Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
 		r := answers("The report", "application/json", &huma.Schema{Ref: "#/components/schemas/Report"})
 		r.Content["text/csv"], r.Content["text/html"] = textMedia(), textMedia()

@@ -47,7 +47,7 @@ var adminMessages = map[string][2]string{
 	"schemes.retired": {"no longer answered", "已停止答复"}, "schemes.current": {"in use", "使用中"}, "schemes.change": {"concordat reindex changes the scheme of the index; the site must be stopped for it.", "concordat reindex 可更改索引方案，需先停止站点。"},
 
 	"partners.none": {"There is no partner yet. Make this site known first, then invite one or redeem an invitation:", "尚无合作站点。请先公布本站信息，再邀请或接受邀请："},
-	"partners.how":  {"Both sites then compare six words by telephone and confirm; doc/operations.md tells it step by step.", "随后双方通过电话核对六个单词并确认；详见 doc/operations.md。"},
+	"partners.how":  {"Both sites then compare six words by telephone and confirm; doc/partners.md tells it step by step.", "随后双方通过电话核对六个单词并确认；详见 doc/partners.md。"},
 	"partners.name": {"Partner", "合作站点"}, "partners.state": {"State", "状态"}, "partners.since": {"Since", "起始时间"}, "partners.asked": {"Sentences it was asked about", "向其查询的句数"},
 	"partners.pending": {"pending: compare the words and confirm", "待确认：请核对六个单词"}, "partners.active": {"active", "已生效"}, "partners.revoked": {"revoked", "已撤销"},
 	"partners.caption": {"Partner sites", "合作站点"}, "partners.identity": {"Identity", "标识"}, "partners.words": {"The six words", "六个单词"},

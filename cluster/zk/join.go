@@ -183,7 +183,7 @@ func (s *Session) belong(ctx context.Context, l *link) error {
 		}
 		if v := int64(z.stat.Version); v < seen.Config {
 			return fmt.Errorf("ZooKeeper went back to older data: it has version %d of the configuration, and node %s saw %d. "+
-				"Stop all nodes and see \"ZooKeeper is lost\" in doc/operations.md: %w", v, s.o.Node, seen.Config, ErrIdentity)
+				"Stop all nodes and see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", v, s.o.Node, seen.Config, ErrIdentity)
 		}
 	}
 	s.mu.Lock()
@@ -223,7 +223,7 @@ func (s *Session) compare(r siteRecord, seen memory) error {
 		return fmt.Errorf("the cluster's fingerprints are of scheme %s, and this node's of %s: %w", r.Scheme, s.o.Scheme, concordat.ErrScheme)
 	case seen.Cluster != "" && r.Cluster != seen.Cluster:
 		return fmt.Errorf("the cluster at %s is %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost and a new cluster was founded. "+
-			"Point the node to the right one, or see \"ZooKeeper is lost\" in doc/operations.md: %w", s.t.root, r.Cluster, seen.Cluster, ErrIdentity)
+			"Point the node to the right one, or see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, r.Cluster, seen.Cluster, ErrIdentity)
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (s *Session) compare(r siteRecord, seen memory) error {
 func (s *Session) found(ctx context.Context, l *link, seen memory) error {
 	if seen.Cluster != "" {
 		return fmt.Errorf("ZooKeeper has nothing at %s, and this node is of cluster %s: it is another ZooKeeper, or its data were lost. "+
-			"Nothing was changed; see \"ZooKeeper is lost\" in doc/operations.md: %w", s.t.root, seen.Cluster, ErrIdentity)
+			"Nothing was changed; see \"ZooKeeper is lost\" in doc/zookeeper.md: %w", s.t.root, seen.Cluster, ErrIdentity)
 	}
 	if !s.o.Found {
 		return fmt.Errorf("ZooKeeper has no cluster at %s: %w", s.t.root, concordat.ErrNotFound)

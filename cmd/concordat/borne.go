@@ -62,7 +62,7 @@ type attributed struct {
 	} `json:"consulted"`
 }
 
-// pieceBreak stands between the pieces of a source's text (doc/format.md, Report).
+// pieceBreak stands between the pieces of a source's text (doc/format-report.md, Report).
 const pieceBreak = "\n[…]\n"
 
 // borneOut compares what a report attributes to partners with what they signed, and says in words what

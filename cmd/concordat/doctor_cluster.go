@@ -40,7 +40,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 		return nil
 	})
 	if err != nil {
-		d.fault("cluster", "look whether ZooKeeper is there: concordat cluster zookeeper status; doc/operations.md, ZooKeeper is lost", err)
+		d.fault("cluster", "look whether ZooKeeper is there: concordat cluster zookeeper status; doc/zookeeper.md, ZooKeeper is lost", err)
 	}
 }
 

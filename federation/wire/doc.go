@@ -1,5 +1,5 @@
 // Package wire turns what partners say to each other into bytes and back: the payloads inside sealed
-// envelopes, byte by byte as doc/format.md has them.
+// envelopes, byte by byte as doc/format-federation.md has them.
 //
 // Each message has one layout, which the same function writes and reads (see coder). Append functions
 // give the same bytes for the same message; Parse functions accept exactly what Append functions give:
