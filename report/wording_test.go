@@ -115,7 +115,10 @@ func TestHoldersOfCommonWording(t *testing.T) {
 func TestQuotedWords(t *testing.T) {
 	const named, bare = "“all that was said of the bridge in the year of the flood”", "“and what nobody wrote of it afterwards either”"
 	text := "Article 4 says: " + named + ". Somebody says: " + bare + "."
-	at := func(s string) concordat.Span { i := strings.Index(text, s); return concordat.Span{Start: i, End: i + len(s)} }
+	at := func(s string) concordat.Span {
+		i := strings.Index(text, s)
+		return concordat.Span{Start: i, End: i + len(s)}
+	}
 	shared, open := passageOf(text, named, "a"), passageOf(text, bare, "a")
 	shared.Wording = concordat.KindQuotation
 	f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{shared},
