@@ -19,6 +19,7 @@
 #	delete       "concordat delete document" in a library of 10,000 reviews      needs CORPORA
 #	go           the Go benchmarks that the documents name; some need CORPORA
 #	store        the store by SQLite, and by PostgreSQL in POSTGRES
+#	web          the pages of a serving site, asked by 100 people at once, without and with uploads
 #	lucene       Lucene on the same N fingerprints      needs PEERS, javac, java and Lucene's jars
 #	before       index, query and fingerprint in turn with the code of the commit BEFORE; the last needs CORPORA
 #
@@ -44,7 +45,7 @@ TIME=${TIME:-1s}
 ROUNDS=${ROUNDS:-5}
 COUNT=${COUNT:-1}
 corpora=${CONCORDAT_CORPORA:-}
-every='memory index query large join growth check fingerprint ingest files text commands delete go store lucene before'
+every='memory index query large join growth check fingerprint ingest files text commands delete go store web lucene before'
 steps=${*:-${STEPS:-$every}}
 for step in $steps; do
 	case " $every " in
@@ -241,6 +242,11 @@ step_store() {
 	heading 'what one process does with the store'
 	[ -n "${CONCORDAT_POSTGRES:-}" ] || echo 'PostgreSQL skipped: CONCORDAT_POSTGRES names no database' >&3
 	gotest ./store Engines "$TIME"
+}
+
+step_web() {
+	heading "pages of a serving site, asked by 100 people at once, $((ROUNDS * 2)) rounds"
+	bench web --program "$BIN" --rounds $((ROUNDS * 2))
 }
 
 step_lucene() {
