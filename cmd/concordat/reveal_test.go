@@ -287,7 +287,11 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Errorf("a mirror that is changed: %s", out)
 	}
 	south.command(cli.Failed, "mirror", "sync", "north/theses")
-	if err := shard.Close(); err != nil {
+	// One that has them for a moment is waited for.
+	closed := make(chan error, 1)
+	time.AfterFunc(250*time.Millisecond, func() { closed <- shard.Close() })
+	south.command(cli.Done, "mirror", "sync", "north/theses")
+	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
 	testLost(t, north, south, bell)
