@@ -2,9 +2,13 @@ package instance
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"concordat"
 )
 
 // ReplaceFile replaces a file: the old one or the new one is there.
@@ -42,4 +46,18 @@ func WriteFile(path string, b []byte) error {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return nil
+}
+
+// ReadBounded reads a file of at most so many bytes. It fails with concordat.ErrInvalid where there are more.
+func ReadBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrInvalid, most)
+	}
+	return b, err
 }

@@ -210,3 +210,20 @@ type Ask func(prompt string) (crypto.Secret, error)
 
 // PartnerName is a site as the store and the rest of the program name it.
 func PartnerName(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
+
+// SigningIdentity returns the identity by which the site in dir signs, or nil where it has no keys. A keystore under a
+// passphrase signs only where the passphrase is in a file: nobody is asked for it to write a report.
+func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
+	b, err := keyfile.Bytes(filepath.Join(dir, KeystoreName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && crypto.NeedsPassphrase(b) && os.Getenv(PassphraseVariable) == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, id, err := OpenKeystore(dir, ask)
+	return id, err
+}

@@ -144,7 +144,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 	}
 	o.Node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir:     filepath.Join(o.Dir, IndexName, NodeDirName),
-		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: buildVersion()},
+		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version()},
 		Session: session,
 		Index:   index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable, StockSegments: o.Config.Index.StockSegments},
 		Client:  &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},
@@ -174,7 +174,8 @@ func (o *Instance) openNode(ctx context.Context) error {
 	return nil
 }
 
-func buildVersion() string {
+// Version is the version that the program was built from, or "".
+func Version() string {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		return b.Main.Version
 	}

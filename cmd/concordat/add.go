@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -134,11 +133,11 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	ad.pending = map[concordat.DocumentID]store.SourceState{}
 	ad.owner = map[concordat.DocumentID]string{}
 	ad.bar = ad.a.Progress(int64(len(files)), "adding")
-	r := ad.a.reader(instance.Extraction(ad.o.Config), len(files))
-	r.own = true
+	r := instance.NewReader(instance.Extraction(ad.o.Config), len(files))
+	r.Own = true
 	err := ad.o.Ingest(ctx, ad.library, ad.documents(ctx, r, files), ad.ingested)
 	ad.bar.Done()
-	if err = errors.Join(err, r.close()); err != nil {
+	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
 	took := time.Since(began)
@@ -154,13 +153,13 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 
 // documents gives out the documents of all files, in order; files are read ahead on all cores, tables and unchanged files
 // excepted.
-func (ad *adder) documents(ctx context.Context, r *reader, files []input) func(yield func(site.Incoming, error) bool) {
+func (ad *adder) documents(ctx context.Context, r *instance.Reader, files []input) func(yield func(site.Incoming, error) bool) {
 	return func(yield func(site.Incoming, error) bool) {
 		read := func(ctx context.Context, f input) extracted {
 			if tables.Kind(f.name) != "" || ad.unchangedFile(ctx, f) {
 				return extracted{input: f}
 			}
-			items, err := r.read(ctx, f)
+			items, err := readInput(ctx, r, f)
 			return extracted{f, items, err}
 		}
 		for e := range ahead(ctx, slices.Values(files), read) {
@@ -203,8 +202,8 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			id += "!/" + member
 		}
-		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, titleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: tables.Absolute(e.path)}
-		d.Dated, d.DatedBy = dateOf(string(ad.date), item.Result)
+		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, instance.TitleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: tables.Absolute(e.path)}
+		d.Dated, d.DatedBy = instance.DateOf(string(ad.date), item.Result)
 		if i == len(e.items)-1 {
 			ad.note(d.ID, state)
 		}
@@ -273,27 +272,11 @@ func (ad *adder) own(d site.Incoming, path string, yield func(site.Incoming, err
 	return true
 }
 
-// dateOf returns the date of a document: the given one, else that of its file.
-func dateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
-	if given != "" {
-		return concordat.Date(given), concordat.DateGiven
-	}
-	if d, err := concordat.ParseDate(r.Date); err == nil && d != "" {
-		return d, concordat.DateOfFile
-	}
-	return "", ""
-}
-
 // note remembers that id is the last document of a file.
 func (ad *adder) note(id concordat.DocumentID, s store.SourceState) {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
 	ad.pending[id] = s
-}
-
-func titleOf(id string) string {
-	name := path.Base(strings.ReplaceAll(id, "!/", "/"))
-	return strings.TrimSuffix(name, path.Ext(name))
 }
 
 func (ad *adder) fail(ctx context.Context, f input, path string, err error) error {

@@ -6,13 +6,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/partners"
 )
 
@@ -23,9 +24,7 @@ type app struct {
 	supervised bool                                                      // serve: a service manager starts the process again
 	observe    func(concordat.SiteID, federation.Outcome, time.Duration) // is told of exchanges with partners; nil: nobody is
 
-	signing sync.Mutex // guards what follows
-	sign    *signer
-	signed  time.Time // when sign was found
+	signers *signing.Source // of the site, made with the first use
 }
 
 // dir returns the folder of the site.
@@ -73,4 +72,18 @@ func (a *app) partnerOptions(o *instance.Instance) partners.Options {
 // circle opens the keystore and the card of the site, and speaks with its partners.
 func (a *app) circle(ctx context.Context, o *instance.Instance) (*partners.Client, error) {
 	return partners.Open(ctx, o, a.partnerOptions(o))
+}
+
+// signatures returns what signs for the site of --data.
+func (a *app) signatures() *signing.Source {
+	if a.signers == nil {
+		a.signers = signing.NewSource(func() (*crypto.Identity, error) {
+			dir, err := a.dir()
+			if err != nil {
+				return nil, err
+			}
+			return instance.SigningIdentity(dir, a.askPassphrase)
+		})
+	}
+	return a.signers
 }

@@ -185,7 +185,7 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 	for _, hash := range damaged {
 		a.Warn("original %s is damaged on the disk of the site; it is backed up as it is", hash)
 	}
-	return make.Finish(ctx, backup.Manifest{Made: t.Made, Program: programVersion(), Site: t.Site, Scheme: t.Scheme, Keys: !withoutKeys,
+	return make.Finish(ctx, backup.Manifest{Made: t.Made, Program: instance.Version(), Site: t.Site, Scheme: t.Scheme, Keys: !withoutKeys,
 		Audit: t.Audit, Documents: t.Documents, Sentences: t.Sentences, Shards: t.Shards})
 }
 

@@ -115,18 +115,18 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	if err != nil {
 		return err
 	}
-	r := a.reader(instance.Extraction(o.Config), len(paths))
+	r := instance.NewReader(instance.Extraction(o.Config), len(paths))
 	fails := &batchFailures{failures: failures{a: a}}
 	err = o.RunBatch(ctx, b.ID, site.BatchOptions{
 		Store: o.Store, Index: shard, Rules: rules, Progress: a.batchProgress(),
 		Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
-			items, err := r.read(ctx, input{path: in.Place})
+			items, err := r.Read(ctx, in.Place)
 			return asItems(items), err
 		},
 		Options: func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) { return options, nil, nil },
 		Failed:  fails.add,
 	})
-	if err = errors.Join(err, r.close(), shard.Close(), fails.err); err != nil {
+	if err = errors.Join(err, r.Close(), shard.Close(), fails.err); err != nil {
 		if errors.Is(err, store.ErrLease) {
 			return fmt.Errorf("batch %s was cancelled; concordat batch --resume %s goes on with it", b.ID, b.ID)
 		}
@@ -175,8 +175,8 @@ func asItems(in []sandbox.Item) []site.Item {
 			one.Err = errors.New(failed("", item.Err).reason())
 		} else {
 			one.Title, one.Text, one.Author = item.Result.Title, item.Result.Text, item.Result.Author
-			one.Flags = flags(item.Result.Flags)
-			one.Dated, one.DatedBy = dateOf("", item.Result)
+			one.Flags = instance.FlagsOf(item.Result.Flags)
+			one.Dated, one.DatedBy = instance.DateOf("", item.Result)
 		}
 		out = append(out, one)
 	}

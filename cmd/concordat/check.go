@@ -139,10 +139,10 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	if err != nil {
 		return err
 	}
-	r := a.reader(instance.Extraction(o.Config), len(files))
+	r := instance.NewReader(instance.Extraction(o.Config), len(files))
 	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
 	err = c.all(ctx, r, files)
-	if err = errors.Join(err, r.close()); err != nil {
+	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
 	switch {

@@ -13,6 +13,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/site"
 )
@@ -46,13 +47,13 @@ type submitted struct {
 
 // all checks every file, and every member of an archive. Files are read and checked ahead on all cores; reports are
 // given in order.
-func (c *checker) all(ctx context.Context, r *reader, files []input) error {
+func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b := c.a.Progress(int64(len(files)), "checking")
 	defer b.Done()
 	texts := ahead(ctx, slices.Values(files), func(ctx context.Context, f input) extracted {
-		items, err := r.read(ctx, f)
+		items, err := readInput(ctx, r, f)
 		return extracted{f, items, err}
 	})
 	for s := range ahead(ctx, c.submissions(texts, len(files)), func(ctx context.Context, s submitted) submitted { return c.check(ctx, s, b) }) {
@@ -85,9 +86,9 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 					if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 						s.name += "!/" + member
 					}
-					s.Submission = site.Submission{ID: c.submissionID(s.name, item.Path), Title: cmp.Or(item.Result.Title, titleOf(item.Path)),
-						Text: item.Result.Text, Flags: flags(item.Result.Flags)}
-					s.Dated, s.DatedBy = dateOf(c.f.date, item.Result)
+					s.Submission = site.Submission{ID: c.submissionID(s.name, item.Path), Title: cmp.Or(item.Result.Title, instance.TitleOf(item.Path)),
+						Text: item.Result.Text, Flags: instance.FlagsOf(item.Result.Flags)}
+					s.Dated, s.DatedBy = instance.DateOf(c.f.date, item.Result)
 				}
 				if !yield(s) {
 					return
@@ -147,7 +148,7 @@ func (c *checker) give(s submitted) error {
 		c.incomplete = c.incomplete || asked.Answered < asked.Asked
 	}
 	out := c.f.out
-	out.pages = pagesOf(c.o.Config, nil)
+	out.pages = signing.PagesOf(c.o.Config, instance.Version(), nil)
 	if (c.several || !s.alone) && out.out != "" && out.out != "-" {
 		if err := os.MkdirAll(out.out, 0o755); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"concordat/cmd/internal/cli"
 	"concordat/cmd/internal/tables"
+	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/report/html"
 )
@@ -21,7 +22,7 @@ import (
 // outFlags say where a report goes, and in which form.
 type outFlags struct {
 	out, format, language string
-	pages                 pageOptions // of a PDF
+	pages                 signing.Pages // of a PDF
 }
 
 func (f *outFlags) add(fl *pflag.FlagSet) {
@@ -138,9 +139,9 @@ func (a *app) writeFile(rep *report.Report, f outFlags) error {
 func (a *app) writeReport(w io.Writer, rep *report.Report, f outFlags) error {
 	switch f.format {
 	case "pdf":
-		return a.writeReportPDF(w, rep, f.pages)
+		return a.signatures().WritePDF(w, rep, f.pages)
 	case "json":
-		return a.writeReportJSON(w, rep)
+		return a.signatures().WriteJSON(w, rep)
 	case "csv":
 		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
 	case "text":

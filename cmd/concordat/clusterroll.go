@@ -67,7 +67,7 @@ func (a *app) clusterUpgrade() *cobra.Command {
 that have the version of --to already are left out, and it stops at a node that comes back with another one. A version
 that cannot work beside the nodes that are there refuses to start, and says which versions know both.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if r.to = cmp.Or(r.to, programVersion()); r.to == "" || r.to == "(devel)" {
+			if r.to = cmp.Or(r.to, instance.Version()); r.to == "" || r.to == "(devel)" {
 				return cli.Usagef("this program was built without a version: give --to")
 			}
 			return r.run(cmd.Context(), args)

@@ -110,7 +110,7 @@ func (a *app) erase(ctx context.Context, o *instance.Instance, reason, file stri
 	var r *site.Receipt
 	var err error
 	if o.Remote == nil {
-		r, err = a.eraser(o, slog.New(slog.DiscardHandler)).Erase(ctx, operator(), reason, t)
+		r, err = instance.Eraser(o, a.signatures().Receipt, slog.New(slog.DiscardHandler)).Erase(ctx, operator(), reason, t)
 	} else {
 		r, err = a.eraseServed(ctx, o, reason, t)
 	}
@@ -240,7 +240,7 @@ func (a *app) retain(ctx context.Context, o *instance.Instance, dryRun bool) err
 	if o.Remote != nil && !dryRun {
 		err = instance.CallServing(ctx, o.Dir, "/sweep", nil, did)
 	} else {
-		did, err = a.eraser(o, slog.New(slog.DiscardHandler)).Sweep(ctx, retentionOf(o.Config), dryRun)
+		did, err = instance.Eraser(o, a.signatures().Receipt, slog.New(slog.DiscardHandler)).Sweep(ctx, retentionOf(o.Config), dryRun)
 	}
 	if did == nil {
 		return err

@@ -8,6 +8,8 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/site"
 )
 
@@ -22,7 +24,7 @@ func (a *app) deleteVerify() *cobra.Command {
 		Long: `Verify checks that the site signed the receipt as it is, by the cards of --card, else by those that this
 site knows, and with --document LIBRARY/ID that it is about that document.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := readBounded(args[0], maxReceipt)
+			b, err := instance.ReadBounded(args[0], maxReceipt)
 			if err != nil {
 				return cli.Usage(err)
 			}
@@ -57,7 +59,7 @@ func verifyReceipt(r site.Receipt, cards cardsBySite) error {
 	if len(r.Signature) == 0 {
 		return fmt.Errorf("the receipt is not signed: %w", concordat.ErrInvalid)
 	}
-	var s erasureSignature
+	var s signing.ReceiptSignature
 	if err := json.Unmarshal(r.Signature, &s); err != nil {
 		return fmt.Errorf("signature: %w: %v", concordat.ErrInvalid, err)
 	}
@@ -65,7 +67,7 @@ func verifyReceipt(r site.Receipt, cards cardsBySite) error {
 	if err != nil {
 		return err
 	}
-	err = cards.check(concordat.Statement{Site: s.Site, Kind: erasureKind, At: s.At, KeyEpoch: s.KeyEpoch, Request: make([]byte, 32), Payload: sum[:], Signature: s.Signature})
+	err = cards.check(concordat.Statement{Site: s.Site, Kind: signing.KindReceipt, At: s.At, KeyEpoch: s.KeyEpoch, Request: make([]byte, 32), Payload: sum[:], Signature: s.Signature})
 	if err != nil {
 		return fmt.Errorf("signature of %s: %w", s.Site, err)
 	}

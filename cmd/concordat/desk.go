@@ -27,18 +27,18 @@ type desk struct {
 	pages   *web.Web
 	queue   *site.Queue
 	batches *site.Batches
-	reader  *reader
+	reader  *instance.Reader
 }
 
 // openDesk joins the parts of the pages.
 func (s *server) openDesk(a *app) (*desk, error) {
 	o := s.o
-	d := &desk{reader: a.reader(instance.Extraction(o.Config), 0)}
+	d := &desk{reader: instance.NewReader(instance.Extraction(o.Config), 0)}
 	files := o.Originals()
 	if err := o.ForgetUploads(context.Background(), files); err != nil {
 		return nil, err
 	}
-	s.eraser = a.eraser(o, s.log)
+	s.eraser = instance.Eraser(o, a.signatures().Receipt, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.Store,
 		Worker: o.Worker(),
@@ -67,14 +67,14 @@ func (s *server) openDesk(a *app) (*desk, error) {
 	d.batches = s.openBatches(a, d, files)
 	platforms, err := ltiOptions(o)
 	if err != nil {
-		return nil, errors.Join(err, d.reader.close())
+		return nil, errors.Join(err, d.reader.Close())
 	}
 	d.pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.Config.Site.Title, string(o.ID())), Store: o.Store, Queue: d.queue, Files: files, Logger: s.log,
 		Panicked:   s.meters.panic,
 		Rules:      func() report.Rules { return instance.Rules(o.Now()) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },
-		ReportJSON: a.writeReportJSON,
+		ReportJSON: a.signatures().WriteJSON,
 		ReportPDF:  pdfWriter(o, a),
 		Originals:  newOriginals(files, d.reader),
 		Partners:   func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
@@ -103,7 +103,7 @@ func (d *desk) run(ctx context.Context, s *server) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.queue.Run(ctx) })
 	g.Go(func() error { return s.onDuty(ctx, dutyBatches, d.batches.Run) })
-	return errors.Join(g.Wait(), d.reader.close())
+	return errors.Join(g.Wait(), d.reader.Close())
 }
 
 // jobOptions are what a check that was handed in compares with.
@@ -171,7 +171,7 @@ func (d *desk) read(ctx context.Context, path, name string) ([]site.Item, error)
 	if err != nil {
 		return nil, err
 	}
-	items, err := d.reader.open(ctx, name, f, info.Size())
+	items, err := d.reader.Open(ctx, name, f, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -181,9 +181,9 @@ func (d *desk) read(ctx context.Context, path, name string) ([]site.Item, error)
 		if item.Err != nil {
 			one.Err = item.Err.WithAdvice()
 		} else {
-			one.Title, one.Text, one.Flags = cmp.Or(item.Result.Title, titleOf(item.Path)), item.Result.Text, flags(item.Result.Flags)
+			one.Title, one.Text, one.Flags = cmp.Or(item.Result.Title, instance.TitleOf(item.Path)), item.Result.Text, instance.FlagsOf(item.Result.Flags)
 			one.Author = item.Result.Author
-			one.Dated, one.DatedBy = dateOf("", item.Result)
+			one.Dated, one.DatedBy = instance.DateOf("", item.Result)
 		}
 		out = append(out, one)
 	}

@@ -54,7 +54,7 @@ func nameless(dir string) (*os.File, error) {
 }
 
 func (d *desk) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f web.AddedFile, file *os.File, size int64) ([]web.AddedDocument, error) {
-	items, err := d.reader.open(ctx, f.Name, file, size)
+	items, err := d.reader.Open(ctx, f.Name, file, size)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (d *desk) ingest(ctx context.Context, o *instance.Instance, lib concordat.L
 			out = append(out, web.AddedDocument{Ingested: site.Ingested{ID: id}, Err: item.Err.WithAdvice()})
 			continue
 		}
-		one := site.Incoming{ID: id, Title: cmp.Or(f.Title, item.Result.Title, titleOf(string(id))), Author: cmp.Or(f.Author, item.Result.Author), Text: item.Result.Text}
-		one.Dated, one.DatedBy = dateOf(string(f.Date), item.Result)
+		one := site.Incoming{ID: id, Title: cmp.Or(f.Title, item.Result.Title, instance.TitleOf(string(id))), Author: cmp.Or(f.Author, item.Result.Author), Text: item.Result.Text}
+		one.Dated, one.DatedBy = instance.DateOf(string(f.Date), item.Result)
 		docs = append(docs, one)
 	}
 	err = o.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {

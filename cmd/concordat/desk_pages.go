@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/extract"
 	"concordat/extract/sandbox"
+	"concordat/instance"
 	"concordat/store"
 	"concordat/web"
 )
@@ -28,7 +29,7 @@ const (
 // originals draws pages of what was handed in, in children of the reader. It is safe for concurrent use.
 type originals struct {
 	files  *store.Files
-	reader *reader
+	reader *instance.Reader
 	turn   chan struct{} // one for each child at work
 
 	mu    sync.Mutex // guards what follows
@@ -40,7 +41,7 @@ type originals struct {
 
 var _ web.Originals = (*originals)(nil)
 
-func newOriginals(files *store.Files, r *reader) *originals {
+func newOriginals(files *store.Files, r *instance.Reader) *originals {
 	return &originals{files: files, reader: r, turn: make(chan struct{}, mostPageReaders), kept: map[string]any{}, sizes: map[string]int{}}
 }
 
@@ -127,7 +128,7 @@ func look[T any](ctx context.Context, o *originals, key string, size func(T) int
 	if v, ok := o.get(key); ok { // read while this one waited
 		return v.(T), nil
 	}
-	r, err := o.reader.start()
+	r, err := o.reader.Start()
 	if err != nil {
 		return none, err
 	}

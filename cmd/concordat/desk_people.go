@@ -2,15 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
-	"concordat"
 	"concordat/config"
-	"concordat/instance"
 	"concordat/site"
 	"concordat/web"
 )
@@ -31,44 +26,6 @@ func retentionOf(c *config.Config) site.Retention {
 	const day = 24 * time.Hour
 	r := c.Retention
 	return site.Retention{Reports: time.Duration(r.Reports) * day, Texts: time.Duration(r.Texts) * day, Originals: time.Duration(r.Originals) * day}
-}
-
-// erasureKind is the kind of the statement that signs a receipt.
-const erasureKind = "erasure"
-
-// erasureSignature is the signature of a receipt.
-type erasureSignature struct {
-	Site      concordat.SiteID `json:"site"`
-	KeyEpoch  uint32           `json:"key_epoch"`
-	At        time.Time        `json:"at"`
-	Sum       []byte           `json:"sum"` // SHA-256 of the receipt without signature and reason
-	Signature []byte           `json:"signature"`
-}
-
-// eraser returns what deletes at the site, whose index this process holds.
-func (a *app) eraser(o *instance.Instance, log *slog.Logger) *site.Eraser {
-	return o.NewEraser(site.EraserOptions{
-		Store:     o.Store,
-		Areas:     []site.Area{o.Originals(), o.BatchFolders()},
-		Batches:   o.BatchFolders(),
-		Remains:   o.ClearRemains,
-		Cited:     func() site.CitedPolicy { return site.CitedPolicy(o.Config.Retention.Cited) },
-		Logger:    log,
-		Elsewhere: o.KeptElsewhere,
-		Sign: func(sum [32]byte) (json.RawMessage, error) {
-			s, err := a.currentSigner(time.Now())
-			if err != nil || s == nil {
-				return nil, err
-			}
-			out := erasureSignature{Site: instance.PartnerName(s.id.Site()), At: time.Now().UTC().Truncate(time.Millisecond), Sum: sum[:]}
-			epoch, sig, err := s.id.SignStatement(erasureKind, out.At, [32]byte{}, sum[:])
-			if err != nil {
-				return nil, fmt.Errorf("sign: %w", err)
-			}
-			out.KeyEpoch, out.Signature = epoch, sig
-			return json.Marshal(out)
-		},
-	})
 }
 
 const (

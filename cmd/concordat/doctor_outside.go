@@ -37,7 +37,7 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	} else {
 		d.ok("dictionary", "Chinese words are found")
 	}
-	pages, err := pdf.Write(&report.Report{Submission: concordat.Document{Title: sampleTitle, Text: sampleTitle}}, pdf.Options{Site: "doctor", Program: programVersion()})
+	pages, err := pdf.Write(&report.Report{Submission: concordat.Document{Title: sampleTitle, Text: sampleTitle}}, pdf.Options{Site: "doctor", Program: instance.Version()})
 	if err != nil {
 		d.fault("fonts", "the program is damaged: install it again", err)
 		return
@@ -46,15 +46,15 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	d.ocr(ctx, c.Extract.OCR)
 	options := instance.Extraction(c)
 	options.OCR, options.RequireIsolation = nil, true
-	r := d.a.reader(options, 1)
-	defer func() { _ = r.close() }() // its child has answered or was ended
-	runner, err := r.start()
+	r := instance.NewReader(options, 1)
+	defer func() { _ = r.Close() }() // its child has answered or was ended
+	runner, err := r.Start()
 	if err != nil {
 		d.warning("extraction", "run it on a kernel with Landlock and seccomp (Linux 5.13 or later): a file that takes over its reader could read the site", "%v", err)
 		options.RequireIsolation = false
-		weak := d.a.reader(options, 1)
-		defer func() { _ = weak.close() }()
-		if runner, err = weak.start(); err != nil {
+		weak := instance.NewReader(options, 1)
+		defer func() { _ = weak.Close() }()
+		if runner, err = weak.Start(); err != nil {
 			d.fault("extraction", "no file can be read: look at limits of memory and processes of this user", err)
 			return
 		}

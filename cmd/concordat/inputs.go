@@ -3,18 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/extract"
 	"concordat/extract/sandbox"
+	"concordat/instance"
 )
 
 // input is a file to be read: its place on disk and its name below the path that was given.
@@ -137,104 +136,11 @@ func (f *failures) err() error {
 	return &cli.Exit{Code: cli.Unreadable}
 }
 
-// reader extracts files, in children that are started when the first file comes.
-type reader struct {
-	// own says that the files are the site's own: plain text and Markdown are then read in this process,
-	// twenty times as fast. Their readers decode and do not parse; whatever has a structure, and whatever
-	// comes from outside, goes to a child.
-	own     bool
-	options sandbox.Options
-	once    sync.Once
-	runner  *sandbox.Runner
-	err     error
-}
-
-// reader returns the extractor of the program for so many files: compiled parts are kept in the user's
-// cache folder.
-func (a *app) reader(limits sandbox.Options, files int) *reader {
-	r := &reader{options: limits}
-	r.options.Files = files
-	if cache, err := os.UserCacheDir(); err == nil {
-		r.options.CacheDir = filepath.Join(cache, "concordat")
-	}
-	return r
-}
-
-// read returns the texts of one file: one, or those of an archive's members, or its failure.
-func (r *reader) read(ctx context.Context, f input) ([]sandbox.Item, error) {
+// readInput returns the texts of one file; see reader.read.
+func readInput(ctx context.Context, r *instance.Reader, f input) ([]sandbox.Item, error) {
 	if f.err != nil {
 		e := &extract.Error{Code: extract.Unreadable, Detail: f.err.Error()}
 		return []sandbox.Item{{Path: f.path, Err: e.WithAdvice()}}, nil
 	}
-	if item, ok := r.readPlain(f.path); ok {
-		return []sandbox.Item{item}, nil
-	}
-	runner, err := r.start()
-	if err != nil {
-		return nil, err
-	}
-	return runner.File(ctx, f.path)
-}
-
-// start returns the extractor in children, started with the first file.
-func (r *reader) start() (*sandbox.Runner, error) {
-	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
-	if r.err != nil {
-		return nil, fmt.Errorf("start extraction: %w", r.err)
-	}
-	return r.runner, nil
-}
-
-// open returns the texts of an open file of the given name and size, as read does, in a child.
-func (r *reader) open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
-	runner, err := r.start()
-	if err != nil {
-		return nil, err
-	}
-	return runner.Stream(ctx, name, f, size)
-}
-
-// mostPlain bounds the plain text that is read in this process, in bytes.
-const mostPlain = 8 << 20
-
-// readPlain reads a plain-text file of the site's own and reports whether it was one.
-func (r *reader) readPlain(path string) (sandbox.Item, bool) {
-	item := sandbox.Item{Path: path}
-	info, err := os.Stat(path)
-	if !r.own || err != nil || info.Size() > mostPlain {
-		return item, false
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return item, false // the child says why
-	}
-	format, err := extract.Sniff(filepath.Base(path), data)
-	if err != nil || format != extract.Text && format != extract.Markdown {
-		return item, false
-	}
-	item.Result, err = extract.Bytes(filepath.Base(path), data, r.options.Extract)
-	if err != nil {
-		return item, false
-	}
-	return item, true
-}
-
-func (r *reader) close() error {
-	if r.runner == nil {
-		return nil
-	}
-	return r.runner.Close()
-}
-
-// flags converts what extraction noticed.
-func flags(in []extract.Flag) []concordat.Flag {
-	var out []concordat.Flag
-	for _, f := range in {
-		g := concordat.Flag{Code: f.Code, Detail: f.Detail, Count: f.Count}
-		if f.End > f.Start {
-			g.Span = &concordat.Span{Start: f.Start, End: f.End}
-		}
-		out = append(out, g)
-	}
-	return out
+	return r.Read(ctx, f.path)
 }

@@ -77,7 +77,7 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	counts, err := c.s.o.Store.TaskCounts(ctx)
 	gauge(metricUp, yes(err == nil))
 	gauge(metricLatency, time.Since(began).Seconds())
-	gauge(metricBuild, 1, programVersion(), runtime.Version())
+	gauge(metricBuild, 1, instance.Version(), runtime.Version())
 	c.collectStore(ctx, gauge)
 	for _, state := range []concordat.State{concordat.TaskQueued, concordat.TaskRunning, concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed} {
 		if err == nil {

@@ -149,7 +149,7 @@ func TestBatchFilesGo(t *testing.T) {
 		_, err := files.Path(inputs[i].Place)
 		return err == nil
 	}
-	e := a.eraser(o, nil)
+	e := instance.Eraser(o, a.signatures().Receipt, nil)
 	one := site.Target{Library: concordat.BatchLibrary(b.ID), Documents: []concordat.DocumentID{"y.zip!/2.txt"}}
 	if _, err := e.Erase(context.Background(), "ada", "asked", one); err != nil {
 		t.Fatal(err)

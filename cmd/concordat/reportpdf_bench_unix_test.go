@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/instance/signing"
 	"concordat/internal/cputime"
 )
 
@@ -19,7 +20,7 @@ func BenchmarkReportPDF(b *testing.B) {
 			b.ReportAllocs()
 			size, start := 0, cputime.Used()
 			for b.Loop() {
-				out, err := (&signer{own.id}).pdf(rep, pageOptions{site: "Own"}, time.Now())
+				out, err := signing.NewSigner(own.id).PDF(rep, signing.Pages{Site: "Own"}, time.Now())
 				if err != nil {
 					b.Fatal(err)
 				}

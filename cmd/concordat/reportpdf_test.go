@@ -23,6 +23,7 @@ import (
 
 	"concordat"
 	"concordat/crypto/cms"
+	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/report/pdf"
 )
@@ -56,7 +57,7 @@ func cardsOf(t *testing.T, files ...string) cardsBySite {
 func TestVerifyPDF(t *testing.T) {
 	t.Parallel()
 	own, other := newSigning(t, "own"), newSigning(t, "other")
-	good, err := (&signer{own.id}).pdf(longReport(40), pageOptions{site: "Own"}, time.Now())
+	good, err := signing.NewSigner(own.id).PDF(longReport(40), signing.Pages{Site: "Own"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +65,11 @@ func TestVerifyPDF(t *testing.T) {
 	if out, err := verifyPDF(good, cards); err != nil || !out.OK || out.Site != own.site {
 		t.Fatalf("as it was made: %+v, %v", out, err)
 	}
-	foreign, err := (&signer{other.id}).pdf(longReport(40), pageOptions{site: "Own"}, time.Now())
+	foreign, err := signing.NewSigner(other.id).PDF(longReport(40), signing.Pages{Site: "Own"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := (*signer)(nil).pdf(longReport(2), pageOptions{}, time.Now())
+	plain, err := (*signing.Signer)(nil).PDF(longReport(2), signing.Pages{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestVerifyPDF(t *testing.T) {
 func TestForeignCertificate(t *testing.T) {
 	t.Parallel()
 	own, thief := newSigning(t, "own"), newSigning(t, "thief")
-	good, err := (&signer{own.id}).pdf(longReport(4), pageOptions{site: "Own"}, time.Now())
+	good, err := signing.NewSigner(own.id).PDF(longReport(4), signing.Pages{Site: "Own"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestForeignCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, key, err := (&signer{thief.id}).certificate(pageOptions{site: "Own"}, time.Now())
+	chain, key, err := signing.NewSigner(thief.id).Certificate(signing.Pages{Site: "Own"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +159,9 @@ func TestOtherReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]pageOptions{"own key": {site: "北方大学 Own"}, "ECDSA": configured(t, ec, &ec.PublicKey), "RSA": configured(t, rs, &rs.PublicKey)} {
+	for name, p := range map[string]signing.Pages{"own key": {Site: "北方大学 Own"}, "ECDSA": configured(t, ec, &ec.PublicKey), "RSA": configured(t, rs, &rs.PublicKey)} {
 		t.Run(name, func(t *testing.T) {
-			b, err := (&signer{own.id}).pdf(longReport(3), p, time.Now())
+			b, err := signing.NewSigner(own.id).PDF(longReport(3), p, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +205,7 @@ func keep(t *testing.T, path string, b []byte) {
 }
 
 // configured writes a key and a certificate of it as an administrator would.
-func configured(t *testing.T, key, public any) pageOptions {
+func configured(t *testing.T, key, public any) signing.Pages {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Examination Office"}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature}
@@ -217,9 +218,9 @@ func configured(t *testing.T, key, public any) pageOptions {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	p := pageOptions{site: "Own", certificate: filepath.Join(dir, "chain.pem"), keyFile: filepath.Join(dir, "key.pem")}
-	keep(t, p.certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	keep(t, p.keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
+	p := signing.Pages{Site: "Own", Certificate: filepath.Join(dir, "chain.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+	keep(t, p.Certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	keep(t, p.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 	return p
 }
 
@@ -236,8 +237,8 @@ func TestKeyOfAnotherCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := configured(t, a, &a.PublicKey)
-	p.keyFile = configured(t, b, &b.PublicKey).keyFile
-	if _, err := (&signer{own.id}).pdf(longReport(1), p, time.Now()); err == nil || !strings.Contains(err.Error(), "is not the key of") {
+	p.KeyFile = configured(t, b, &b.PublicKey).KeyFile
+	if _, err := signing.NewSigner(own.id).PDF(longReport(1), p, time.Now()); err == nil || !strings.Contains(err.Error(), "is not the key of") {
 		t.Errorf("got %v", err)
 	}
 }

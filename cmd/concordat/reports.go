@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/site"
 )
@@ -55,11 +56,11 @@ func (a *app) reportCommand() *cobra.Command {
 				return err
 			}
 			return a.withReport(cmd.Context(), args[0], &exportRules, exportConfigured, out.language, func(o *instance.Instance, rep *report.Report) error {
-				notes, err := pdfNotes(cmd.Context(), o, rep.Task)
+				notes, err := signing.Notes(cmd.Context(), o.Store, rep.Task)
 				if err != nil {
 					return err
 				}
-				out.pages = pagesOf(o.Config, notes)
+				out.pages = signing.PagesOf(o.Config, instance.Version(), notes)
 				return a.give(rep, out)
 			})
 		},

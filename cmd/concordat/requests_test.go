@@ -39,7 +39,7 @@ func (s *served) officer(name string) *officer {
 	server := httptest.NewServer(d.pages)
 	s.t.Cleanup(func() {
 		server.Close()
-		if err := d.reader.close(); err != nil {
+		if err := d.reader.Close(); err != nil {
 			s.t.Error(err)
 		}
 	})

@@ -6,10 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,101 +13,18 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
-	"concordat/crypto/keyfile"
 	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/report"
 )
 
-// signer signs reports; nil signs nothing.
-type signer struct{ id *crypto.Identity }
-
-// reportKind is the kind of the statement that signs a report's manifest.
-const reportKind = "report"
-
-// signer returns what signs this site's reports, or nil where the site has no keys. A keystore under a
-// passphrase signs only where the passphrase is in a file: nobody is asked for it to write a report.
-func (a *app) signer(dir string) (*signer, error) {
-	b, err := keyfile.Bytes(filepath.Join(dir, instance.KeystoreName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && crypto.NeedsPassphrase(b) && os.Getenv(instance.PassphraseVariable) == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	_, id, err := a.openKeys(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &signer{id}, nil
-}
-
-// signerAge is how long a serving process signs with what it found in the keystore before it looks again:
-// opening it costs memory and time, and keys change.
-const signerAge = time.Hour
-
-// reportJSON returns the report in JSON, signed where the site has keys. It is safe for concurrent use.
-func (a *app) reportJSON(rep *report.Report) ([]byte, error) {
-	s, err := a.currentSigner(time.Now())
-	if err != nil {
-		return nil, err
-	}
-	return s.json(rep)
-}
-
-func (a *app) currentSigner(now time.Time) (*signer, error) {
-	a.signing.Lock()
-	defer a.signing.Unlock()
-	if now.Sub(a.signed) < signerAge {
-		return a.sign, nil
-	}
-	dir, err := a.dir()
-	if err != nil {
-		return nil, err
-	}
-	if a.sign, err = a.signer(dir); err != nil {
-		return nil, err
-	}
-	a.signed = now
-	return a.sign, nil
-}
-
-// writeReportJSON writes what reportJSON returns.
-func (a *app) writeReportJSON(w io.Writer, rep *report.Report) error {
-	b, err := a.reportJSON(rep)
-	if err == nil {
-		_, err = w.Write(b)
-	}
-	return err
-}
-
 // reportLine prints the report in JSON on one line.
 func (a *app) reportLine(rep *report.Report) error {
-	b, err := a.reportJSON(rep)
+	b, err := a.signatures().JSON(rep)
 	if err != nil {
 		return err
 	}
 	return a.Line(json.RawMessage(b))
-}
-
-// json returns the report in JSON, signed if s is not nil.
-func (s *signer) json(rep *report.Report) ([]byte, error) {
-	var b bytes.Buffer
-	if err := report.WriteJSON(&b, rep); err != nil || s == nil {
-		return b.Bytes(), err
-	}
-	items, err := report.Items(b.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	m := &report.Manifest{Version: report.ManifestVersion, Site: instance.PartnerName(s.id.Site()), At: time.Now().UTC().Truncate(time.Millisecond), Items: items}
-	sum := m.Sum()
-	if m.KeyEpoch, m.Signature, err = s.id.SignStatement(reportKind, m.At, [32]byte{}, sum[:]); err != nil {
-		return nil, fmt.Errorf("sign the report: %w", err)
-	}
-	return report.AddManifest(b.Bytes(), m)
 }
 
 // maxReport bounds a report that is verified, in bytes.
@@ -144,7 +57,7 @@ for the certificate that made it. It needs nothing but the cards of the sites: t
 partners and itself. Whoever verifies must know the cards from a source other than the report.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := readBounded(args[0], maxReport)
+			b, err := instance.ReadBounded(args[0], maxReport)
 			if err != nil {
 				return cli.Usage(err)
 			}
@@ -167,19 +80,6 @@ partners and itself. Whoever verifies must know the cards from a source other th
 	return c
 }
 
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrInvalid, most)
-	}
-	return b, err
-}
-
 // cards reads the cards by which something is verified: those of the files, else those that this site knows.
 func (a *app) cards(ctx context.Context, files []string) (cardsBySite, error) {
 	out := cardsBySite{}
@@ -194,7 +94,7 @@ type cardsBySite map[concordat.SiteID][]*crypto.Card
 
 func (cs cardsBySite) read(files []string) error {
 	for _, file := range files {
-		b, err := readBounded(file, crypto.MaxCard)
+		b, err := instance.ReadBounded(file, crypto.MaxCard)
 		if err != nil {
 			return cli.Usage(err)
 		}
@@ -261,7 +161,7 @@ func verifyReport(b []byte, cards cardsBySite) (*outcome, error) {
 	default:
 		out.Site, out.At = m.Site, m.At
 		sum := m.Sum()
-		if err := cards.check(concordat.Statement{Site: m.Site, Kind: reportKind, KeyEpoch: m.KeyEpoch, At: m.At, Request: make([]byte, 32), Payload: sum[:], Signature: m.Signature}); err != nil {
+		if err := cards.check(concordat.Statement{Site: m.Site, Kind: signing.KindReport, KeyEpoch: m.KeyEpoch, At: m.At, Request: make([]byte, 32), Payload: sum[:], Signature: m.Signature}); err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("manifest of site %s: %v", m.Site, err))
 		}
 		changes, err := m.Changes(b)

@@ -17,17 +17,18 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/report"
 )
 
-// signing is a site that signs, and the file with its card.
-type signing struct {
+// signingSite is a site that signs, and the file with its card.
+type signingSite struct {
 	id   *crypto.Identity
 	site concordat.SiteID
 	card string
 }
 
-func newSigning(t testing.TB, title string) signing {
+func newSigning(t testing.TB, title string) signingSite {
 	t.Helper()
 	now := time.Now()
 	id, err := crypto.New(now, rand.Reader)
@@ -42,10 +43,10 @@ func newSigning(t testing.TB, title string) signing {
 	if err := os.WriteFile(path, card.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return signing{id, instance.PartnerName(id.Site()), path}
+	return signingSite{id, instance.PartnerName(id.Site()), path}
 }
 
-func (s signing) statement(t *testing.T, payload string) concordat.Statement {
+func (s signingSite) statement(t *testing.T, payload string) concordat.Statement {
 	t.Helper()
 	at := time.Now().UTC()
 	request := crypto.DigestOf([]byte("the request"))
@@ -70,7 +71,7 @@ func TestVerifyReport(t *testing.T) {
 		Consulted: []concordat.Consulted{{Site: north.site, Library: "laws", Asked: 2, Answered: 2}},
 		Flags:     []concordat.Flag{{Code: "hidden", Count: 2}},
 	}, report.Rules{})
-	good, err := (&signer{own.id}).json(rep)
+	good, err := signing.NewSigner(own.id).JSON(rep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestVerifyReport(t *testing.T) {
 		t.Errorf("%d of %d changes were seen", seen, tried)
 	}
 
-	unsigned, err := (*signer)(nil).json(rep)
+	unsigned, err := (*signing.Signer)(nil).JSON(rep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 
 // wording returns the text of a file of any format that is given as a template.
 func (a *app) wording(ctx context.Context, o *instance.Instance, path string) (string, error) {
-	r := a.reader(instance.Extraction(o.Config), 1)
-	items, err := r.read(ctx, input{path: path, name: filepath.Base(path)})
-	if err = errors.Join(err, r.close()); err != nil {
+	r := instance.NewReader(instance.Extraction(o.Config), 1)
+	items, err := r.Read(ctx, path)
+	if err = errors.Join(err, r.Close()); err != nil {
 		return "", err
 	}
 	var out strings.Builder

@@ -30,9 +30,9 @@ hexadecimal digits of the fingerprint, and the text. It needs no site.`,
 			if err != nil {
 				return err
 			}
-			r := a.reader(instance.Extraction(c), 1)
-			items, err := r.read(cmd.Context(), input{path: args[0]})
-			if err = errors.Join(err, r.close()); err != nil {
+			r := instance.NewReader(instance.Extraction(c), 1)
+			items, err := r.Read(cmd.Context(), args[0])
+			if err = errors.Join(err, r.Close()); err != nil {
 				return err
 			}
 			fails := failures{a: a}
@@ -97,20 +97,20 @@ every member of an archive: path, format, encoding, status (text, partial or err
 			if err != nil {
 				return err
 			}
-			r := a.reader(instance.Extraction(c), len(files))
+			r := instance.NewReader(instance.Extraction(c), len(files))
 			fails := failures{a: a}
 			for _, f := range files {
-				items, err := r.read(cmd.Context(), f)
+				items, err := readInput(cmd.Context(), r, f)
 				if err != nil {
-					return errors.Join(err, r.close())
+					return errors.Join(err, r.Close())
 				}
 				for _, item := range items {
 					if err := a.printText(&fails, item); err != nil {
-						return errors.Join(err, r.close())
+						return errors.Join(err, r.Close())
 					}
 				}
 			}
-			if err := r.close(); err != nil {
+			if err := r.Close(); err != nil {
 				return err
 			}
 			return fails.err()
@@ -149,7 +149,7 @@ func (a *app) printText(fails *failures, item extract.Member) error {
 		_, err := fmt.Fprintln(a.Stdout, r.Text)
 		return err
 	}
-	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: inPoints(r.Text, flags(r.Flags))}
+	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: inPoints(r.Text, instance.FlagsOf(r.Flags))}
 	if r.Partial {
 		line.Status = "partial"
 	}

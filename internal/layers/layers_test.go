@@ -58,7 +58,8 @@ var allowed = map[string][]string{
 	// The running site.
 	"instance": {"", "backup", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "config", "crypto", "crypto/keyfile",
 		"extract", "extract/sandbox", "index", "lti", "profile", "report", "segment", "site", "store"},
-	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store"},
+	"instance/signing": {"", "config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
+	"partners":         {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store"},
 	// What commands share. cmd/internal/cli knows of the product what flags and exit codes name.
 	"cmd/internal/cli":      {"", "instance", "site"},
 	"cmd/internal/parallel": {"screen"},

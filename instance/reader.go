@@ -1,0 +1,131 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"concordat"
+	"concordat/extract"
+	"concordat/extract/sandbox"
+)
+
+// DateOf returns the date of a document: the given one, else that of its file.
+func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
+	if given != "" {
+		return concordat.Date(given), concordat.DateGiven
+	}
+	if d, err := concordat.ParseDate(r.Date); err == nil && d != "" {
+		return d, concordat.DateOfFile
+	}
+	return "", ""
+}
+
+// TitleOf returns the title of a document that has none: the name of its file, of a member of an archive that of the member.
+func TitleOf(id string) string {
+	name := path.Base(strings.ReplaceAll(id, "!/", "/"))
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+// Reader extracts files, in children that are started when the first file comes.
+type Reader struct {
+	// Own says that the files are the site's own: plain text and Markdown are then read in this process,
+	// twenty times as fast. Their readers decode and do not parse; whatever has a structure, and whatever
+	// comes from outside, goes to a child.
+	Own     bool
+	options sandbox.Options
+	once    sync.Once
+	runner  *sandbox.Runner
+	err     error
+}
+
+// NewReader returns the extractor of the program for so many files: compiled parts are kept in the user's
+// cache folder.
+func NewReader(limits sandbox.Options, files int) *Reader {
+	r := &Reader{options: limits}
+	r.options.Files = files
+	if cache, err := os.UserCacheDir(); err == nil {
+		r.options.CacheDir = filepath.Join(cache, "concordat")
+	}
+	return r
+}
+
+// Read returns the texts of one file: one, or those of an archive's members, or its failure.
+func (r *Reader) Read(ctx context.Context, path string) ([]sandbox.Item, error) {
+	if item, ok := r.readPlain(path); ok {
+		return []sandbox.Item{item}, nil
+	}
+	runner, err := r.Start()
+	if err != nil {
+		return nil, err
+	}
+	return runner.File(ctx, path)
+}
+
+// Start returns the extractor in children, started with the first file.
+func (r *Reader) Start() (*sandbox.Runner, error) {
+	r.once.Do(func() { r.runner, r.err = sandbox.New(r.options) })
+	if r.err != nil {
+		return nil, fmt.Errorf("start extraction: %w", r.err)
+	}
+	return r.runner, nil
+}
+
+// Open returns the texts of an open file of the given name and size, as read does, in a child.
+func (r *Reader) Open(ctx context.Context, name string, f *os.File, size int64) ([]sandbox.Item, error) {
+	runner, err := r.Start()
+	if err != nil {
+		return nil, err
+	}
+	return runner.Stream(ctx, name, f, size)
+}
+
+// mostPlain bounds the plain text that is read in this process, in bytes.
+const mostPlain = 8 << 20
+
+// readPlain reads a plain-text file of the site's own and reports whether it was one.
+func (r *Reader) readPlain(path string) (sandbox.Item, bool) {
+	item := sandbox.Item{Path: path}
+	info, err := os.Stat(path)
+	if !r.Own || err != nil || info.Size() > mostPlain {
+		return item, false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return item, false // the child says why
+	}
+	format, err := extract.Sniff(filepath.Base(path), data)
+	if err != nil || format != extract.Text && format != extract.Markdown {
+		return item, false
+	}
+	item.Result, err = extract.Bytes(filepath.Base(path), data, r.options.Extract)
+	if err != nil {
+		return item, false
+	}
+	return item, true
+}
+
+// Close ends the children.
+func (r *Reader) Close() error {
+	if r.runner == nil {
+		return nil
+	}
+	return r.runner.Close()
+}
+
+// FlagsOf converts what extraction noticed.
+func FlagsOf(in []extract.Flag) []concordat.Flag {
+	var out []concordat.Flag
+	for _, f := range in {
+		g := concordat.Flag{Code: f.Code, Detail: f.Detail, Count: f.Count}
+		if f.End > f.Start {
+			g.Span = &concordat.Span{Start: f.Start, End: f.End}
+		}
+		out = append(out, g)
+	}
+	return out
+}
