@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"concordat/config"
 	"concordat/extract"
 	"concordat/extract/sandbox"
+	"concordat/site"
 )
 
 // Now returns the configuration in force: keys that change while the site runs are read from it each time.
@@ -79,4 +82,14 @@ func ReadConfig(dir string) (*config.Config, error) {
 		return nil, missing()
 	}
 	return c, nil
+}
+
+// OverTLS reports whether people reach the site by https.
+func OverTLS(c *config.Config) bool { return strings.HasPrefix(c.BaseURL(), "https://") }
+
+// Retention returns how long the site keeps what.
+func Retention(c *config.Config) site.Retention {
+	const day = 24 * time.Hour
+	r := c.Retention
+	return site.Retention{Reports: time.Duration(r.Reports) * day, Texts: time.Duration(r.Texts) * day, Originals: time.Duration(r.Originals) * day}
 }

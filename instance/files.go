@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"concordat"
 )
@@ -60,4 +61,18 @@ func ReadBounded(path string, most int64) ([]byte, error) {
 		err = fmt.Errorf("%s: %w: more than %d bytes", path, concordat.ErrInvalid, most)
 	}
 	return b, err
+}
+
+// PartOf names the part of a site to which a file belongs, by its path in the folder.
+func PartOf(rel string) string {
+	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	switch {
+	case first == IndexName:
+		return "index"
+	case first == OriginalsName:
+		return "originals"
+	case strings.HasPrefix(first, StoreName): // with its log
+		return "store"
+	}
+	return "other"
 }

@@ -227,3 +227,22 @@ func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	_, id, err := OpenKeystore(dir, ask)
 	return id, err
 }
+
+// CardState returns until when a card is in force, or what is wrong with it; err is that of reading it.
+func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
+	switch {
+	case err != nil:
+		return "", err
+	case card == nil:
+		return "", errors.New("there is none")
+	case card.Valid(now) != nil:
+		return "", card.Valid(now)
+	case card.NotAfter.Sub(now) < cardWarning:
+		return "", fmt.Errorf("it ends on %s", card.NotAfter.Local().Format(time.DateOnly))
+	}
+	return card.NotAfter.Local().Format(time.DateOnly), nil
+}
+
+// cardWarning is how long before its end a card wants attention: where the keystore has the root key it
+// is renewed long before.
+const cardWarning = 14 * 24 * time.Hour

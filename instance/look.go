@@ -3,9 +3,11 @@ package instance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"concordat"
+	"concordat/cluster"
 	"concordat/cluster/coord"
 )
 
@@ -48,3 +50,51 @@ func (w *Observer) AwaitSelf(ctx context.Context, dir string, own coord.NodeID) 
 
 // selfTime is how long a node that serves may take to become live.
 const selfTime = 30 * time.Second
+
+// ShardLine is how a shard is.
+type ShardLine struct {
+	Shard  concordat.ShardID `json:"shard"`
+	State  string            `json:"state"` // ok, degraded, moving or down
+	Master coord.NodeID      `json:"master,omitempty"`
+	Epoch  uint64            `json:"epoch"`
+	InSync []coord.NodeID    `json:"in_sync"`
+	Hold   []coord.NodeID    `json:"hold,omitempty"`
+	Wanted []coord.NodeID    `json:"wanted"`
+}
+
+// ShardState says in a word how a shard is.
+func ShardState(v *coord.View, s coord.Shard) ShardLine {
+	line := ShardLine{State: "ok", Epoch: s.Epoch, InSync: s.ISR, Hold: s.Hold, Wanted: s.Replicas}
+	isr, want := slices.Sorted(slices.Values(s.ISR)), slices.Sorted(slices.Values(s.Replicas))
+	live := func(n coord.NodeID) bool { _, ok := v.Live[n]; return ok }
+	switch {
+	case !v.Leads(s.State):
+		line.State = "down"
+		return line
+	case slices.ContainsFunc(want, func(n coord.NodeID) bool { return !live(n) }):
+		line.State = "degraded"
+	case !slices.Equal(isr, want):
+		line.State = "moving"
+	}
+	line.Master = s.ISR[0]
+	return line
+}
+
+// AuthorityOf returns a live node with the authority's key, this one if it has it.
+func AuthorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node, error) {
+	if l.Members[me].Authority {
+		return coord.Node{ID: me}, nil
+	}
+	away := coord.NodeID("")
+	for id, m := range l.Members {
+		if n, live := v.Live[id]; m.Authority && live {
+			return n, nil
+		} else if m.Authority {
+			away = id
+		}
+	}
+	if away == "" {
+		return coord.Node{}, fmt.Errorf("no node has the key of the cluster's authority: copy ca-key.pem into the folder cluster of one and restart it: %w", concordat.ErrUnavailable)
+	}
+	return coord.Node{}, fmt.Errorf("node %s, which has the key of the cluster's authority, is away: start it: %w", away, concordat.ErrUnavailable)
+}

@@ -6,12 +6,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
-	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
-	"concordat/federation"
 	"concordat/instance"
 	"concordat/instance/signing"
 	"concordat/partners"
@@ -21,8 +18,7 @@ import (
 type app struct {
 	cli.Terminal
 	data       string
-	supervised bool                                                      // serve: a service manager starts the process again
-	observe    func(concordat.SiteID, federation.Outcome, time.Duration) // is told of exchanges with partners; nil: nobody is
+	supervised bool // serve: a service manager starts the process again
 
 	signers *signing.Source // of the site, made with the first use
 }
@@ -66,7 +62,7 @@ func (a *app) with(ctx context.Context, w instance.Mode, f func(*instance.Instan
 // Options say how commands speak with partners of the site.
 func (a *app) partnerOptions(o *instance.Instance) partners.Options {
 	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.Config.Log.Level, slog.LevelWarn)}))
-	return partners.Options{Log: log, Observe: a.observe, Tell: a.Warn}
+	return partners.Options{Log: log, Tell: a.Warn}
 }
 
 // circle opens the keystore and the card of the site, and speaks with its partners.

@@ -197,10 +197,10 @@ func (a *app) backupNeeds(from, dir string) (int64, error) {
 			return nil // what goes meanwhile needs nothing
 		}
 		rel, _ := filepath.Rel(from, path) // path is below it
-		if part := partOf(rel); part == "other" {
+		if part := instance.PartOf(rel); part == "other" {
 			return nil // the keys and the configuration are small, mirrors stay
 		}
-		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil && partOf(rel) == instance.OriginalsName {
+		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil && instance.PartOf(rel) == instance.OriginalsName {
 			return nil
 		}
 		if info, err := e.Info(); err == nil {

@@ -192,43 +192,15 @@ type nodeLine struct {
 	Copies  int          `json:"copies"`
 }
 
-type shardLine struct {
-	Shard  concordat.ShardID `json:"shard"`
-	State  string            `json:"state"` // ok, degraded, moving or down
-	Master coord.NodeID      `json:"master,omitempty"`
-	Epoch  uint64            `json:"epoch"`
-	InSync []coord.NodeID    `json:"in_sync"`
-	Hold   []coord.NodeID    `json:"hold,omitempty"`
-	Wanted []coord.NodeID    `json:"wanted"`
-}
-
-// shardState says in a word how a shard is.
-func shardState(v *coord.View, s coord.Shard) shardLine {
-	line := shardLine{State: "ok", Epoch: s.Epoch, InSync: s.ISR, Hold: s.Hold, Wanted: s.Replicas}
-	isr, want := slices.Sorted(slices.Values(s.ISR)), slices.Sorted(slices.Values(s.Replicas))
-	live := func(n coord.NodeID) bool { _, ok := v.Live[n]; return ok }
-	switch {
-	case !v.Leads(s.State):
-		line.State = "down"
-		return line
-	case slices.ContainsFunc(want, func(n coord.NodeID) bool { return !live(n) }):
-		line.State = "degraded"
-	case !slices.Equal(isr, want):
-		line.State = "moving"
-	}
-	line.Master = s.ISR[0]
-	return line
-}
-
 func (a *app) showCluster(w *instance.Observer, l *cluster.Layout) error {
 	nodes := map[coord.NodeID]*nodeLine{}
 	for id, m := range l.Members {
 		n := w.Seen.Live[id]
 		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes, Version: n.Version}
 	}
-	var shards []shardLine
+	var shards []instance.ShardLine
 	for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
-		s := shardState(&w.Seen, w.Seen.Shards[id])
+		s := instance.ShardState(&w.Seen, w.Seen.Shards[id])
 		s.Shard = id
 		shards = append(shards, s)
 		for _, n := range s.InSync {
@@ -296,7 +268,7 @@ it is for trying a cluster on one machine. While it is away the nodes answer and
 			}
 			s := local.NewServer(hub, timeout)
 			a.Say("coordinator at http://%s", l.Addr())
-			h := &http.Server{Handler: s, ReadHeaderTimeout: headerTime}
+			h := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			stop := context.AfterFunc(ctx, func() { _ = h.Close() }) // calls that wait are cut

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
+	"concordat/daemon"
 	"concordat/instance"
 )
 
@@ -106,25 +106,16 @@ cluster's authority, which has to be live. A node that is served does so by itse
 	return c
 }
 
-// renewal is what renew tells.
-type renewal struct {
-	Node      coord.NodeID `json:"node"`
-	Ends      time.Time    `json:"ends"`
-	Authority time.Time    `json:"authority_ends"`
-	By        coord.NodeID `json:"by,omitempty"` // who renews it
-	Renewed   bool         `json:"renewed"`
-}
-
 func (a *app) renewCertificate(ctx context.Context, o *instance.Instance, v *coord.View, l *cluster.Layout, dry bool) error {
 	t, err := o.Trust()
 	if err != nil {
 		return err
 	}
-	by, err := authorityOf(v, l, t.Node)
+	by, err := instance.AuthorityOf(v, l, t.Node)
 	if err != nil {
 		return err
 	}
-	r := renewal{Node: t.Node, By: by.ID}
+	r := daemon.Renewal{Node: t.Node, By: by.ID}
 	r.Ends, r.Authority = t.Ends()
 	if dry {
 		a.Say("the certificate of node %s is good until %s; node %s would renew it", t.Node, r.Ends.Format(time.DateOnly), by.ID)
@@ -142,80 +133,6 @@ func (a *app) renewCertificate(ctx context.Context, o *instance.Instance, v *coo
 	r.Renewed = true
 	a.Say("the certificate of node %s is good until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly), r.Authority.Format(time.DateOnly))
 	return a.tellJSON(r)
-}
-
-// authorityOf returns a live node with the authority's key, this one if it has it.
-func authorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node, error) {
-	if l.Members[me].Authority {
-		return coord.Node{ID: me}, nil
-	}
-	away := coord.NodeID("")
-	for id, m := range l.Members {
-		if n, live := v.Live[id]; m.Authority && live {
-			return n, nil
-		} else if m.Authority {
-			away = id
-		}
-	}
-	if away == "" {
-		return coord.Node{}, fmt.Errorf("no node has the key of the cluster's authority: copy ca-key.pem into the folder cluster of one and restart it: %w", concordat.ErrUnavailable)
-	}
-	return coord.Node{}, fmt.Errorf("node %s, which has the key of the cluster's authority, is away: start it: %w", away, concordat.ErrUnavailable)
-}
-
-// renew renews the certificate that this process shows.
-func (s *server) renew(ctx context.Context) (r renewal, err error) {
-	if s.o.Node == nil {
-		return r, fmt.Errorf("this site is one machine: %w", concordat.ErrInvalid)
-	}
-	t := s.o.Trusted
-	v, _ := s.o.Node.View()
-	l, err := s.o.Node.Layout()
-	if err != nil {
-		return r, err
-	}
-	by, err := authorityOf(v, l, t.Node)
-	if err != nil {
-		return r, err
-	}
-	if err := t.Renew(ctx, filepath.Join(s.o.Dir, instance.ClusterName), by); err != nil {
-		return r, err
-	}
-	r = renewal{Node: t.Node, By: by.ID, Renewed: true}
-	r.Ends, r.Authority = t.Ends()
-	s.log.Info("certificate renewed", "node", t.Node, "until", r.Ends)
-	return r, nil
-}
-
-func (s *server) renewNow(w http.ResponseWriter, r *http.Request) {
-	out, err := s.renew(r.Context())
-	if err != nil {
-		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
-		return
-	}
-	writeJSON(w, http.StatusOK, out)
-}
-
-// renewEvery is how often the certificate is looked at.
-const renewEvery = 6 * time.Hour
-
-// keepCertificate renews the certificate in time, as often as it has to be tried.
-func (s *server) keepCertificate(ctx context.Context) error {
-	t := time.NewTicker(renewEvery)
-	defer t.Stop()
-	for {
-		if s.o.Trusted.Due(time.Now()) {
-			if _, err := s.renew(ctx); err != nil && ctx.Err() == nil {
-				ends, _ := s.o.Trusted.Ends()
-				s.log.Warn("certificate is not renewed yet", "until", ends, "error", err)
-			}
-		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }
 
 // completeTime is how long a shell waits for the names of nodes.

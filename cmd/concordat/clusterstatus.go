@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
 	"concordat/config"
+	"concordat/daemon"
 	"concordat/instance"
 	"concordat/web"
 )
@@ -134,92 +131,6 @@ func (z *zookeeperFlags) with(ctx context.Context, a *app, f func(context.Contex
 	return errors.Join(err, s.Close())
 }
 
-// statusOf makes a status of a view and of the nodes that the cluster knows.
-func statusOf(v coord.View, known []coord.NodeID) web.Cluster {
-	nodes := map[coord.NodeID]*web.ClusterNode{}
-	at := func(id coord.NodeID) *web.ClusterNode {
-		if nodes[id] == nil {
-			nodes[id] = &web.ClusterNode{ID: string(id)}
-		}
-		return nodes[id]
-	}
-	for _, id := range known {
-		at(id)
-	}
-	for id, n := range v.Live {
-		s := at(id)
-		s.Live, s.Zone, s.Address, s.Version, s.Free = true, n.Zone, n.Address, n.Version, int64(min(n.FreeBytes, math.MaxInt64))
-	}
-	if l, err := cluster.ParseLayout(v.Config); err == nil {
-		for id, m := range l.Members {
-			n := at(id)
-			n.Zone, n.Drained = cmp.Or(n.Zone, m.Zone), m.Drained
-		}
-	}
-	out := web.Cluster{Nodes: []web.ClusterNode{}, Shards: []web.ClusterShard{}}
-	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
-		sh := v.Shards[id]
-		s := web.ClusterShard{ID: id, State: web.ShardNoMaster, Epoch: sh.Epoch, InSync: texts(sh.ISR), Hold: texts(sh.Hold), Replicas: texts(sh.Replicas)}
-		if v.Leads(sh.State) {
-			s.State, s.Master = web.ShardHealthy, string(sh.ISR[0])
-			at(sh.ISR[0]).Leads++
-		}
-		for _, n := range sh.ISR {
-			if !slices.Contains(sh.Replicas, n) {
-				s.Leaving = append(s.Leaving, string(n))
-			}
-		}
-		for _, n := range sh.Replicas {
-			if !slices.Contains(sh.ISR, n) {
-				s.Coming = append(s.Coming, string(n))
-			}
-			at(n).Copies++
-			_, live := v.Live[n]
-			if s.State == web.ShardHealthy && (!live || !slices.Contains(sh.ISR, n)) {
-				s.State = web.ShardFewer
-			}
-		}
-		out.Shards = append(out.Shards, s)
-	}
-	for _, id := range slices.Sorted(maps.Keys(nodes)) {
-		out.Nodes = append(out.Nodes, *nodes[id])
-	}
-	return out
-}
-
-// texts returns the names of nodes as the pages have them.
-func texts(nodes []coord.NodeID) []string {
-	var all []string
-	for _, n := range nodes {
-		all = append(all, string(n))
-	}
-	return all
-}
-
-// clusterOf asks ZooKeeper for the status.
-func clusterOf(ctx context.Context, s *zk.Session, v coord.View) (web.Cluster, error) {
-	known, err := s.Nodes(ctx)
-	if err != nil {
-		return web.Cluster{}, err
-	}
-	st := statusOf(v, known)
-	st.Site, st.Cluster = s.Site(), s.Cluster()
-	if st.Config, err = lastOf(ctx, s, zk.Config); err != nil {
-		return st, err
-	}
-	st.Settings, err = lastOf(ctx, s, zk.Settings)
-	return st, err
-}
-
-// lastOf returns the newest version of a document, or nil.
-func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*web.ClusterVersion, error) {
-	all, err := s.History(ctx, d, 1)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return &web.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
-}
-
 func (a *app) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show nodes, shards and versions of the configuration", Args: cobra.NoArgs,
@@ -227,7 +138,7 @@ func (a *app) clusterStatusCommand(z *zookeeperFlags) *cobra.Command {
 the nodes in sync, and the versions of the configuration. It exits with 1 if a shard has no master.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, v coord.View) error {
-				st, err := clusterOf(ctx, s, v)
+				st, err := daemon.ClusterStatus(ctx, s, v)
 				if err != nil {
 					return err
 				}

@@ -16,6 +16,7 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
+	"concordat/daemon"
 	"concordat/instance"
 	"concordat/internal/zktest"
 	"concordat/web"
@@ -89,7 +90,7 @@ func TestClusterCommands(t *testing.T) {
 	if err := json.Unmarshal([]byte(cluster(cli.Done, "--json", "status")), &st); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(web.ClusterShard{ID: "00", State: web.ShardHealthy, Master: "n1", Epoch: 4, InSync: texts(both), Replicas: texts(both)}, st.Shards[0]); d != "" {
+	if d := cmp.Diff(web.ClusterShard{ID: "00", State: web.ShardHealthy, Master: "n1", Epoch: 4, InSync: daemon.Texts(both), Replicas: daemon.Texts(both)}, st.Shards[0]); d != "" {
 		t.Error(d)
 	}
 	if st.Nodes[0].Leads != 2 || st.Nodes[1].Copies != 2 || !st.Nodes[1].Live {

@@ -4,9 +4,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,11 +19,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"go.yaml.in/yaml/v3"
 
-	"concordat"
 	"concordat/cluster/local"
+	"concordat/daemon"
 	"concordat/federation"
 	"concordat/instance"
-	"concordat/site"
 )
 
 // query is a metric in an expression, with the labels that it is chosen by.
@@ -34,11 +31,6 @@ var (
 	queryLabel = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!=|!~|=)`)
 	queryBy    = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
-
-// routed is a handler with one route.
-type routed struct{ http.Handler }
-
-func (routed) Route(*http.Request) string { return "GET /x" }
 
 // liveMetrics returns the metrics of a served site, and those that only come with partners, with their labels.
 func liveMetrics(t *testing.T) map[string][]string {
@@ -74,9 +66,9 @@ func liveMetrics(t *testing.T) map[string][]string {
 	}
 	// Of partners, in this process: the same names are registered.
 	r := prometheus.NewRegistry()
-	m := newMeters(r)
-	m.answered("p", federation.OutcomeAnswered, time.Second)
-	m.asked("p", federation.OutcomeRefused, time.Second)
+	m := daemon.NewMeters(r)
+	m.Answered("p", federation.OutcomeAnswered, time.Second)
+	m.Asked("p", federation.OutcomeRefused, time.Second)
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +86,7 @@ func liveMetrics(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(metricCard.String())[1]) // comes with a card
+	note(regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(daemon.MetricCard.String())[1]) // comes with a card
 	return out
 }
 
@@ -239,55 +231,4 @@ func cmpOr(a, b string) string {
 		return b
 	}
 	return a
-}
-
-// Meters count what they are told, and a nil one nothing.
-func TestMeters(t *testing.T) {
-	t.Parallel()
-	r := prometheus.NewRegistry()
-	for _, m := range []*meters{newMeters(r), nil} {
-		h := m.counted(routed{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}, slog.New(slog.DiscardHandler))
-		rec := httptest.NewRecorder()
-		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/x?key=secret", nil))
-		if rec.Code != http.StatusTeapot || m != nil && len(rec.Header().Get("X-Request-Id")) != 16 {
-			t.Errorf("%d %v", rec.Code, rec.Header())
-		}
-		m.begun(time.Minute)
-		for _, stage := range []string{site.StageRead, "match", "match", site.StageEnded} {
-			m.told(site.Event{Task: "t", Progress: site.Progress{Stage: stage}})
-		}
-		m.told(site.Event{Task: "cancelled", Progress: site.Progress{Stage: site.StageEnded}})
-		m.reading()([]site.Item{{}, {Err: errors.New("x")}}, nil)
-		m.answered("", federation.OutcomeRejected, time.Second)
-		m.asked(concordat.SiteID("p"), federation.OutcomeAnswered, time.Second)
-		slog.New(m.log(slog.DiscardHandler)).Error("x") // discarded before it is counted: nobody sees it
-	}
-	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, f := range families {
-		for _, x := range f.Metric {
-			name := f.GetName()
-			for _, l := range x.Label {
-				name += " " + l.GetValue()
-			}
-			if h := x.GetHistogram(); h != nil {
-				got[name] = float64(h.GetSampleCount())
-			} else {
-				got[name] = x.GetCounter().GetValue() + x.GetGauge().GetValue()
-			}
-		}
-	}
-	for name, want := range map[string]float64{
-		"concordat_http_requests_total 4xx GET /x": 1, "concordat_http_request_duration_seconds GET /x": 1, "concordat_queue_wait_seconds": 1,
-		"concordat_check_stage_duration_seconds read": 1, "concordat_check_stage_duration_seconds match": 1, "concordat_check_duration_seconds": 1,
-		"concordat_extracted_texts_total ok": 1, "concordat_extracted_texts_total failed": 1, "concordat_extraction_running": 0,
-		"concordat_federation_answers_total rejected unknown": 1, "concordat_federation_asks_total answered p": 1,
-	} {
-		if v, ok := got[name]; !ok || v != want {
-			t.Errorf("%s is %v, want %v; all %v", name, v, want, got)
-		}
-	}
 }

@@ -240,7 +240,7 @@ func (a *app) retain(ctx context.Context, o *instance.Instance, dryRun bool) err
 	if o.Remote != nil && !dryRun {
 		err = instance.CallServing(ctx, o.Dir, "/sweep", nil, did)
 	} else {
-		did, err = instance.Eraser(o, a.signatures().Receipt, slog.New(slog.DiscardHandler)).Sweep(ctx, retentionOf(o.Config), dryRun)
+		did, err = instance.Eraser(o, a.signatures().Receipt, slog.New(slog.DiscardHandler)).Sweep(ctx, instance.Retention(o.Config), dryRun)
 	}
 	if did == nil {
 		return err

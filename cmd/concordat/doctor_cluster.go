@@ -98,7 +98,7 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 func (d *doctor) shards(w *instance.Observer) {
 	by := map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
-		line := shardState(&w.Seen, w.Seen.Shards[id])
+		line := instance.ShardState(&w.Seen, w.Seen.Shards[id])
 		by[line.State] = append(by[line.State], string(id))
 	}
 	switch {

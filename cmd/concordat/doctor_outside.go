@@ -116,7 +116,7 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	}
 	d.ok("keys", "of site %s", id.Site())
 	card, err := instance.OwnCard(ctx, o.Store, id)
-	switch detail, fault := cardState(card, err, d.now); {
+	switch detail, fault := instance.CardState(card, err, d.now); {
 	case fault == nil:
 		d.ok("card", "in force until %s", detail)
 	case card == nil && err == nil:
@@ -129,21 +129,6 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 		return
 	}
 	d.partners(ctx, o, id)
-}
-
-// cardState returns until when a card is in force, or what is wrong with it; err is that of reading it.
-func cardState(card *crypto.Card, err error, now time.Time) (string, error) {
-	switch {
-	case err != nil:
-		return "", err
-	case card == nil:
-		return "", errors.New("there is none")
-	case card.Valid(now) != nil:
-		return "", card.Valid(now)
-	case card.NotAfter.Sub(now) < cardWarning:
-		return "", fmt.Errorf("it ends on %s", card.NotAfter.Local().Format(time.DateOnly))
-	}
-	return card.NotAfter.Local().Format(time.DateOnly), nil
 }
 
 // partners asks each active partner for the end of its audit, which also tells its clock.

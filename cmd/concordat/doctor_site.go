@@ -105,7 +105,7 @@ func (d *doctor) config(c *config.Config) {
 		}
 	}
 	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration has checked it
-	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !overTLS(c) {
+	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !instance.OverTLS(c) {
 		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420", "the pages are shown to others at %s without https", c.Serve.Listen)
 		return
 	}
@@ -270,7 +270,7 @@ func (d *doctor) clock(ctx context.Context, o *instance.Instance) {
 // have one address, and share its bounds.
 func (d *doctor) proxies(c *config.Config) {
 	host, _, err := net.SplitHostPort(c.Serve.Listen)
-	if err != nil || !overTLS(c) || len(c.People.Proxies) > 0 {
+	if err != nil || !instance.OverTLS(c) || len(c.People.Proxies) > 0 {
 		return
 	}
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
@@ -341,21 +341,6 @@ func ready(ctx context.Context, address string) error {
 		err = fmt.Errorf("not ready: %s", strings.TrimSpace(string(b)))
 	}
 	return err
-}
-
-// examineIndex answers doctor while the site is served.
-func (s *server) examineIndex(w http.ResponseWriter, r *http.Request) {
-	check := s.o.CheckIndex
-	if s.o.Node != nil {
-		check = s.o.CheckShards
-	}
-	st, err := check(r.Context(), r.URL.Query().Get("quick") == "true")
-	if err != nil {
-		s.log.Error("doctor", "error", err)
-		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
-		return
-	}
-	writeJSON(w, http.StatusOK, st)
 }
 
 func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.Status) {

@@ -26,6 +26,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cmd/internal/cli"
+	"concordat/daemon"
 	"concordat/instance"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
@@ -495,7 +496,7 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 // erase deletes at a node that does not keep the site, and wants nothing found at any.
 func (s *joinedSite) erase() {
 	s.t.Helper()
-	holder, err := s.db.DutyHolder(s.t.Context(), dutyKeeper)
+	holder, err := s.db.DutyHolder(s.t.Context(), daemon.TaskKeeper)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -531,7 +532,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 	s.until("batch at work", func() bool {
 		got, err := s.db.Batch(ctx, batch)
 		if err == nil {
-			holder, err = s.db.DutyHolder(ctx, dutyBatches)
+			holder, err = s.db.DutyHolder(ctx, daemon.TaskBatches)
 		}
 		if err != nil {
 			s.t.Fatal(err)

@@ -1,45 +1,17 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"concordat"
 	"concordat/crypto/cms"
-	"concordat/instance"
 	"concordat/instance/signing"
-	"concordat/report"
 	"concordat/report/pdf"
 )
-
-// mostPDFs bounds the PDF reports that are made at a time: a long one takes about 100 MB meanwhile.
-const mostPDFs = 2
-
-// pdfWriter returns what writes a report for the pages in a browser.
-func pdfWriter(o *instance.Instance, a *app) func(context.Context, io.Writer, *report.Report, bool) error {
-	turn := make(chan struct{}, mostPDFs)
-	return func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error {
-		select {
-		case turn <- struct{}{}:
-			defer func() { <-turn }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		var notes []pdf.Note
-		if comments {
-			var err error
-			if notes, err = signing.Notes(ctx, o.Store, rep.Task); err != nil {
-				return err
-			}
-		}
-		return a.signatures().WritePDF(w, rep, signing.PagesOf(o.Now(), instance.Version(), notes))
-	}
-}
 
 // verifyPDF checks a report as a PDF: the report attached, the signature over all bytes, and that its
 // certificate is the site's. It fails with concordat.ErrInvalid for what is no file of ours.

@@ -3,7 +3,6 @@ package main
 import (
 	"html"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -15,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/daemon"
 )
 
 // officer is somebody at the pages of a site, without JavaScript.
@@ -28,18 +28,18 @@ type officer struct {
 func (s *served) officer(name string) *officer {
 	s.t.Helper()
 	a := &app{data: s.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	d, err := (&server{o: s.o, log: slog.New(slog.DiscardHandler)}).openDesk(a)
+	d, err := daemon.New(s.o, daemon.Options{Sign: a.signatures(), Tell: a.Warn}).OpenWebApp()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	link, err := d.pages.FirstLink(s.t.Context())
+	link, err := d.Pages.FirstLink(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	server := httptest.NewServer(d.pages)
+	server := httptest.NewServer(d.Pages)
 	s.t.Cleanup(func() {
 		server.Close()
-		if err := d.reader.Close(); err != nil {
+		if err := d.Close(); err != nil {
 			s.t.Error(err)
 		}
 	})

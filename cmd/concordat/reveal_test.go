@@ -19,6 +19,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
+	"concordat/daemon"
 	"concordat/instance"
 	"concordat/partners"
 )
@@ -51,23 +52,33 @@ func (p place) serve(notices time.Duration) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{o: o, started: time.Now(), log: slog.New(slog.DiscardHandler)}
+	s := daemon.New(o, daemon.Options{Sign: a.signatures(), Tell: a.Warn})
 	options := a.partnerOptions(o)
-	options.Log, options.Notices, options.Reread = s.log, notices, 50*time.Millisecond
-	if s.partners, err = partners.Listen(t.Context(), o, options); err != nil {
+	options.Log, options.Notices, options.Reread = slog.New(slog.DiscardHandler), notices, 50*time.Millisecond
+	if s.Partners, err = partners.Listen(t.Context(), o, options); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	g, ctx := errgroup.WithContext(ctx)
-	serveAt(ctx, g, control, &http.Server{Handler: s.control(), ReadHeaderTimeout: headerTime})
-	s.partners.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error { return s.onDuty(ctx, dutyKeeper, f) })
+	h := &http.Server{Handler: s.Control(), ReadHeaderTimeout: time.Minute}
+	g.Go(func() error {
+		if err := h.Serve(control); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		return h.Close()
+	})
+	s.Partners.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error { return f(ctx) })
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(g.Wait(), s.partners.Close(), o.Close()); err != nil {
+		if err := errors.Join(g.Wait(), s.Partners.Close(), o.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return &served{p, p.json("site", "key", "show")["site"].(string), o, s.partners}
+	return &served{p, p.json("site", "key", "show")["site"].(string), o, s.Partners}
 }
 
 // until waits for what a serving process is about to do.

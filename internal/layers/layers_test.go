@@ -60,6 +60,8 @@ var allowed = map[string][]string{
 		"extract", "extract/sandbox", "index", "lti", "profile", "report", "segment", "site", "store"},
 	"instance/signing": {"", "config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
 	"partners":         {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store"},
+	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "config", "crypto", "extract", "extract/sandbox",
+		"federation", "instance", "instance/signing", "partners", "report", "report/pdf", "site", "store", "web", "webhook"},
 	// What commands share. cmd/internal/cli knows of the product what flags and exit codes name.
 	"cmd/internal/cli":      {"", "instance", "site"},
 	"cmd/internal/parallel": {"screen"},
@@ -76,7 +78,7 @@ var outside = map[string][]string{
 	"github.com/yanyiwu/gojieba":        {"segment"},
 	"github.com/klippa-app/go-pdfium":   {"extract"},
 	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
-	"net/http":                          {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "webhook", "bench", "client", "instance", "internal/attack"},
+	"net/http":                          {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "webhook", "bench", "client", "daemon", "instance", "internal/attack"},
 	"github.com/coreos/go-oidc":         {"web"},
 	"golang.org/x/oauth2":               {"web"},
 	"github.com/go-jose/go-jose":        {"lti", "internal/ltitest"},
@@ -86,7 +88,7 @@ var outside = map[string][]string{
 	"codeberg.org/go-pdf/fpdf":          {"report/pdf"},
 	"github.com/smallstep/pkcs7":        {"crypto/cms"},
 	"github.com/schollz/progressbar/v3": {"cmd/internal/cli"},
-	"github.com/prometheus":             {"cmd/concordat"},
+	"github.com/prometheus":             {"daemon"},
 }
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func logHandler(w io.Writer, format string, level slog.Leveler) slog.Handler {
 
 // reload reads the keys that change while the site runs again at each SIGHUP. A configuration that is not in order
 // changes nothing.
-func (s *server) reload(ctx context.Context) error {
+func (s *Daemon) reload(ctx context.Context) error {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	defer signal.Stop(c)

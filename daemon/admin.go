@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"cmp"
@@ -16,12 +16,8 @@ import (
 	"concordat/web"
 )
 
-// cardWarning is how long before its end a card wants attention: where the keystore has the root key it
-// is renewed long before.
-const cardWarning = 14 * 24 * time.Hour
-
 // administration tells the pages of administration about this process.
-func (s *server) administration() *web.Administration {
+func (s *Daemon) administration() *web.Administration {
 	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health, Settings: func() []web.Setting { return webSettings(s.o) }}
 }
 
@@ -47,7 +43,7 @@ func webSettings(o *instance.Instance) []web.Setting {
 	return out
 }
 
-func (s *server) storage(ctx context.Context) (web.Storage, error) {
+func (s *Daemon) storage(ctx context.Context) (web.Storage, error) {
 	left, all, err := instance.FreeSpace(s.o.Dir)
 	if err != nil {
 		return web.Storage{}, err
@@ -62,7 +58,7 @@ func (s *server) storage(ctx context.Context) (web.Storage, error) {
 		}
 		if info, err := e.Info(); err == nil {
 			rel, _ := filepath.Rel(s.o.Dir, path) // path is below it
-			sizes[partOf(rel)] += info.Size()
+			sizes[instance.PartOf(rel)] += info.Size()
 		}
 		return nil
 	})
@@ -77,21 +73,7 @@ func (s *server) storage(ctx context.Context) (web.Storage, error) {
 	return out, err
 }
 
-// partOf names the part of a site to which a file belongs, by its path in the folder.
-func partOf(rel string) string {
-	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
-	switch {
-	case first == instance.IndexName:
-		return "index"
-	case first == instance.OriginalsName:
-		return "originals"
-	case strings.HasPrefix(first, instance.StoreName): // with its log
-		return "store"
-	}
-	return "other"
-}
-
-func (s *server) schemes(ctx context.Context) (web.Schemes, error) {
+func (s *Daemon) schemes(ctx context.Context) (web.Schemes, error) {
 	key, err := instance.ReadIndexKey(s.o.Dir)
 	if err != nil {
 		return web.Schemes{}, err
@@ -101,7 +83,7 @@ func (s *server) schemes(ctx context.Context) (web.Schemes, error) {
 	return out, err
 }
 
-func (s *server) health(ctx context.Context) []web.HealthPart {
+func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
 	var out []web.HealthPart
@@ -121,7 +103,7 @@ func (s *server) health(ctx context.Context) []web.HealthPart {
 	note("disk", detail, cmp.Or(err, s.o.CheckDisk()))
 	detail, err = s.partnersFit(ctx)
 	note("partners", detail, err)
-	if s.partners != nil {
+	if s.Partners != nil {
 		detail, err = s.cardFits(ctx)
 		note("card", detail, err)
 		detail, err = s.epochsFit(ctx)
@@ -132,7 +114,7 @@ func (s *server) health(ctx context.Context) []web.HealthPart {
 
 // indexFits compares the index with the catalogue. A document is in the index first, so that the index may
 // hold more for a moment, and never less.
-func (s *server) indexFits(ctx context.Context, libraries []store.Library) (string, error) {
+func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) (string, error) {
 	all := 0
 	for _, l := range libraries {
 		all += l.Documents
@@ -147,9 +129,9 @@ func (s *server) indexFits(ctx context.Context, libraries []store.Library) (stri
 	return fmt.Sprintf("%d documents", all), nil
 }
 
-func (s *server) partnersFit(ctx context.Context) (string, error) {
-	if s.partners != nil {
-		return s.partners.Address, nil
+func (s *Daemon) partnersFit(ctx context.Context) (string, error) {
+	if s.Partners != nil {
+		return s.Partners.Address, nil
 	}
 	ps, err := s.o.Store.Partners(ctx)
 	for _, p := range ps {
@@ -160,13 +142,13 @@ func (s *server) partnersFit(ctx context.Context) (string, error) {
 	return "", err
 }
 
-func (s *server) cardFits(ctx context.Context) (string, error) {
-	id, _ := s.partners.Self()
+func (s *Daemon) cardFits(ctx context.Context) (string, error) {
+	id, _ := s.Partners.Self()
 	card, err := instance.OwnCard(ctx, s.o.Store, id)
-	return cardState(card, err, time.Now())
+	return instance.CardState(card, err, time.Now())
 }
 
-func (s *server) epochsFit(ctx context.Context) (string, error) {
+func (s *Daemon) epochsFit(ctx context.Context) (string, error) {
 	states, err := s.o.EpochStates(ctx)
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 // Index and catalogue are brought to agreement by who opens the index, before it answers anybody.
 
 // settleOld ends what processes have begun that are no more.
-func (s *server) settleOld(ctx context.Context) {
+func (s *Daemon) settleOld(ctx context.Context) {
 	sum, err := s.o.SettleBefore(ctx, time.Now().Add(-instance.SettleAfter))
 	s.tellSettled(sum, err)
 }
 
-func (s *server) tellSettled(sum site.Settled, err error) {
+func (s *Daemon) tellSettled(sum site.Settled, err error) {
 	if err != nil {
 		s.log.Error("what was cut short", "error", err)
 	}

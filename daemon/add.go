@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"cmp"
@@ -18,12 +18,12 @@ import (
 )
 
 // hooks tells other programs what happened.
-func (s *server) hooks() *webhook.Sender {
+func (s *Daemon) hooks() *webhook.Sender {
 	return webhook.New(webhook.Options{Store: s.o.Store, Allow: s.o.Config.Webhooks.Allow, Logger: s.log})
 }
 
 // adder takes a file that a program hands in into a library, as add does with one of a folder.
-func (d *desk) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
+func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
 		file, err := nameless(o.Dir)
 		if err != nil {
@@ -53,7 +53,7 @@ func nameless(dir string) (*os.File, error) {
 	return f, nil
 }
 
-func (d *desk) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f web.AddedFile, file *os.File, size int64) ([]web.AddedDocument, error) {
+func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f web.AddedFile, file *os.File, size int64) ([]web.AddedDocument, error) {
 	items, err := d.reader.Open(ctx, f.Name, file, size)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // metrics answers Prometheus, and whoever watches over the process, at an address of its own: what is told
 // there is nobody's business outside, and needs no signing in.
-func (s *server) metrics(q *site.Queue) http.Handler {
+func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	r := s.registry
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &siteCollector{s: s, queue: q})
 	m := http.NewServeMux()
@@ -30,7 +30,7 @@ func (s *server) metrics(q *site.Queue) http.Handler {
 
 // siteCollector reads the numbers of a site when they are asked for. It names no library, person or text.
 type siteCollector struct {
-	s     *server
+	s     *Daemon
 	queue *site.Queue
 }
 
@@ -58,7 +58,7 @@ var (
 	metricLevels    = metric("index_levels", "Levels of the table derived from the index: batches that are not merged with others yet.")
 	metricLatency   = metric("store_answer_seconds", "How long the store took to count the tasks, for this answer.")
 	metricBuild     = metric("build_info", "Always 1; the labels tell the program.", "version", "go")
-	metricCard      = metric("card_expires_seconds", "When the site's card ends, in seconds since 1970; absent: there is none.")
+	MetricCard      = metric("card_expires_seconds", "When the site's card ends, in seconds since 1970; absent: there is none.")
 	metricBackup    = metric("backup_made_seconds", "When the last backup was made, in seconds since 1970; absent: none was.")
 	metricUp        = metric("store_up", "1 while the store answers.")
 )
@@ -120,10 +120,10 @@ func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus
 	if made, err := c.s.o.LastBackup(ctx); err == nil && !made.IsZero() {
 		gauge(metricBackup, float64(made.Unix()))
 	}
-	if c.s.partners != nil {
-		id, _ := c.s.partners.Self()
+	if c.s.Partners != nil {
+		id, _ := c.s.Partners.Self()
 		if card, err := instance.OwnCard(ctx, c.s.o.Store, id); err == nil && card != nil {
-			gauge(metricCard, float64(card.NotAfter.Unix()))
+			gauge(MetricCard, float64(card.NotAfter.Unix()))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 // version that it could take, for its commands and for a start while ZooKeeper is away.
 
 // use makes next the configuration in force, as far as that needs no restart, and says what does.
-func (s *server) use(next *config.Config) {
+func (s *Daemon) use(next *config.Config) {
 	live := s.o.Now().WithLive(next)
 	for _, c := range config.Diff(s.o.Now(), live) {
 		s.log.Info("setting changed", "key", c.Key, "value", c.New)
@@ -26,7 +26,7 @@ func (s *server) use(next *config.Config) {
 }
 
 // watchSettings takes each new version of the settings of all nodes until ctx ends.
-func (s *server) watchSettings(ctx context.Context) error {
+func (s *Daemon) watchSettings(ctx context.Context) error {
 	if s.o.Teller == nil {
 		return nil
 	}

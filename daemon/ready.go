@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -19,7 +19,7 @@ var errStopping = errors.New("starting or stopping")
 
 // readyz answers 200 while checks are taken and can be done, else 503: a proxy sends nobody here then.
 // /healthz is for whoever restarts a process that hangs; a full disk is no reason for that.
-func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+func (s *Daemon) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
 	defer cancel()
 	out := readiness{Status: "ready", Parts: map[string]string{}}

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"concordat/config"
+	"concordat/instance"
 	"concordat/site"
 	"concordat/web"
 )
@@ -21,13 +22,6 @@ func policyOf(c *config.Config) web.Policy {
 		Calls: p.Calls, NoStore: c.Retention.NoStore}
 }
 
-// retentionOf returns how long the site keeps what.
-func retentionOf(c *config.Config) site.Retention {
-	const day = 24 * time.Hour
-	r := c.Retention
-	return site.Retention{Reports: time.Duration(r.Reports) * day, Texts: time.Duration(r.Texts) * day, Originals: time.Duration(r.Originals) * day}
-}
-
 const (
 	// sweepEvery is how often the rules of the site are applied.
 	sweepEvery = time.Hour
@@ -39,14 +33,14 @@ const (
 
 // sweep applies the rules of the site in the background, and carries out what other processes of the
 // site want deleted, until ctx ends.
-func (s *server) sweep(ctx context.Context, e *site.Eraser) error {
+func (s *Daemon) sweep(ctx context.Context, e *site.Eraser) error {
 	tick := time.NewTicker(erasurePoll)
 	defer tick.Stop()
 	var swept, failed time.Time
 	for {
 		if now := time.Now(); now.Sub(swept) >= sweepEvery {
 			swept = now
-			did, err := e.Sweep(ctx, retentionOf(s.o.Config), false)
+			did, err := e.Sweep(ctx, instance.Retention(s.o.Config), false)
 			if err != nil && ctx.Err() == nil {
 				s.log.Error("retention", "error", err)
 			}
@@ -67,8 +61,8 @@ func (s *server) sweep(ctx context.Context, e *site.Eraser) error {
 }
 
 // sweepNow answers the command line.
-func (s *server) sweepNow(w http.ResponseWriter, r *http.Request) {
-	did, err := s.eraser.Sweep(r.Context(), retentionOf(s.o.Config), false)
+func (s *Daemon) sweepNow(w http.ResponseWriter, r *http.Request) {
+	did, err := s.eraser.Sweep(r.Context(), instance.Retention(s.o.Config), false)
 	if err != nil {
 		s.log.Error("retention", "error", err)
 		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})

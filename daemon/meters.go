@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 	"concordat/site"
 )
 
-// meters count what goes on in a serving process, for Prometheus. Their labels have few values: routes are
+// Meters count what goes on in a serving process, for Prometheus. Their labels have few values: routes are
 // patterns, partners are those that the administrator made, and nothing names a person or a document. All
 // methods work on nil, and then count nothing; they are safe for concurrent use.
-type meters struct {
+type Meters struct {
 	requests, extracted, federated, asks, logged *prometheus.CounterVec
 	took, stages, federatedTook, asksTook        *prometheus.HistogramVec
 	wait, checks                                 prometheus.Histogram
@@ -44,7 +44,8 @@ type stageAt struct {
 // slow are the bounds of what takes from milliseconds to minutes, in seconds.
 var slow = []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000}
 
-func newMeters(r prometheus.Registerer) *meters {
+// NewMeters registers the meters.
+func NewMeters(r prometheus.Registerer) *Meters {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "concordat_" + name, Help: help}, labels)
 		r.MustRegister(c)
@@ -55,7 +56,7 @@ func newMeters(r prometheus.Registerer) *meters {
 		r.MustRegister(h)
 		return h
 	}
-	m := &meters{at: map[concordat.TaskID]stageAt{}, begin: map[concordat.TaskID]time.Time{},
+	m := &Meters{at: map[concordat.TaskID]stageAt{}, begin: map[concordat.TaskID]time.Time{},
 		requests:      counter("http_requests_total", "Requests to the pages and the HTTP interface.", "route", "code"),
 		took:          histogram("http_request_duration_seconds", "How long requests took.", "route"),
 		extracted:     counter("extracted_texts_total", "Texts of files that were handed in, by what came of reading them: ok or the code of the failure.", "outcome"),
@@ -80,7 +81,7 @@ func newMeters(r prometheus.Registerer) *meters {
 // counted counts the requests that pages answers, and logs each under a number of its own, which the answer
 // has too: who reports an error can name it. Failures of the site are warnings, the others are for debugging.
 // Paths, addresses and people are not logged: a path may hold the secret of a link.
-func (m *meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
+func (m *Meters) counted(pages http.Handler, log *slog.Logger) http.Handler {
 	router, ok := pages.(interface{ Route(*http.Request) string })
 	if m == nil || !ok {
 		return pages
@@ -119,6 +120,7 @@ type codeWriter struct {
 	wrote bool
 }
 
+// WriteHeader implements http.ResponseWriter.
 func (c *codeWriter) WriteHeader(code int) {
 	if !c.wrote {
 		c.code, c.wrote = code, code >= 200
@@ -130,7 +132,7 @@ func (c *codeWriter) WriteHeader(code int) {
 func (c *codeWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // panic counts a request that ended in a panic.
-func (m *meters) panic() {
+func (m *Meters) panic() {
 	if m == nil {
 		return
 	}
@@ -142,7 +144,7 @@ func (m *meters) panic() {
 }
 
 // panicsSoFar returns how many requests ended in a panic since the start, and when the latest did.
-func (m *meters) panicsSoFar() (int, time.Time) {
+func (m *Meters) panicsSoFar() (int, time.Time) {
 	if m == nil {
 		return 0, time.Time{}
 	}
@@ -151,14 +153,14 @@ func (m *meters) panicsSoFar() (int, time.Time) {
 	return m.panics, m.panicAt
 }
 
-func (m *meters) begun(wait time.Duration) {
+func (m *Meters) begun(wait time.Duration) {
 	if m != nil {
 		m.wait.Observe(max(wait, 0).Seconds())
 	}
 }
 
 // told measures stages by when the next one begins. What partners do overlaps, and is measured by asks.
-func (m *meters) told(e site.Event) {
+func (m *Meters) told(e site.Event) {
 	if m == nil {
 		return
 	}
@@ -186,7 +188,7 @@ func (m *meters) told(e site.Event) {
 }
 
 // reading notes that a file is being read, and the function that it returns what came of it.
-func (m *meters) reading() func([]site.Item, error) {
+func (m *Meters) reading() func([]site.Item, error) {
 	if m == nil {
 		return func([]site.Item, error) {}
 	}
@@ -213,7 +215,7 @@ func extractOutcome(err error) string {
 	return "failed"
 }
 
-func (m *meters) answered(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
+func (m *Meters) Answered(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return
 	}
@@ -224,7 +226,7 @@ func (m *meters) answered(partner concordat.SiteID, o federation.Outcome, took t
 	m.federatedTook.WithLabelValues(string(partner)).Observe(took.Seconds())
 }
 
-func (m *meters) asked(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
+func (m *Meters) Asked(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return
 	}
@@ -233,13 +235,14 @@ func (m *meters) asked(partner concordat.SiteID, o federation.Outcome, took time
 }
 
 // log counts the records that h takes.
-func (m *meters) log(h slog.Handler) slog.Handler { return countingHandler{h, m} }
+func (m *Meters) log(h slog.Handler) slog.Handler { return countingHandler{h, m} }
 
 type countingHandler struct {
 	slog.Handler
-	m *meters
+	m *Meters
 }
 
+// Handle implements slog.Handler.
 func (c countingHandler) Handle(ctx context.Context, r slog.Record) error {
 	if c.m != nil {
 		c.m.logged.WithLabelValues(levelName(r.Level)).Inc()
@@ -247,10 +250,12 @@ func (c countingHandler) Handle(ctx context.Context, r slog.Record) error {
 	return c.Handler.Handle(ctx, r)
 }
 
+// WithAttrs implements slog.Handler.
 func (c countingHandler) WithAttrs(as []slog.Attr) slog.Handler {
 	return countingHandler{c.Handler.WithAttrs(as), c.m}
 }
 
+// WithGroup implements slog.Handler.
 func (c countingHandler) WithGroup(name string) slog.Handler {
 	return countingHandler{c.Handler.WithGroup(name), c.m}
 }

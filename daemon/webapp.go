@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"cmp"
@@ -22,30 +22,30 @@ import (
 	"concordat/web"
 )
 
-// desk is what people use in a browser: the pages, and the queue of checks behind them.
-type desk struct {
-	pages   *web.Web
+// WebApp is what people use in a browser: the pages, and the queue of checks behind them.
+type WebApp struct {
+	Pages   *web.Web
 	queue   *site.Queue
 	batches *site.Batches
 	reader  *instance.Reader
 }
 
-// openDesk joins the parts of the pages.
-func (s *server) openDesk(a *app) (*desk, error) {
+// OpenWebApp joins the parts of the pages.
+func (s *Daemon) OpenWebApp() (*WebApp, error) {
 	o := s.o
-	d := &desk{reader: instance.NewReader(instance.Extraction(o.Config), 0)}
+	d := &WebApp{reader: instance.NewReader(instance.Extraction(o.Config), 0)}
 	files := o.Originals()
 	if err := o.ForgetUploads(context.Background(), files); err != nil {
 		return nil, err
 	}
-	s.eraser = instance.Eraser(o, a.signatures().Receipt, s.log)
+	s.eraser = instance.Eraser(o, s.options.Sign.Receipt, s.log)
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.Store,
 		Worker: o.Worker(),
 		Logger: s.log,
 		Hold:   o.CheckDisk,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
-			return d.pages.Admit(ctx, t, j, items)
+			return d.Pages.Admit(ctx, t, j, items)
 		},
 		Discard: s.eraser.Discard,
 		Begun:   s.meters.begun,
@@ -61,21 +61,21 @@ func (s *server) openDesk(a *app) (*desk, error) {
 			return items, err
 		},
 		Options: func(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
-			return s.jobOptions(ctx, a, j)
+			return s.jobOptions(ctx, j)
 		},
 	})
-	d.batches = s.openBatches(a, d, files)
+	d.batches = s.openBatches(d, files)
 	platforms, err := ltiOptions(o)
 	if err != nil {
 		return nil, errors.Join(err, d.reader.Close())
 	}
-	d.pages, err = web.New(web.Options{
+	d.Pages, err = web.New(web.Options{
 		Site: o.Site, Title: cmp.Or(o.Config.Site.Title, string(o.ID())), Store: o.Store, Queue: d.queue, Files: files, Logger: s.log,
 		Panicked:   s.meters.panic,
 		Rules:      func() report.Rules { return instance.Rules(o.Now()) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },
-		ReportJSON: a.signatures().WriteJSON,
-		ReportPDF:  pdfWriter(o, a),
+		ReportJSON: s.options.Sign.WriteJSON,
+		ReportPDF:  pdfWriter(o, s.options.Sign),
 		Originals:  newOriginals(files, d.reader),
 		Partners:   func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
 		Room:       o.CheckDisk,
@@ -83,7 +83,7 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Cluster:    clusterPages(o),
 		Batches:    d.batches,
 		AgainDays:  func() int { return o.Now().Check.AgainDays },
-		Partner:    a.partnerOf(o),
+		Partner:    s.partnerOf,
 		MaxUpload:  o.Config.Extract.MaxInput,
 
 		AddFile:      d.adder(o),
@@ -91,23 +91,26 @@ func (s *server) openDesk(a *app) (*desk, error) {
 		Policy:       policyOf(o.Config),
 		Eraser:       s.eraser,
 		Base:         o.Config.BaseURL(),
-		Secure:       overTLS(o.Config),
+		Secure:       instance.OverTLS(o.Config),
 		Login:        loginOptions(o.Config),
 		LTI:          platforms,
 	})
 	return d, err
 }
 
+// Close ends the children that read files.
+func (d *WebApp) Close() error { return d.reader.Close() }
+
 // run runs the checks and the batches until ctx ends.
-func (d *desk) run(ctx context.Context, s *server) error {
+func (d *WebApp) run(ctx context.Context, s *Daemon) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.queue.Run(ctx) })
-	g.Go(func() error { return s.onDuty(ctx, dutyBatches, d.batches.Run) })
+	g.Go(func() error { return s.asLeader(ctx, TaskBatches, d.batches.Run) })
 	return errors.Join(g.Wait(), d.reader.Close())
 }
 
 // jobOptions are what a check that was handed in compares with.
-func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.CheckOptions, func(), error) {
+func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
 	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.Now().Check.Probe == concordat.ProbeExact,
 		Threshold: o.Now().Check.Threshold}
@@ -124,7 +127,7 @@ func (s *server) jobOptions(ctx context.Context, a *app, j site.Job) (site.Check
 		with.Partners = append(with.Partners, string(p))
 	}
 	with.Partners = append(with.Partners, j.PartnerLibraries...)
-	_, done, err := with.AddTo(ctx, &out, o, a.partnerOptions(o))
+	_, done, err := with.AddTo(ctx, &out, o, s.partnerOptions())
 	return out, done, err
 }
 
@@ -161,7 +164,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, e
 }
 
 // read extracts an original under the name with which it was handed in.
-func (d *desk) read(ctx context.Context, path, name string) ([]site.Item, error) {
+func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -11,39 +11,39 @@ import (
 	"concordat/site"
 )
 
-// Checks, deliveries and what platforms hand in are claimed one by one by any node. What is done for the
-// site as a whole is a duty, which one node at a time has; another takes it when that one is gone.
+// Checks, deliveries and what platforms hand in are claimed one by one by any node. What is done for the site as a
+// whole is a leader task: one node at a time, its leader, does it, and another takes over when that one is gone.
 
-// The duties.
+// The leader tasks, as the store names them.
 const (
-	dutyBatches = "batches" // runs batches and what is done again
-	dutyKeeper  = "keeper"  // deletes, applies retention, keeps the fingerprint sets of partners, delivers notices
+	TaskBatches = "batches" // runs batches and what is done again
+	TaskKeeper  = "keeper"  // deletes, applies retention, keeps the fingerprint sets of partners, delivers notices
 )
 
 const (
-	// dutyTime is how long a duty is had without word; it is said again four times as often, and looked for
-	// by the others every dutyPoll.
-	dutyTime = 20 * time.Second
-	dutyPoll = 2 * time.Second
+	// leaderTime is how long a leader stays one without renewing its lease; it renews four times as often, and the others
+	// try to take over every leaderPoll.
+	leaderTime = 20 * time.Second
+	leaderPoll = 2 * time.Second
 )
 
-// onDuty runs f until ctx ends, as long as this process has the duty. Where it is the only one, that is always.
-func (s *server) onDuty(ctx context.Context, duty string, f func(context.Context) error) error {
+// asLeader runs f until ctx ends, as long as this process leads the task; a site of one machine always does.
+func (s *Daemon) asLeader(ctx context.Context, task string, f func(context.Context) error) error {
 	if !s.o.Clustered() {
 		return f(ctx)
 	}
 	worker := s.o.Worker()
-	tick := time.NewTicker(dutyPoll)
+	tick := time.NewTicker(leaderPoll)
 	defer tick.Stop()
 	for {
-		held, err := s.o.Store.HoldDuty(ctx, duty, worker, dutyTime)
+		held, err := s.o.Store.HoldDuty(ctx, task, worker, leaderTime)
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("duty", "duty", duty, "error", err)
+			s.log.Error("leader task", "task", task, "error", err)
 		}
 		if held {
-			s.log.Info("duty taken", "duty", duty)
-			if err := s.whileHeld(ctx, duty, worker, f); err != nil && ctx.Err() == nil {
-				return fmt.Errorf("duty %s: %w", duty, err)
+			s.log.Info("leader task taken", "task", task)
+			if err := s.whileHeld(ctx, task, worker, f); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("leader task %s: %w", task, err)
 			}
 		}
 		select {
@@ -54,15 +54,15 @@ func (s *server) onDuty(ctx context.Context, duty string, f func(context.Context
 	}
 }
 
-// whileHeld runs f until the duty is lost or ctx ends.
-func (s *server) whileHeld(ctx context.Context, duty, worker string, f func(context.Context) error) error {
+// whileHeld runs f until another process leads the task or ctx ends.
+func (s *Daemon) whileHeld(ctx context.Context, task, worker string, f func(context.Context) error) error {
 	own, stop := context.WithCancel(ctx)
 	defer stop()
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		defer stop()
-		tick := time.NewTicker(dutyTime / 4)
+		tick := time.NewTicker(leaderTime / 4)
 		defer tick.Stop()
 		for last := time.Now(); ; {
 			select {
@@ -71,13 +71,13 @@ func (s *server) whileHeld(ctx context.Context, duty, worker string, f func(cont
 			case <-tick.C:
 			}
 			began := time.Now()
-			held, err := s.o.Store.HoldDuty(own, duty, worker, dutyTime)
+			held, err := s.o.Store.HoldDuty(own, task, worker, leaderTime)
 			switch {
 			case err == nil && held:
 				last = began
-			case err == nil, time.Since(last) > dutyTime*3/4: // before others may take it
+			case err == nil, time.Since(last) > leaderTime*3/4: // before others may take it
 				if own.Err() == nil {
-					s.log.Warn("duty lost", "duty", duty, "error", err)
+					s.log.Warn("leader task lost", "task", task, "error", err)
 				}
 				return
 			}
@@ -93,8 +93,8 @@ func (s *server) whileHeld(ctx context.Context, duty, worker string, f func(cont
 	return err
 }
 
-// leaveDuties lets other nodes have the duties of this one at once.
-func (s *server) leaveDuties() error {
+// resign gives the tasks that this process leads to other nodes at once.
+func (s *Daemon) resign() error {
 	if !s.o.Clustered() {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (s *server) leaveDuties() error {
 
 // watchNodes gives what a node had begun to the others as soon as the coordinator says that it is gone. It
 // needs no more than a hint: a node that lives after all finds its claims lost, and drops the work.
-func (s *server) watchNodes(ctx context.Context) error {
+func (s *Daemon) watchNodes(ctx context.Context) error {
 	if s.o.Node == nil {
 		return nil
 	}
@@ -137,14 +137,14 @@ func (s *server) watchNodes(ctx context.Context) error {
 }
 
 // keepSite deletes what is to be deleted, as the one process that does, until ctx ends.
-func (s *server) keepSite(ctx context.Context) error {
+func (s *Daemon) keepSite(ctx context.Context) error {
 	s.o.Keeping.Store(true)
 	defer s.o.Keeping.Store(false)
 	return s.sweep(ctx, s.eraser)
 }
 
 // tidy removes copies that only this machine has: the one that keeps the site cannot reach them.
-func (s *server) tidy(ctx context.Context, e *site.Eraser) error {
+func (s *Daemon) tidy(ctx context.Context, e *site.Eraser) error {
 	if !s.o.Clustered() {
 		return nil
 	}

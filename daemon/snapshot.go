@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 
 // snapshot answers a command that makes a backup while the site is served. The folder is on this machine,
 // and this process must be allowed to write there.
-func (s *server) snapshot(w http.ResponseWriter, r *http.Request) {
+func (s *Daemon) snapshot(w http.ResponseWriter, r *http.Request) {
 	var ask struct{ Folder string }
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask)
 	if err == nil && !filepath.IsAbs(ask.Folder) {

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"concordat/cluster/replica"
+	"concordat/instance"
 )
 
 // What a node of a site of several machines tells Prometheus. Nodes and shards are as this node sees them, so
@@ -50,7 +51,7 @@ func (c *siteCollector) collectCluster(gauge func(*prometheus.Desc, float64, ...
 	gauge(metricVersions, float64(len(versions)))
 	states := map[string]int{"ok": 0, "moving": 0, "degraded": 0, "down": 0}
 	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
-		states[shardState(v, v.Shards[id]).State]++
+		states[instance.ShardState(v, v.Shards[id]).State]++
 		copied, ok := n.Copy(id)
 		if !ok {
 			continue

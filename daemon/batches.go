@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // openBatches joins the parts of the batches behind the pages.
-func (s *server) openBatches(a *app, d *desk, files *store.Files) *site.Batches {
+func (s *Daemon) openBatches(d *WebApp, files *store.Files) *site.Batches {
 	o := s.o
 	return o.NewBatches(site.BatchesOptions{
 		Store: o.Store, Queue: d.queue, Logger: s.log,
@@ -36,7 +36,7 @@ func (s *server) openBatches(a *app, d *desk, files *store.Files) *site.Batches 
 			return d.read(ctx, path, in.Name)
 		},
 		Options: func(ctx context.Context, j site.BatchJob) (site.CheckOptions, func(), error) {
-			out, done, err := s.jobOptions(ctx, a, site.Job{Libraries: j.Libraries, Template: j.Template, Forward: j.Forward, Partners: j.Partners, Purpose: j.Purpose})
+			out, done, err := s.jobOptions(ctx, site.Job{Libraries: j.Libraries, Template: j.Template, Forward: j.Forward, Partners: j.Partners, Purpose: j.Purpose})
 			out.Exact, out.Channel, out.Candidates = out.Exact || j.Exact, j.Channel, j.Candidates
 			return out, done, err
 		},

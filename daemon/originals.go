@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func (o *originals) Paged(ctx context.Context, file string) bool {
 
 // Find implements web.Originals.
 func (o *originals) Find(ctx context.Context, file, text string, span concordat.Span, n int) (web.Found, error) {
-	pages, err := look(ctx, o, "letters "+file, func(s []string) int {
+	pages, err := lookUp(ctx, o, "letters "+file, func(s []string) int {
 		n := 0
 		for _, p := range s {
 			n += len(p) + 16
@@ -105,12 +105,12 @@ func (o *originals) Page(ctx context.Context, file string, n int) (*web.Original
 }
 
 func (o *originals) page(ctx context.Context, file string, n int) (*extract.Page, error) {
-	return look(ctx, o, fmt.Sprintf("page %d %s", n, file), func(p *extract.Page) int { return len(p.PNG) + len(p.Letters) + 16*len(p.Boxes) },
+	return lookUp(ctx, o, fmt.Sprintf("page %d %s", n, file), func(p *extract.Page) int { return len(p.PNG) + len(p.Letters) + 16*len(p.Boxes) },
 		func(r *sandbox.Runner, path string) (*extract.Page, error) { return r.Page(ctx, path, n, pageWidth) }, file)
 }
 
-// look returns what is kept under the key, or reads it from the file and keeps it.
-func look[T any](ctx context.Context, o *originals, key string, size func(T) int, read func(*sandbox.Runner, string) (T, error), file string) (T, error) {
+// lookUp returns what is kept under the key, or reads it from the file and keeps it.
+func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) int, read func(*sandbox.Runner, string) (T, error), file string) (T, error) {
 	if v, ok := o.get(key); ok {
 		return v.(T), nil
 	}

@@ -19,15 +19,6 @@ import (
 	"concordat/web"
 )
 
-// ltiOptions is how learning platforms use the site.
-func ltiOptions(o *instance.Instance) (*web.LTI, error) {
-	keys, err := instance.LTIKeys(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	return &web.LTI{Keys: keys, Private: o.Config.LTI.Private, Learners: o.Config.LTI.Learners, Threshold: o.Config.Check.Threshold}, nil
-}
-
 // checkPlatforms reports what is wrong with the registered platforms, without asking any of them. A
 // folder that holds no site yet has none.
 func (a *app) checkPlatforms(ctx context.Context, c *config.Config) error {
@@ -52,7 +43,7 @@ func (a *app) checkPlatforms(ctx context.Context, c *config.Config) error {
 				fmt.Fprintf(a.Stderr, "platform %s has no deployment: nothing of it is accepted\n", p.ID)
 			}
 		}
-		if len(all) > 0 && !overTLS(c) && !c.LTI.Private {
+		if len(all) > 0 && !instance.OverTLS(c) && !c.LTI.Private {
 			bad = append(bad, "serve.url: learning platforms are registered, and browsers keep no cookies in their frames without https")
 		}
 		if len(bad) > 0 {
@@ -203,7 +194,7 @@ func (a *app) ltiShowCommand() *cobra.Command {
 						return err
 					}
 				}
-				if !overTLS(o.Config) {
+				if !instance.OverTLS(o.Config) {
 					fmt.Fprintln(a.Stderr, "platforms and browsers want https: set serve.url")
 				}
 				return nil

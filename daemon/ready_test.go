@@ -1,26 +1,34 @@
-package main
+package daemon
 
 import (
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/profile"
 )
 
-// /healthz says whether the store answers.
-func TestHealthz(t *testing.T) {
-	data := newSite(t)
-	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	o, err := a.open(t.Context(), instance.StoreOnly)
+// openTestSite makes a site and opens it.
+func openTestSite(t *testing.T, mode instance.Mode) *instance.Instance {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "site")
+	if _, err := instance.Create(t.Context(), dir, "test", "", profile.Natural, "", false); err != nil {
+		t.Fatal(err)
+	}
+	o, err := instance.Open(t.Context(), dir, mode, instance.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := (&server{o: o, log: slog.New(slog.DiscardHandler)}).public(http.NotFoundHandler())
+	return o
+}
+
+// /healthz says whether the store answers.
+func TestHealthz(t *testing.T) {
+	o := openTestSite(t, instance.StoreOnly)
+	h := New(o, Options{}).public(http.NotFoundHandler())
 	ask := func(want int, words string) {
 		t.Helper()
 		rec := httptest.NewRecorder()
@@ -38,18 +46,13 @@ func TestHealthz(t *testing.T) {
 
 // /readyz says no until checks are taken, and where there is no room; /healthz does not mind either.
 func TestReadyz(t *testing.T) {
-	data := newSite(t)
-	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	o, err := a.open(t.Context(), instance.WithIndex)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := openTestSite(t, instance.WithIndex)
 	t.Cleanup(func() {
 		if err := o.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	s := &server{o: o, log: slog.New(slog.DiscardHandler)}
+	s := New(o, Options{})
 	h := s.public(http.NotFoundHandler())
 	ask := func(path string, want int, words string) {
 		t.Helper()

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/instance"
+)
+
+// Renewal is what renew tells.
+type Renewal struct {
+	Node      coord.NodeID `json:"node"`
+	Ends      time.Time    `json:"ends"`
+	Authority time.Time    `json:"authority_ends"`
+	By        coord.NodeID `json:"by,omitempty"` // who renews it
+	Renewed   bool         `json:"renewed"`
+}
+
+// renew renews the certificate that this process shows.
+func (s *Daemon) renew(ctx context.Context) (r Renewal, err error) {
+	if s.o.Node == nil {
+		return r, fmt.Errorf("this site is one machine: %w", concordat.ErrInvalid)
+	}
+	t := s.o.Trusted
+	v, _ := s.o.Node.View()
+	l, err := s.o.Node.Layout()
+	if err != nil {
+		return r, err
+	}
+	by, err := instance.AuthorityOf(v, l, t.Node)
+	if err != nil {
+		return r, err
+	}
+	if err := t.Renew(ctx, filepath.Join(s.o.Dir, instance.ClusterName), by); err != nil {
+		return r, err
+	}
+	r = Renewal{Node: t.Node, By: by.ID, Renewed: true}
+	r.Ends, r.Authority = t.Ends()
+	s.log.Info("certificate renewed", "node", t.Node, "until", r.Ends)
+	return r, nil
+}
+
+func (s *Daemon) renewNow(w http.ResponseWriter, r *http.Request) {
+	out, err := s.renew(r.Context())
+	if err != nil {
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// keepCertificate renews the certificate in time, as often as it has to be tried.
+func (s *Daemon) keepCertificate(ctx context.Context) error {
+	t := time.NewTicker(renewEvery)
+	defer t.Stop()
+	for {
+		if s.o.Trusted.Due(time.Now()) {
+			if _, err := s.renew(ctx); err != nil && ctx.Err() == nil {
+				ends, _ := s.o.Trusted.Ends()
+				s.log.Warn("certificate is not renewed yet", "until", ends, "error", err)
+			}
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// renewEvery is how often the certificate is looked at.
+const renewEvery = 6 * time.Hour

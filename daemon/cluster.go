@@ -1,0 +1,133 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/instance"
+	"concordat/web"
+)
+
+// clusterPages returns what the page of the cluster asks: the coordinator, in a session of its own for
+// each page, so that it tells what others see and not what this process believes; nil for one machine.
+func clusterPages(o *instance.Instance) func(context.Context) (web.Cluster, error) {
+	if !o.Clustered() {
+		return nil
+	}
+	return func(ctx context.Context) (c web.Cluster, err error) {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		s, err := o.Coordinator(ctx, "")
+		if err != nil {
+			return c, err
+		}
+		defer func() { err = errors.Join(err, s.Close()) }()
+		select {
+		case v := <-s.View():
+			if z, ok := s.(*zk.Session); ok {
+				return ClusterStatus(ctx, z, v)
+			}
+			c = clusterStatus(v, nil)
+			c.Site = o.ID()
+			return c, nil
+		case <-ctx.Done():
+			return c, fmt.Errorf("coordinator: %w: %w", concordat.ErrUnavailable, ctx.Err())
+		}
+	}
+}
+
+// clusterStatus makes a status of a view and of the nodes that the cluster knows.
+func clusterStatus(v coord.View, known []coord.NodeID) web.Cluster {
+	nodes := map[coord.NodeID]*web.ClusterNode{}
+	at := func(id coord.NodeID) *web.ClusterNode {
+		if nodes[id] == nil {
+			nodes[id] = &web.ClusterNode{ID: string(id)}
+		}
+		return nodes[id]
+	}
+	for _, id := range known {
+		at(id)
+	}
+	for id, n := range v.Live {
+		s := at(id)
+		s.Live, s.Zone, s.Address, s.Version, s.Free = true, n.Zone, n.Address, n.Version, int64(min(n.FreeBytes, math.MaxInt64))
+	}
+	if l, err := cluster.ParseLayout(v.Config); err == nil {
+		for id, m := range l.Members {
+			n := at(id)
+			n.Zone, n.Drained = cmp.Or(n.Zone, m.Zone), m.Drained
+		}
+	}
+	out := web.Cluster{Nodes: []web.ClusterNode{}, Shards: []web.ClusterShard{}}
+	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
+		sh := v.Shards[id]
+		s := web.ClusterShard{ID: id, State: web.ShardNoMaster, Epoch: sh.Epoch, InSync: Texts(sh.ISR), Hold: Texts(sh.Hold), Replicas: Texts(sh.Replicas)}
+		if v.Leads(sh.State) {
+			s.State, s.Master = web.ShardHealthy, string(sh.ISR[0])
+			at(sh.ISR[0]).Leads++
+		}
+		for _, n := range sh.ISR {
+			if !slices.Contains(sh.Replicas, n) {
+				s.Leaving = append(s.Leaving, string(n))
+			}
+		}
+		for _, n := range sh.Replicas {
+			if !slices.Contains(sh.ISR, n) {
+				s.Coming = append(s.Coming, string(n))
+			}
+			at(n).Copies++
+			_, live := v.Live[n]
+			if s.State == web.ShardHealthy && (!live || !slices.Contains(sh.ISR, n)) {
+				s.State = web.ShardFewer
+			}
+		}
+		out.Shards = append(out.Shards, s)
+	}
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		out.Nodes = append(out.Nodes, *nodes[id])
+	}
+	return out
+}
+
+// ClusterStatus asks ZooKeeper for the status.
+func ClusterStatus(ctx context.Context, s *zk.Session, v coord.View) (web.Cluster, error) {
+	known, err := s.Nodes(ctx)
+	if err != nil {
+		return web.Cluster{}, err
+	}
+	st := clusterStatus(v, known)
+	st.Site, st.Cluster = s.Site(), s.Cluster()
+	if st.Config, err = lastOf(ctx, s, zk.Config); err != nil {
+		return st, err
+	}
+	st.Settings, err = lastOf(ctx, s, zk.Settings)
+	return st, err
+}
+
+// lastOf returns the newest version of a document, or nil.
+func lastOf(ctx context.Context, s *zk.Session, d zk.Document) (*web.ClusterVersion, error) {
+	all, err := s.History(ctx, d, 1)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &web.ClusterVersion{Version: all[0].Version, Set: all[0].Set.UTC()}, nil
+}
+
+// Texts returns the names of nodes as the pages have them.
+func Texts(nodes []coord.NodeID) []string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, string(n))
+	}
+	return all
+}

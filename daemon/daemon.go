@@ -1,0 +1,273 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/instance"
+	"concordat/instance/signing"
+	"concordat/partners"
+	"concordat/site"
+	"concordat/web"
+)
+
+const (
+	// shutdownTime is how long calls in progress may take after the signal to stop.
+	shutdownTime = 30 * time.Second
+	headerTime   = 10 * time.Second
+	idleTime     = 2 * time.Minute
+
+	// mostConnections bounds those of people and programs, however many descriptors there are.
+	mostConnections = 8192
+)
+
+// Options say how a site is served.
+type Options struct {
+	Log  io.Writer       // where the log goes
+	Sign *signing.Source // signs reports and receipts
+	// Started is told once where the site is served. first is the path of the page that makes the first administrator;
+	// empty: there is one.
+	Started func(st instance.Status, first string) error
+	Tell    func(format string, args ...any) // tells a person what a check leaves out, and why
+}
+
+// Daemon is the serving process.
+type Daemon struct {
+	o       *instance.Instance
+	options Options
+	log     *slog.Logger
+	started time.Time
+	address string // of the pages, as it came to be
+	monitor string // address of the metrics, as it came to be; empty: none
+	// ready is set while checks are taken: from the start of the queue to the signal to stop.
+	ready atomic.Bool
+	// Partners is nil where the site does not listen for them.
+	Partners *partners.Server
+	level    slog.LevelVar
+	registry *prometheus.Registry // of what is counted
+	meters   *Meters
+	eraser   *site.Eraser
+}
+
+// listeners are the addresses at which a site answers. Those that are not wanted are nil.
+type listeners struct{ control, public, partners, metrics net.Listener }
+
+// listen opens them; on an error none stays open.
+func (s *Daemon) listen() (l listeners, err error) {
+	c := s.o.Config
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	if l.control, err = cluster.Listen(filepath.Join(s.o.Dir, instance.SocketName)); err != nil {
+		return l, err
+	}
+	if l.public, err = instance.Listen("serve.listen", "--listen", c.Serve.Listen); err != nil {
+		return l, err
+	}
+	s.address = l.public.Addr().String()
+	if s.Partners != nil {
+		if l.partners, err = instance.Listen("federation.listen", "", c.Federation.Listen); err != nil {
+			return l, err
+		}
+	}
+	if c.Serve.Metrics != "" {
+		if l.metrics, err = instance.Listen("serve.metrics", "", c.Serve.Metrics); err != nil {
+			return l, err
+		}
+		s.monitor = l.metrics.Addr().String()
+	}
+	return l, nil
+}
+
+func (l listeners) close() error {
+	var errs []error
+	for _, one := range []net.Listener{l.control, l.public, l.partners, l.metrics} {
+		if one != nil {
+			errs = append(errs, one.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Run serves the site, opened with instance.Serve, until ctx ends. It fails with instance.ErrRestart where the
+// operator of the cluster ordered that.
+func Run(ctx context.Context, o *instance.Instance, options Options) error {
+	s := New(o, options)
+	s.level.Set(o.Config.Log.Level)
+	s.log = slog.New(s.meters.log(logHandler(options.Log, o.Config.Log.Format, &s.level)))
+	boundMemory(s.log)
+	var err error
+	if s.Partners, err = partners.Listen(ctx, o, s.partnerOptions()); err != nil {
+		return err
+	}
+	l, err := s.listen()
+	if err != nil {
+		return errors.Join(err, s.closePartners())
+	}
+	s.tellSettled(o.Settled, nil)
+	d, err := s.OpenWebApp()
+	var first string
+	if err == nil {
+		first, err = d.Pages.FirstLink(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, l.close(), s.closePartners())
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	s.start(ctx, g, d, l)
+	s.log.Info("serving", "site", o.ID(), "listen", s.address)
+	err = errors.Join(options.Started(s.status(), first), g.Wait(), s.resign(), s.closePartners())
+	s.log.Info("stopped", "site", o.ID(), "error", err)
+	return err
+}
+
+// New returns the serving process of a site, which answers nobody yet; Run is New and all that follows.
+func New(o *instance.Instance, options Options) *Daemon {
+	s := &Daemon{o: o, options: options, started: time.Now(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
+	s.meters = NewMeters(s.registry)
+	return s
+}
+
+// partnerOptions say how the process speaks with partners of the site.
+func (s *Daemon) partnerOptions() partners.Options {
+	return partners.Options{Log: s.log, Observe: s.meters.Asked, Answered: s.meters.Answered, Tell: s.options.Tell}
+}
+
+func (s *Daemon) closePartners() error {
+	if s.Partners == nil {
+		return nil
+	}
+	return s.Partners.Close()
+}
+
+// start begins all that a serving process does, until ctx ends.
+func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l listeners) {
+	// A batch of documents may take long, so calls on the socket have no deadline of their own.
+	serveAt(ctx, g, l.control, &http.Server{Handler: s.Control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
+	people := d.Pages.Server(s.public(d.Pages))
+	people.RegisterOnShutdown(d.Pages.EndStreams)
+	// The other half of the descriptors is for the store, the index, files and partners.
+	serveAt(ctx, g, d.Pages.Listener(l.public, min(instance.Descriptors()/2, mostConnections)), people)
+	if l.metrics != nil {
+		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
+	}
+	s.ready.Store(true)
+	context.AfterFunc(ctx, func() { s.ready.Store(false) })
+	g.Go(func() error { return d.run(ctx, s) })
+	g.Go(func() error { return s.hooks().Run(ctx) })
+	g.Go(func() error { return d.Pages.RunLTI(ctx) })
+	if s.Partners != nil {
+		s.Partners.Run(ctx, g, l.partners, func(ctx context.Context, f func(context.Context) error) error { return s.asLeader(ctx, TaskKeeper, f) })
+	}
+	g.Go(func() error { return s.tidy(ctx, s.eraser) })
+	g.Go(func() error { return s.asLeader(ctx, TaskKeeper, s.keepSite) })
+	g.Go(func() error { return s.watchNodes(ctx) })
+	g.Go(func() error { return s.watchSettings(ctx) })
+	g.Go(func() error { return s.reload(ctx) })
+	if s.o.Node != nil {
+		g.Go(func() error { return s.keepCertificate(ctx) })
+		g.Go(func() error {
+			select {
+			case err := <-s.o.Failed:
+				if errors.Is(err, instance.ErrRestart) {
+					return err
+				}
+				return fmt.Errorf("this machine cannot be a node any more: %w", err)
+			case <-ctx.Done():
+				return nil
+			}
+		})
+	}
+}
+
+// serveAt serves h at l until ctx ends, and then lets calls in progress finish.
+func serveAt(ctx context.Context, g *errgroup.Group, l net.Listener, h *http.Server) {
+	g.Go(func() error {
+		if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		if err := h.Shutdown(late); err != nil {
+			return errors.Join(fmt.Errorf("calls were cut short: %w", err), h.Close())
+		}
+		return nil
+	})
+}
+
+// Control answers the other processes of the site.
+func (s *Daemon) Control() http.Handler {
+	m := http.NewServeMux()
+	m.Handle("/cluster/", cluster.Handler(func(name string) (concordat.Index, bool) { return s.o.Index, name == "00" }))
+	m.HandleFunc("POST /sweep", s.sweepNow)
+	m.HandleFunc("POST /snapshot", s.snapshot)
+	m.HandleFunc("POST /doctor", s.examineIndex)
+	m.HandleFunc("POST /renew", s.renewNow)
+	m.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.status()) })
+	return m
+}
+
+// headed are pages that say which headers hold for every answer at their address.
+type headed interface {
+	Headers(next http.Handler) http.Handler
+}
+
+var _ headed = (*web.Web)(nil)
+
+// public answers people, and whoever watches over the process.
+func (s *Daemon) public(pages http.Handler) http.Handler {
+	m := http.NewServeMux()
+	m.Handle("/", s.meters.counted(pages, s.log))
+	headers := func(h http.Handler) http.Handler { return h }
+	if p, ok := pages.(headed); ok {
+		headers = p.Headers
+	}
+	m.Handle("GET /healthz", headers(http.HandlerFunc(s.healthz)))
+	m.Handle("GET /readyz", headers(http.HandlerFunc(s.readyz)))
+	return m
+}
+
+// healthz answers 200 while the store answers.
+func (s *Daemon) healthz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), instance.StatusTime)
+	defer cancel()
+	if _, err := s.o.Store.Libraries(ctx); err != nil {
+		s.log.Error("health", "error", err)
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "the store does not answer"})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (s *Daemon) status() instance.Status {
+	st := s.o.Stats()
+	panics, at := s.meters.panicsSoFar()
+	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.Partners.Status(context.Background())}
+}
+
+func writeJSON(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // a caller that went away misses nothing
+}

@@ -1,0 +1,20 @@
+package daemon
+
+import (
+	"net/http"
+)
+
+// examineIndex answers doctor while the site is served.
+func (s *Daemon) examineIndex(w http.ResponseWriter, r *http.Request) {
+	check := s.o.CheckIndex
+	if s.o.Node != nil {
+		check = s.o.CheckShards
+	}
+	st, err := check(r.Context(), r.URL.Query().Get("quick") == "true")
+	if err != nil {
+		s.log.Error("doctor", "error", err)
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, st)
+}

@@ -1,0 +1,22 @@
+package daemon
+
+import (
+	"concordat/config"
+	"concordat/store"
+	"concordat/web"
+)
+
+// loginOptions is how people sign in, as the configuration has it.
+func loginOptions(c *config.Config) web.Login {
+	l := web.Login{AdministratorsOnly: c.Login.Password == config.PasswordAdministrators}
+	for _, p := range c.Login.OIDC {
+		roles := map[string]store.Role{}
+		for value, r := range p.Roles {
+			roles[value] = store.Role(r)
+		}
+		l.Providers = append(l.Providers, web.Provider{Name: p.Name, Title: p.Title, Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(),
+			Scopes: p.Scopes, RoleClaim: p.RoleClaim, Roles: roles, DefaultRole: store.Role(p.DefaultRole), AccountClaim: p.AccountClaim,
+			Create: p.Create, LinkVerified: p.LinkVerified, UpdateRole: p.UpdateRole, ClockSkew: p.ClockSkew, MaxAge: p.MaxAge})
+	}
+	return l
+}

@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"context"
+	"io"
+
+	"concordat/instance"
+	"concordat/instance/signing"
+	"concordat/report"
+	"concordat/report/pdf"
+)
+
+// mostPDFs bounds the PDF reports that are made at a time: a long one takes about 100 MB meanwhile.
+const mostPDFs = 2
+
+// pdfWriter returns what writes a report for the pages in a browser.
+func pdfWriter(o *instance.Instance, sign *signing.Source) func(context.Context, io.Writer, *report.Report, bool) error {
+	turn := make(chan struct{}, mostPDFs)
+	return func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		var notes []pdf.Note
+		if comments {
+			var err error
+			if notes, err = signing.Notes(ctx, o.Store, rep.Task); err != nil {
+				return err
+			}
+		}
+		return sign.WritePDF(w, rep, signing.PagesOf(o.Now(), instance.Version(), notes))
+	}
+}

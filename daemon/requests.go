@@ -1,0 +1,25 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"concordat"
+	"concordat/partners"
+)
+
+// partnerTime is how long a partner may take to answer somebody at a page.
+const partnerTime = time.Minute
+
+// partnerOf connects the pages with a partner.
+func (s *Daemon) partnerOf(ctx context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
+	c, err := partners.Open(ctx, s.o, s.partnerOptions())
+	if err != nil {
+		return nil, nil, err
+	}
+	cl, err := c.Connect(id, partnerTime)
+	if err != nil {
+		return nil, nil, err
+	}
+	return cl, cl.Close, nil
+}
