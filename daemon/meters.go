@@ -215,6 +215,7 @@ func extractOutcome(err error) string {
 	return "failed"
 }
 
+// Answered counts a question that a partner asked, with how it ended.
 func (m *Meters) Answered(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return
@@ -226,6 +227,7 @@ func (m *Meters) Answered(partner concordat.SiteID, o federation.Outcome, took t
 	m.federatedTook.WithLabelValues(string(partner)).Observe(took.Seconds())
 }
 
+// Asked counts a question to a partner, with how it ended.
 func (m *Meters) Asked(partner concordat.SiteID, o federation.Outcome, took time.Duration) {
 	if m == nil {
 		return

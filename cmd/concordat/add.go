@@ -46,7 +46,7 @@ it was when repeated.`,
 			if dryRun {
 				w = instance.StoreOnly
 			}
-			return a.with(cmd.Context(), w, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), w, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), library)
 				if err != nil {
 					return err

@@ -22,7 +22,7 @@ func (a *app) configCommand() *cobra.Command {
 			if len(args) == 1 {
 				path = args[0]
 			} else {
-				dir, err := a.dir()
+				dir, err := a.Dir()
 				if err != nil {
 					return err
 				}
@@ -37,7 +37,7 @@ func (a *app) configCommand() *cobra.Command {
 					return err
 				}
 				if c.Store.URL != "" {
-					if err := a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.warnStore(cmd.Context(), o) }); err != nil {
+					if err := a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.warnStore(cmd.Context(), o) }); err != nil {
 						return err
 					}
 				}

@@ -33,7 +33,7 @@ func (a *app) alertList() *cobra.Command {
 			if after < 0 {
 				return cli.Usagef("--after %d: must not be negative", after)
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				for last := after; ; {
 					all, err := o.Alerts(cmd.Context(), last, 0)
 					if err != nil || len(all) == 0 {
@@ -94,7 +94,7 @@ func (a *app) alertStanding() *cobra.Command {
 	return &cobra.Command{
 		Use: "standing", Short: "List the checks that stay", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listStanding(cmd.Context(), o) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listStanding(cmd.Context(), o) })
 		},
 	}
 }
@@ -150,7 +150,7 @@ not be told are named, and the command fails; run it again to tell them.`,
 			if deadline <= 0 {
 				return cli.Usagef("--deadline %v: want more than nothing", deadline)
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.endStanding(cmd.Context(), o, concordat.TaskID(args[0]), deadline)
 			})
 		},
@@ -166,7 +166,7 @@ func (a *app) endStanding(ctx context.Context, o *instance.Instance, task concor
 	}
 	var partners []concordat.Partner
 	if len(at) > 0 {
-		c, err := a.circle(ctx, o)
+		c, err := a.Partners(ctx, o)
 		if err != nil {
 			return err
 		}

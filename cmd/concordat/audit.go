@@ -36,7 +36,7 @@ func (a *app) auditShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show", Short: "List entries of the audit, oldest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				es, err := o.Store.Audit(cmd.Context(), after, limit)
 				if err != nil {
 					return err
@@ -89,7 +89,7 @@ rewritten as a whole is consistent in itself: only signed heads that somebody el
 			if (of == "") != (file == "") {
 				return cli.Usagef("--export and --of belong together")
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if file != "" {
 					return a.verifyExport(cmd.Context(), o, file, of, heads)
 				}
@@ -106,7 +106,7 @@ rewritten as a whole is consistent in itself: only signed heads that somebody el
 func (a *app) verifyOwn(ctx context.Context, o *instance.Instance, files []string) error {
 	var known []store.AuditHead
 	if len(files) > 0 {
-		_, id, err := a.openKeys(o.Dir)
+		_, id, err := a.OpenKeys(o.Dir)
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, instance.WithIndex, func(o *instance.Instance) error {
+	return a.With(ctx, instance.WithIndex, func(o *instance.Instance) error {
 		if err := apart(o.Dir, dir); err != nil {
 			return err
 		}

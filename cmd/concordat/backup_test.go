@@ -42,8 +42,8 @@ func answers(t *testing.T, data, file string) string {
 // fits fails where the catalogue has a document that the index has not, with its text.
 func fits(t *testing.T, data string) (documents int) {
 	t.Helper()
-	a := &app{data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}
-	err := a.with(t.Context(), instance.WithIndex, func(o *instance.Instance) error {
+	a := &app{cli.Site{Data: data, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stderr, Stderr: os.Stderr}}}
+	err := a.With(t.Context(), instance.WithIndex, func(o *instance.Instance) error {
 		rows, err := o.Store.Documents(t.Context(), "l", "", 0)
 		for _, r := range rows {
 			d, err := o.Index.Document(t.Context(), concordat.Ref{Site: o.ID(), Library: "l", Document: r.ID})

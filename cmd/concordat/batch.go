@@ -61,7 +61,7 @@ is reported with its reason, and the rest goes on (exit code 3).`,
 			if err := f.validate(cmd.Flags()); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.batch(cmd.Context(), o, args, &f) })
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.batch(cmd.Context(), o, args, &f) })
 		},
 	}
 	fl := c.Flags()
@@ -106,7 +106,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	if err != nil {
 		return err
 	}
-	busy, end, err := f.comparison().AddTo(ctx, &options, o, a.partnerOptions(o))
+	busy, end, err := f.comparison().AddTo(ctx, &options, o, a.PartnerOptions(o))
 	if err != nil {
 		return err
 	}

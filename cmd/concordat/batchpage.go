@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/cmd/internal/tables"
 	"concordat/instance"
 	"concordat/report"
@@ -63,7 +64,7 @@ func (w *batchWriter) write(ctx context.Context) error {
 	for _, name := range []string{"index.html", "pairs.csv", "documents.csv", "matrix.csv", "result.jsonl"} {
 		paths = append(paths, filepath.Join(w.dir, name))
 	}
-	return writeFiles(func(f []*bufio.Writer) error {
+	return cli.WriteFiles(func(f []*bufio.Writer) error {
 		if err := w.page(f[0]); err != nil {
 			return err
 		}
@@ -308,7 +309,7 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 	return batchTemplate.Execute(out, p)
 }
 
-func inPercent(share float64) string { return strings.TrimSpace(percent(&share)) }
+func inPercent(share float64) string { return strings.TrimSpace(cli.Percent(&share)) }
 
 // batchShow makes the parts of the page.
 type batchShow struct {

@@ -24,11 +24,11 @@ func (a *app) batchTools() []*cobra.Command {
 	var limit int
 	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listBatches(cmd.Context(), o, limit) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listBatches(cmd.Context(), o, limit) })
 		}}
 	list.Flags().IntVar(&limit, "limit", 50, "most batches listed")
 	withBatch := func(cmd *cobra.Command, id string, f func(context.Context, *instance.Instance, store.Batch) error) error {
-		return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+		return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 			b, err := findBatch(cmd.Context(), o, id)
 			if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out 
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	err := a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+	err := a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 		bs, err := o.Store.Batches(cmd.Context(), nil, 0, 50)
 		for _, b := range bs {
 			out = append(out, b.ID+"\t"+b.Title)

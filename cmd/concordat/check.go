@@ -60,7 +60,7 @@ the site for that. A partner named with --partner is not asked about a library t
 			if err := f.validate(cmd.Flags()); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.check(cmd.Context(), o, args, &f)
 			})
 		},
@@ -126,7 +126,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	if err != nil {
 		return err
 	}
-	busy, end, err := f.comparison().AddTo(ctx, &options, o, a.partnerOptions(o))
+	busy, end, err := f.comparison().AddTo(ctx, &options, o, a.PartnerOptions(o))
 	if err != nil {
 		return err
 	}

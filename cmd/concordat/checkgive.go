@@ -139,9 +139,9 @@ func (a *app) writeFile(rep *report.Report, f outFlags) error {
 func (a *app) writeReport(w io.Writer, rep *report.Report, f outFlags) error {
 	switch f.format {
 	case "pdf":
-		return a.signatures().WritePDF(w, rep, f.pages)
+		return a.Signatures().WritePDF(w, rep, f.pages)
 	case "json":
-		return a.signatures().WriteJSON(w, rep)
+		return a.Signatures().WriteJSON(w, rep)
 	case "csv":
 		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
 	case "text":

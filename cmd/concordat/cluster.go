@@ -53,7 +53,7 @@ func (a *app) clusterInit() *cobra.Command {
 	c := &cobra.Command{Use: "init", Short: "Make this site the first machine of a cluster", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			return a.with(ctx, instance.Locked, func(o *instance.Instance) error {
+			return a.With(ctx, instance.Locked, func(o *instance.Instance) error {
 				if o.Clustered() {
 					return cli.Usagef("this machine belongs to a cluster already")
 				}
@@ -150,7 +150,7 @@ func (a *app) foundCluster(ctx context.Context, o *instance.Instance, l cluster.
 
 // withCluster reads the newest view and calls f.
 func (a *app) withCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
-	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		if !o.Clustered() {
 			return cli.Usagef("the site has one machine: concordat cluster init makes it the first of several")
 		}

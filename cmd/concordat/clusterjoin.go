@@ -143,7 +143,7 @@ func (a *app) join(ctx context.Context, token string, j joining) error {
 			return cli.Usagef("--store: %w. The token was not used", err)
 		}
 	}
-	dir, err := a.dir()
+	dir, err := a.Dir()
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (a *app) join(ctx context.Context, token string, j joining) error {
 		return err
 	}
 	// What is missing is told now and not by the first serve.
-	if err := a.with(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
+	if err := a.With(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
 		return fmt.Errorf("this machine is node %s, but cannot open the store of the site yet; mend that before concordat serve: %w", t.Node, err)
 	}
 	if a.JSON {

@@ -99,7 +99,7 @@ func (z *zookeeperFlags) options(a *app) (zk.Options, error) {
 
 // config reads the configuration of the site of --data.
 func (z *zookeeperFlags) config(a *app) (*config.Config, error) {
-	dir, err := a.dir()
+	dir, err := a.Dir()
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (a *app) deletion(use, short string, args cobra.PositionalArgs, target func
 		if reason == "" {
 			return cli.Usagef("--reason says nothing: a deletion needs a reason")
 		}
-		return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+		return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 			t, err := target(cmd.Context(), o, args)
 			if err != nil {
 				return err
@@ -110,7 +110,7 @@ func (a *app) erase(ctx context.Context, o *instance.Instance, reason, file stri
 	var r *site.Receipt
 	var err error
 	if o.Remote == nil {
-		r, err = instance.Eraser(o, a.signatures().Receipt, slog.New(slog.DiscardHandler)).Erase(ctx, operator(), reason, t)
+		r, err = instance.Eraser(o, a.Signatures().Receipt, slog.New(slog.DiscardHandler)).Erase(ctx, operator(), reason, t)
 	} else {
 		r, err = a.eraseServed(ctx, o, reason, t)
 	}
@@ -184,7 +184,7 @@ func (a *app) printReceipt(r *site.Receipt, file string) error {
 
 func (a *app) deleteList() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List deletions, newest first", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+		return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 			es, err := o.Store.Erasures(cmd.Context(), 0, 100)
 			for _, e := range es {
 				if err != nil {
@@ -203,7 +203,7 @@ func (a *app) deleteList() *cobra.Command {
 
 func (a *app) deleteReceipt() *cobra.Command {
 	return &cobra.Command{Use: "receipt ID", Short: "Print the receipt of a deletion in JSON", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
-		return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+		return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 			e, err := o.Store.Erasure(cmd.Context(), args[0])
 			if errors.Is(err, concordat.ErrNotFound) || err == nil && e.Receipt == nil {
 				return cli.Usagef("no receipt %s; see concordat delete list", args[0])
@@ -223,12 +223,12 @@ func (a *app) retentionCommand() *cobra.Command {
 	var dryRun bool
 	run := &cobra.Command{Use: "run", Short: "Delete what is over its time; concordat serve does so every hour", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.retain(cmd.Context(), o, dryRun) })
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.retain(cmd.Context(), o, dryRun) })
 		}}
 	run.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be deleted")
 	show := &cobra.Command{Use: "show", Short: "Show the rules, of the site and of libraries and documents that have own ones", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.showRetention(cmd.Context(), o) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.showRetention(cmd.Context(), o) })
 		}}
 	c.AddCommand(show, run, a.retentionDocument())
 	return c
@@ -240,7 +240,7 @@ func (a *app) retain(ctx context.Context, o *instance.Instance, dryRun bool) err
 	if o.Remote != nil && !dryRun {
 		err = instance.CallServing(ctx, o.Dir, "/sweep", nil, did)
 	} else {
-		did, err = instance.Eraser(o, a.signatures().Receipt, slog.New(slog.DiscardHandler)).Sweep(ctx, instance.Retention(o.Config), dryRun)
+		did, err = instance.Eraser(o, a.Signatures().Receipt, slog.New(slog.DiscardHandler)).Sweep(ctx, instance.Retention(o.Config), dryRun)
 	}
 	if did == nil {
 		return err
@@ -330,7 +330,7 @@ func (a *app) retentionDocument() *cobra.Command {
 		Long: `A hidden document counts in checks: passages that it holds are found and give a score. Reports show
 neither its title nor its wording before the day; then they do, also those made before. Partners are told nothing of it meanwhile.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err

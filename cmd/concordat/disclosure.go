@@ -21,7 +21,7 @@ func (a *app) disclosureCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the requests, those of partners and those to partners, the latest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				ds, err := o.Disclosures(cmd.Context(), state, 0)
 				if err != nil {
 					return err
@@ -55,7 +55,7 @@ func (a *app) decision(use, short string, decide func(ctx context.Context, o *in
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if actor == "" {
 					actor = userName()
 				}
@@ -90,7 +90,7 @@ func (a *app) disclosureShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Print the passages that a partner asks to read", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				d, texts, err := o.Asked(cmd.Context(), args[0])
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])

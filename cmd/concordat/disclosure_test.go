@@ -86,8 +86,8 @@ func TestDisclosureCommands(t *testing.T) {
 // withStore runs f on the site in dir.
 func withStore(t *testing.T, dir string, f func(context.Context, *instance.Instance) error) {
 	t.Helper()
-	a := &app{data: dir}
-	if err := a.with(t.Context(), instance.StoreOnly, func(o *instance.Instance) error { return f(t.Context(), o) }); err != nil {
+	a := &app{cli.Site{Data: dir}}
+	if err := a.With(t.Context(), instance.StoreOnly, func(o *instance.Instance) error { return f(t.Context(), o) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 func TestDocumentedCommands(t *testing.T) {
 	all := doctest.Commands(t, "../..", "concordat")
 	for _, c := range all {
-		a := &app{Terminal: cli.Terminal{Stdout: io.Discard, Stderr: io.Discard}}
+		a := &app{cli.Site{Terminal: cli.Terminal{Stdout: io.Discard, Stderr: io.Discard}}}
 		if err := cli.Parse(a.command(), c.Args, c.Whole); err != nil {
 			t.Errorf("%s: concordat %s: %v", c.Page, strings.Join(c.Args, " "), err)
 		}
@@ -45,7 +45,7 @@ func TestHelp(t *testing.T) {
 			visit(s)
 		}
 		var out strings.Builder
-		cc := (&app{Terminal: cli.Terminal{Stdout: &out}}).command()
+		cc := (&app{cli.Site{Terminal: cli.Terminal{Stdout: &out}}}).command()
 		cc.SetOut(&out)
 		cc.SetArgs(append(strings.Fields(c.CommandPath())[1:], "--help"))
 		if err := cc.Execute(); err != nil || !strings.Contains(out.String(), "Usage:") {

@@ -100,7 +100,7 @@ permissions and remains of what was cut short; with --yes it does.`,
 }
 
 func (a *app) examine(ctx context.Context, o doctorOptions, fix, yes bool) error {
-	dir, err := a.dir()
+	dir, err := a.Dir()
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	d.ports(ctx, c, served)
 	d.proxies(c)
-	err = d.a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+	err = d.a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		d.store(ctx, o)
 		d.originals(ctx, o)
 		d.contents(ctx, o)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/concordat/screening"
 	"concordat/instance"
 	"concordat/partners"
 	"concordat/store"
@@ -22,7 +23,7 @@ import (
 // The names that a site gives, by folder. Folders that are not here are looked at otherwise.
 var explained = map[string][]string{
 	".": {instance.ConfigName, instance.ConfigName + ".new", instance.StoreName, instance.StoreName + "-wal", instance.StoreName + "-shm", instance.IndexName, instance.NewIndexName, instance.OldIndexName,
-		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName, screenName, instance.ClusterName, partners.EpochsName, partners.MirrorsName, instance.KeystoreName,
+		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName, screening.FolderName, instance.ClusterName, partners.EpochsName, partners.MirrorsName, instance.KeystoreName,
 		instance.KeystoreName + ".lock", instance.KeyFileName, instance.LTIKeyName, partners.ReplaysName, "lost+found"},
 	instance.IndexName:                         {"00", instance.NodeDirName},
 	filepath.Join(instance.IndexName, "00"):    {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json"},
@@ -59,12 +60,12 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 
 // screenings names what screenings that were cut short keep of the documents: hashed wording, names and titles.
 func (d *doctor) screenings() error {
-	return d.each(screenName, func(e fs.DirEntry) error {
+	return d.each(screening.FolderName, func(e fs.DirEntry) error {
 		info, err := e.Info()
 		if err != nil || d.now.Sub(info.ModTime()) < screeningTime {
 			return nil // it went, or goes on
 		}
-		path := d.path(filepath.Join(screenName, e.Name()))
+		path := d.path(filepath.Join(screening.FolderName, e.Name()))
 		d.add(finding{Check: "contents", State: findingWarning, Detail: path + " is left of a screening that was cut short",
 			Advice: "run the same concordat screen again, which ends it, or remove the folder: no deletion reaches it",
 			Fix:    "remove " + path, fix: func() error { return os.RemoveAll(path) }})

@@ -97,7 +97,7 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 
 // keys looks at the keystore, the card and the partners.
 func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
-	_, id, err := d.a.openKeys(d.dir)
+	_, id, err := d.a.OpenKeys(d.dir)
 	if errors.Is(err, instance.ErrNoKeys) {
 		d.skipped("keys", "the site has no keys; it needs none to work alone")
 		if ps, err := o.Store.Partners(ctx); err == nil && len(ps) > 0 {

@@ -358,13 +358,13 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 		err = instance.CallServing(ctx, d.dir, fmt.Sprintf("/doctor?quick=%v", d.o.quick), nil, st)
 	} else if _, gone := os.Stat(d.path(filepath.Join(instance.IndexName, "00"))); errors.Is(gone, fs.ErrNotExist) {
 		// Opening would make an empty one.
-		err = d.a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		err = d.a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 			return o.EachDocument(ctx, func(concordat.Ref) { st.Missing++ })
 		})
 	} else {
-		err = d.a.with(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is told as such
+		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is told as such
 		if err == nil {
-			err = d.a.with(ctx, instance.WithIndex, func(o *instance.Instance) error {
+			err = d.a.With(ctx, instance.WithIndex, func(o *instance.Instance) error {
 				st, err = o.CheckIndex(ctx, d.o.quick)
 				return err
 			})

@@ -20,7 +20,7 @@ titles), words or fingerprints (outlines and mirrors; never both of one text), e
 words around copies), overlap (words that both sides have), passage (text).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				partner := concordat.SiteID(args[0])
 				if p, err := o.Partner(cmd.Context(), args[0]); err == nil { // else one that is no partner any more
 					partner = p.Site

@@ -22,7 +22,7 @@ const firstLibrary concordat.LibraryID = "documents"
 // createToServe makes the site of --data where there is none, with a first library. A folder that holds
 // anything but the beginning of a site is refused.
 func (a *app) createToServe(ctx context.Context, title string) error {
-	dir, err := a.dir()
+	dir, err := a.Dir()
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 	if _, err := instance.Create(ctx, dir, instance.RandomSite(), title, profile.Natural, "", false); err != nil {
 		return fmt.Errorf("create a site in %s: %w", dir, err)
 	}
-	err = a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+	err = a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		err := o.Store.CreateLibrary(ctx, store.Library{ID: firstLibrary, Title: "Documents", Created: time.Now()})
 		if errors.Is(err, concordat.ErrExists) {
 			err = nil

@@ -30,10 +30,10 @@ func (a *app) initCommand() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if a.data != "" && a.data != args[0] {
-					return cli.Usagef("init %s contradicts --data %s", args[0], a.data)
+				if a.Data != "" && a.Data != args[0] {
+					return cli.Usagef("init %s contradicts --data %s", args[0], a.Data)
 				}
-				a.data = args[0]
+				a.Data = args[0]
 			}
 			return a.initSite(cmd.Context(), id, title, scheme, database, public)
 		},
@@ -50,7 +50,7 @@ func (a *app) initCommand() *cobra.Command {
 var siteName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 func (a *app) initSite(ctx context.Context, id, title, scheme, database string, public bool) error {
-	dir, err := a.dir()
+	dir, err := a.Dir()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *app) libraryCommand() *cobra.Command {
 			if strings.Contains(args[0], "/") {
 				return cli.Usagef("library name %s: must not hold a /, which stands between a library and a document", args[0])
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
 				if err := o.Store.CreateLibrary(cmd.Context(), l); err != nil {
 					if errors.Is(err, concordat.ErrExists) {
@@ -116,7 +116,7 @@ func (a *app) libraryCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the libraries", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				ls, err := o.Store.Libraries(cmd.Context())
 				if err != nil {
 					return err
@@ -139,7 +139,7 @@ func (a *app) librarySet() *cobra.Command {
 	c := &cobra.Command{
 		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -218,7 +218,7 @@ func (a *app) libraryDelete() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a library with all its documents", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err

@@ -16,13 +16,13 @@ func TestRefreshCard(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "north")
 	p.command(cli.Done, "site", "card", "--url", "https://north.example")
-	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}
-	o, err := a.open(t.Context(), instance.StoreOnly)
+	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}
+	o, err := a.Open(t.Context(), instance.StoreOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	k, id, err := a.openKeys(p.dir)
+	k, id, err := a.OpenKeys(p.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestRefreshCard(t *testing.T) {
 	if card.Serial <= first || !card.NotBefore.After(start) {
 		t.Errorf("card %d of %v follows %d of %v", card.Serial, card.NotBefore, first, start)
 	}
-	_, stored, err := a.openKeys(p.dir)
+	_, stored, err := a.OpenKeys(p.dir)
 	if err != nil || stored.Site() != id.Site() || len(stored.Keys(start)) != len(id.Keys(start)) {
 		t.Fatalf("the keystore has another identity (%v)", err)
 	}

@@ -38,7 +38,7 @@ func (a *app) loginLinkCommand() *cobra.Command {
 		Long: `Link lets the person whom a provider names SUBJECT (the claim sub) sign in to an account. The subject of somebody who was
 refused stands in the audit (concordat audit).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				issuer, err := issuerOf(o.Config, args[1])
 				if err != nil {
 					return err
@@ -57,7 +57,7 @@ func (a *app) loginUnlinkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unlink PROVIDER SUBJECT", Short: "End what link began, and sign the account out", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				issuer, err := issuerOf(o.Config, args[0])
 				if err != nil {
 					return err
@@ -76,7 +76,7 @@ func (a *app) loginListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List who signs in at which provider", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				all, err := o.Store.Identities(cmd.Context(), "")
 				if err != nil {
 					return err

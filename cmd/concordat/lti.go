@@ -22,14 +22,14 @@ import (
 // checkPlatforms reports what is wrong with the registered platforms, without asking any of them. A
 // folder that holds no site yet has none.
 func (a *app) checkPlatforms(ctx context.Context, c *config.Config) error {
-	dir, err := a.dir()
+	dir, err := a.Dir()
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(dir, instance.StoreName)); err != nil && c.Store.URL == "" {
 		return nil
 	}
-	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		all, err := o.Store.LTIPlatforms(ctx)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 				one = fillLTI(p, preset(strings.TrimRight(base, "/")))
 			}
 			one.ID, one.Made = args[0], time.Now()
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if err := web.CheckLTIPlatform(one, o.Config.LTI.Private); err != nil {
 					return cli.Usage(err)
 				}
@@ -137,7 +137,7 @@ func (a *app) ltiListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the learning platforms", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				all, err := o.Store.LTIPlatforms(cmd.Context())
 				if err != nil {
 					return err
@@ -163,7 +163,7 @@ func (a *app) ltiRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove ID", Short: "Forget a learning platform; the checks it asked for stay", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if err := o.Store.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -178,7 +178,7 @@ func (a *app) ltiShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show", Short: "Print what to enter at a learning platform", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				t := lti.Tool{Base: o.Config.BaseURL()}
 				all := [][2]string{{"initiate_login", t.LoginURL()}, {"redirect", t.LaunchURL()}, {"target_link", t.LaunchURL()}, {"public_keyset", t.KeysURL()}, {"notice_handler", t.NoticeURL()},
 					{"scopes", strings.Join([]string{lti.ScopeNotices, lti.ScopeAssets, lti.ScopeReports}, " ")}}
@@ -209,7 +209,7 @@ func (a *app) ltiRotateCommand() *cobra.Command {
 		Long: `Rotate makes a new key with which the site signs what it says to platforms, from the next start of concordat serve on. The two
 keys before it are still published, so that nothing on its way is lost.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				keys, err := instance.LTIKeys(o.Dir)
 				if err == nil {
 					keys, err = keys.Rotate()

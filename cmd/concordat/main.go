@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/concordat/screening"
 	"concordat/cmd/internal/cli"
 	"concordat/extract/sandbox"
 )
@@ -28,7 +29,7 @@ func main() {
 
 // run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
+	a := &app{cli.Site{Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr}}}
 	return cli.Execute(ctx, a.command(), args, &a.Terminal)
 }
 
@@ -56,11 +57,11 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
+	f.StringVar(&a.Data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(), a.recheckCommand(), a.reportCommand(),
-		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), a.screenCommand(), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(), a.serveCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.doctorCommand(), a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand())
+		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(), a.serveCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.doctorCommand(), a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand())
 	root.AddCommand(a.storeCommand(), a.clusterCommand())
 	a.answerCommands(root)
 	cli.Strict(root)

@@ -40,7 +40,7 @@ repeated. A library that its owner has closed is deleted here.`,
 	c.AddCommand(sync,
 		&cobra.Command{Use: "list", Short: "List the mirrors and whether checks use them", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listMirrors(cmd.Context(), o) })
+				return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listMirrors(cmd.Context(), o) })
 			}},
 		&cobra.Command{Use: "drop SITE/LIBRARY", Short: "Delete the mirror of a partner's library", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func (a *app) withMirrorName(ctx context.Context, text string, f func(o *instanc
 	if !ok || who == "" || lib == "" {
 		return cli.Usagef("%s: want SITE/LIBRARY", text)
 	}
-	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error { return f(o, who, lib) })
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { return f(o, who, lib) })
 }
 
 // syncMirror runs mirror sync.
@@ -69,7 +69,7 @@ func (a *app) syncMirror(ctx context.Context, o *instance.Instance, who string, 
 	if p.State != store.PartnerActive {
 		return cli.Usagef("partner %s is %s", who, p.State)
 	}
-	c, err := a.circle(ctx, o)
+	c, err := a.Partners(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (a *app) listMirrors(ctx context.Context, o *instance.Instance) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	c, err := a.circle(ctx, o)
+	c, err := a.Partners(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ words, read them to each other by telephone or in person, and confirm (peer conf
 
 // roster returns the site's view of its partners. The site must have a card.
 func (a *app) roster(ctx context.Context, o *instance.Instance, id *crypto.Identity) (*partners.Roster, error) {
-	return partners.OpenRoster(ctx, o, id, a.partnerOptions(o).Log)
+	return partners.OpenRoster(ctx, o, id, a.PartnerOptions(o).Log)
 }
 
 func (a *app) peerConfirm() *cobra.Command {
@@ -43,7 +43,7 @@ them read the words that their screen shows. Only if all six are the same, confi
 that were read to you are given with --words.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.confirm(cmd.Context(), o, args[0], words, cmd.Flags().Changed("words"))
 			})
 		},
@@ -65,7 +65,7 @@ func (a *app) confirm(ctx context.Context, o *instance.Instance, who, words stri
 		if err := a.showPartner(ctx, o, p); err != nil {
 			return err
 		}
-		if !isTerminal(a.Stdin) {
+		if !cli.IsTerminal(a.Stdin) {
 			return cli.Usagef("no terminal to ask on: give the words that the other site reads with --words")
 		}
 		fmt.Fprint(a.Stderr, "do both sites show these six words? yes or no: ")
@@ -101,7 +101,7 @@ func (a *app) peerList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List partners, and invitations that are open", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listPartners(cmd.Context(), o) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listPartners(cmd.Context(), o) })
 		},
 	}
 }
@@ -147,7 +147,7 @@ func (a *app) peerShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show SITE", Short: "Show a partner: card, state, what is open to it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				p, err := o.Partner(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -220,7 +220,7 @@ func (a *app) peerName() *cobra.Command {
 	c := &cobra.Command{
 		Use: "name SITE NAME", Short: "Give a partner a name for commands; an empty one takes it away", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				p, err := o.Partner(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -250,7 +250,7 @@ func (a *app) peerRevoke() *cobra.Command {
 federations that it shares with this one: remove it from those (concordat federation remove) as well.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.revoke(cmd.Context(), o, args[0]) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.revoke(cmd.Context(), o, args[0]) })
 		},
 	}
 	c.ValidArgsFunction = a.completePartners
@@ -355,7 +355,7 @@ func (a *app) withPartner(ctx context.Context, who string, timeout time.Duration
 func (a *app) completePartners(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // nothing to complete is no error of the shell
+		_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // nothing to complete is no error of the shell
 			ps, err := o.Store.Partners(cmd.Context())
 			for _, p := range ps {
 				out = append(out, string(p.Site))

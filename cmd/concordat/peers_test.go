@@ -81,15 +81,15 @@ func (p place) listen() (reload func()) {
 		t.Fatal(err)
 	}
 	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
-	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stdout, Stderr: os.Stderr}}
-	o, err := a.open(t.Context(), instance.StoreOnly)
+	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stdout, Stderr: os.Stderr}}}
+	o, err := a.Open(t.Context(), instance.StoreOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r *partners.Roster
 	reload = func() {
 		t.Helper()
-		_, id, err := a.openKeys(p.dir)
+		_, id, err := a.OpenKeys(p.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,8 +248,8 @@ func TestE1Commands(t *testing.T) {
 
 func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {
 	t.Helper()
-	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}
-	_, id, err := a.openKeys(p.dir)
+	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}
+	_, id, err := a.OpenKeys(p.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,8 +325,8 @@ func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged
 	if _, err := fake.VerifyAudit(t.Context()); err != nil {
 		t.Fatalf("the forged audit is consistent: %v", err)
 	}
-	a := &app{data: north.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}
-	_, id, err := a.openKeys(north.dir)
+	a := &app{cli.Site{Data: north.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}
+	_, id, err := a.OpenKeys(north.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,17 +25,17 @@ then. concordat serve does it; the sources that were not found the time before a
 	var on string
 	set := &cobra.Command{Use: "set ID", Short: "Have a check or a batch done again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.setRecheck(cmd.Context(), o, args[0], every, on) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.setRecheck(cmd.Context(), o, args[0], every, on) })
 		}}
 	set.Flags().IntVar(&every, "every", 0, "days between two times; 0: once, on the day of --on")
 	set.Flags().StringVar(&on, "on", "", "first day, YYYY-MM-DD (default: after so many days)")
 	list := &cobra.Command{Use: "list", Short: "List what is done again, and what that found", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listRechecks(cmd.Context(), o) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listRechecks(cmd.Context(), o) })
 		}}
 	remove := &cobra.Command{Use: "remove ID", Short: "Do not do it again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				kind, err := recheckKind(cmd.Context(), o, args[0])
 				if err != nil {
 					return err

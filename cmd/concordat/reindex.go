@@ -29,7 +29,7 @@ func (a *app) reindexCommand() *cobra.Command {
 scheme was changed there, or after an upgrade that changed it. The old index serves until the new one is complete; there must be room on the disk
 for both. An interrupted reindex leaves the old index as it was.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.reindex(cmd.Context(), o, dryRun) })
+			return a.With(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.reindex(cmd.Context(), o, dryRun) })
 		},
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done")

@@ -74,8 +74,8 @@ func TestRemainsGo(t *testing.T) {
 func TestForgottenUploads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
-	a := &app{data: p.dir}
-	o, err := a.open(t.Context(), instance.WithIndex)
+	a := &app{cli.Site{Data: p.dir}}
+	o, err := a.Open(t.Context(), instance.WithIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +110,8 @@ func TestForgottenUploads(t *testing.T) {
 func TestBatchFilesGo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "uni")
-	a := &app{data: p.dir}
-	o, err := a.open(t.Context(), instance.WithIndex)
+	a := &app{cli.Site{Data: p.dir}}
+	o, err := a.Open(t.Context(), instance.WithIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestBatchFilesGo(t *testing.T) {
 		_, err := files.Path(inputs[i].Place)
 		return err == nil
 	}
-	e := instance.Eraser(o, a.signatures().Receipt, nil)
+	e := instance.Eraser(o, a.Signatures().Receipt, nil)
 	one := site.Target{Library: concordat.BatchLibrary(b.ID), Documents: []concordat.DocumentID{"y.zip!/2.txt"}}
 	if _, err := e.Erase(context.Background(), "ada", "asked", one); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func (a *app) reportCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List checks, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listReports(cmd.Context(), o, limit) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listReports(cmd.Context(), o, limit) })
 		},
 	}
 	list.Flags().IntVar(&limit, "limit", 50, "most checks listed")
@@ -100,7 +100,7 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, confi
 	if err := rules.validate(); err != nil {
 		return err
 	}
-	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		found, err := o.Findings(ctx, concordat.TaskID(id))
 		if errors.Is(err, concordat.ErrNotFound) {
 			return cli.Usagef("no report %s; see concordat report list", id)

@@ -27,8 +27,8 @@ type officer struct {
 // officer makes the first account of a site's pages.
 func (s *served) officer(name string) *officer {
 	s.t.Helper()
-	a := &app{data: s.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	d, err := daemon.New(s.o, daemon.Options{Sign: a.signatures(), Tell: a.Warn}).OpenWebApp()
+	a := &app{cli.Site{Data: s.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
+	d, err := daemon.New(s.o, daemon.Options{Sign: a.Signatures(), Tell: a.Warn}).OpenWebApp()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool) error {
 	if to != "" && to != inFile && !store.IsURL(to) {
 		return cli.Usagef("--store %s: want file, or an address such as postgres://user@host/database", to)
 	}
-	dir, err := a.dir()
+	dir, err := a.Dir()
 	if err != nil {
 		return err
 	}

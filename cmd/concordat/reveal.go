@@ -53,7 +53,7 @@ own words after a person there agreed; until then the request is pending, and --
 			if err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), numbers, &f)
 			})
 		},
@@ -113,7 +113,7 @@ func (a *app) reveal(ctx context.Context, o *instance.Instance, task concordat.T
 		a.Say("nothing is left to ask for; concordat report show %s", task)
 		return nil
 	}
-	c, err := a.circle(ctx, o)
+	c, err := a.Partners(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *app) refreshReveals(ctx context.Context, o *instance.Instance, found *r
 		a.Say("nothing is pending; concordat report show %s", task)
 		return nil
 	}
-	c, err := a.circle(ctx, o)
+	c, err := a.Partners(ctx, o)
 	if err != nil {
 		return err
 	}

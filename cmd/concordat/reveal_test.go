@@ -42,8 +42,8 @@ func (p place) serve(notices time.Duration) *served {
 		t.Fatal(err)
 	}
 	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
-	a := &app{data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	o, err := a.open(t.Context(), instance.WithIndex)
+	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
+	o, err := a.Open(t.Context(), instance.WithIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ func (p place) serve(notices time.Duration) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := daemon.New(o, daemon.Options{Sign: a.signatures(), Tell: a.Warn})
-	options := a.partnerOptions(o)
+	s := daemon.New(o, daemon.Options{Sign: a.Signatures(), Tell: a.Warn})
+	options := a.PartnerOptions(o)
 	options.Log, options.Notices, options.Reread = slog.New(slog.DiscardHandler), notices, 50*time.Millisecond
 	if s.Partners, err = partners.Listen(t.Context(), o, options); err != nil {
 		t.Fatal(err)
@@ -415,8 +415,8 @@ func testAlert(t *testing.T, north, south *served, task string) {
 func testRotated(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "federation", "rotate", "health", "--overlap", "24h")
 	south.command(cli.Done, "federation", "join", "health", "north")
-	a := &app{data: south.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}
-	c, err := a.circle(t.Context(), south.o)
+	a := &app{cli.Site{Data: south.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
+	c, err := a.Partners(t.Context(), south.o)
 	if err != nil {
 		t.Fatal(err)
 	}

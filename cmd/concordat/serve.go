@@ -33,7 +33,7 @@ the serving process. Only reindex needs the site for itself.`,
 					return err
 				}
 			}
-			return a.with(cmd.Context(), instance.Serve, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.Serve, func(o *instance.Instance) error {
 				if o.Remote != nil {
 					return fmt.Errorf("site %s: %w: it is served already", o.Dir, concordat.ErrLocked)
 				}
@@ -47,14 +47,14 @@ the serving process. Only reindex needs the site for itself.`,
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
 	c.Flags().StringVar(&title, "title", "", "name for people of a site that is created")
-	c.Flags().BoolVar(&a.supervised, "supervised", false, "a service manager starts the process again whenever it ends; known under systemd and in containers")
+	c.Flags().BoolVar(&a.Supervised, "supervised", false, "a service manager starts the process again whenever it ends; known under systemd and in containers")
 	c.Flags().BoolVar(&noCreate, "no-create", false, "fail where there is no site, instead of creating one")
 	return c
 }
 
 // serve serves until ctx ends.
 func (a *app) serve(ctx context.Context, o *instance.Instance) error {
-	err := daemon.Run(ctx, o, daemon.Options{Log: a.Stderr, Sign: a.signatures(), Tell: a.Warn, Started: func(st instance.Status, first string) (err error) {
+	err := daemon.Run(ctx, o, daemon.Options{Log: a.Stderr, Sign: a.Signatures(), Tell: a.Warn, Started: func(st instance.Status, first string) (err error) {
 		if a.JSON {
 			err = a.Line(st)
 		} else {

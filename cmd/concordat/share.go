@@ -81,7 +81,7 @@ about 43 % of the content words behind a fingerprint or a word set: doc/security
 			if f.with == "" {
 				return cli.Usagef("--with names no site")
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -241,7 +241,7 @@ func (a *app) sharedCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "shared [LIBRARY]", Short: "List which libraries are open to which partner sites", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				var lib concordat.LibraryID
 				if len(args) == 1 {
 					l, err := o.Library(cmd.Context(), args[0])
@@ -282,7 +282,7 @@ func (a *app) unshareCommand() *cobra.Command {
 			if with == "" {
 				return cli.Usagef("--with names no site")
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err

@@ -20,7 +20,7 @@ import (
 
 // reportLine prints the report in JSON on one line.
 func (a *app) reportLine(rep *report.Report) error {
-	b, err := a.signatures().JSON(rep)
+	b, err := a.Signatures().JSON(rep)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *app) cards(ctx context.Context, files []string) (cardsBySite, error) {
 	if len(files) > 0 {
 		return out, out.read(files)
 	}
-	return out, a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error { return out.load(ctx, o) })
+	return out, a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { return out.load(ctx, o) })
 }
 
 // cardsBySite are the cards that a verifier trusts: those it was given.

@@ -45,7 +45,7 @@ with --key-file, and tell later commands by ` + instance.KeyFileVariable + `.`,
 			if passphrase && keyFile != "" {
 				return cli.Usagef("--passphrase and --key-file exclude each other")
 			}
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.initKeys(cmd.Context(), o, keyFile, passphrase || passphraseFile != "", passphraseFile)
 			})
 		},
@@ -65,7 +65,7 @@ func (a *app) initKeys(ctx context.Context, o *instance.Instance, keyFile string
 	var err error
 	switch {
 	case passphrase:
-		secret, err = a.newPassphrase(passphraseFile)
+		secret, err = a.NewPassphrase(passphraseFile)
 	default:
 		if keyFile == "" {
 			keyFile = filepath.Join(o.Dir, instance.KeyFileName)
@@ -116,8 +116,8 @@ func makeKeyFile(path string) (crypto.Secret, error) {
 
 // withKeys opens the store and the keystore.
 func (a *app) withKeys(ctx context.Context, f func(*instance.Instance, *instance.Keystore, *crypto.Identity) error) error {
-	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
-		k, id, err := a.openKeys(o.Dir)
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		k, id, err := a.OpenKeys(o.Dir)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (a *app) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 	case file != "":
 		s, err = instance.PassphraseFrom(file)
 	default:
-		s, err = a.askPassphrase("passphrase of the root key: ")
+		s, err = a.AskPassphrase("passphrase of the root key: ")
 	}
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func (a *app) exportRoot(ctx context.Context, o *instance.Instance, k *instance.
 	if _, err := os.Lstat(path); err == nil {
 		return cli.Usagef("%s is there already", path)
 	}
-	s, err := a.newPassphrase(passphraseFile)
+	s, err := a.NewPassphrase(passphraseFile)
 	if err != nil {
 		return err
 	}

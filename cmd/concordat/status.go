@@ -14,7 +14,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Use: "status", Short: "Tell whether the site is being served", Args: cobra.NoArgs,
 		Long: "Status prints what the serving process tells of itself, and exits with 1 if there is none.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := a.dir()
+			dir, err := a.Dir()
 			if err != nil {
 				return err
 			}

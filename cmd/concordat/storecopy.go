@@ -32,7 +32,7 @@ store.password_file or $CONCORDAT_STORE_PASSWORD. The site must not be served me
 machine. Nothing is deleted, and the site goes on where it was until store.url in concordat.yaml is
 changed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
+			return a.With(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.copyStore(cmd.Context(), o, to, filesOnly) })
 		},
 	}
 	move.Flags().StringVar(&to, "to", "", "address of a PostgreSQL database, or file")
@@ -40,13 +40,13 @@ changed.`,
 	status := &cobra.Command{
 		Use: "status", Short: "Tell what keeps the store, its size, and what is wrong with how it is set up", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.storeStatus(cmd.Context(), o) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.storeStatus(cmd.Context(), o) })
 		},
 	}
 	check := &cobra.Command{
 		Use: "check", Short: "Read the whole store and report the first inconsistency", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				if err := o.Store.Check(cmd.Context()); err != nil {
 					return err
 				}

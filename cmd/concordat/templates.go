@@ -96,7 +96,7 @@ report count it with --count-templates.`,
 
 // withLibrary opens the store and a library of it.
 func (a *app) withLibrary(ctx context.Context, name string, f func(*instance.Instance, store.Library) error) error {
-	return a.with(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		l, err := o.Library(ctx, name)
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ than --common-above documents hold, reports show as common wording without score
 			if least < 2 || most < 1 {
 				return cli.Usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				l, err := o.Library(cmd.Context(), args[0])
 				if err != nil {
 					return err

@@ -63,10 +63,12 @@ var allowed = map[string][]string{
 	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "config", "crypto", "extract", "extract/sandbox",
 		"federation", "instance", "instance/signing", "partners", "report", "report/pdf", "site", "store", "web", "webhook"},
 	// What commands share. cmd/internal/cli knows of the product what flags and exit codes name.
-	"cmd/internal/cli":      {"", "instance", "site"},
+	"cmd/internal/cli":      {"", "crypto", "instance", "instance/signing", "partners", "site"},
 	"cmd/internal/parallel": {"screen"},
 	"cmd/internal/tables":   {"", "extract", "site"},
-	// eval and bench may use everything below cmd; cmd joins all.
+	"cmd/concordat/screening": {"", "cluster", "cmd/internal/cli", "cmd/internal/parallel", "instance", "minhash", "partners", "report",
+		"screen", "segment", "simhash", "site"},
+	// eval and bench may use everything below cmd; cmd/concordat and cmd/concordat-lab join all.
 }
 
 // outside lists modules that only some packages may import.
@@ -83,7 +85,7 @@ var outside = map[string][]string{
 	"golang.org/x/oauth2":               {"web"},
 	"github.com/go-jose/go-jose":        {"lti", "internal/ltitest"},
 	"golang.org/x/crypto":               {"crypto", "web"},
-	"github.com/spf13/cobra":            {"cmd/concordat", "cmd/concordat-lab", "cmd/internal/cli"},
+	"github.com/spf13/cobra":            {"cmd/concordat", "cmd/concordat-lab", "cmd/concordat/screening", "cmd/internal/cli"},
 	"github.com/danielgtaylor/huma/v2":  {"web"},
 	"codeberg.org/go-pdf/fpdf":          {"report/pdf"},
 	"github.com/smallstep/pkcs7":        {"crypto/cms"},

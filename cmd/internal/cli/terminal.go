@@ -98,3 +98,11 @@ func (t *Terminal) Report(v any, format string, args ...any) error {
 	t.Say(format, args...)
 	return nil
 }
+
+// Percent prints a share, or a dash for one that was not measured.
+func Percent(v *float64) string {
+	if v == nil {
+		return "   -"
+	}
+	return fmt.Sprintf("%3.0f%%", 100**v)
+}

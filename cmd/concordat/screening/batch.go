@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"context"
@@ -127,7 +127,7 @@ type batchFlags struct {
 	memory        int
 }
 
-func (a *app) screenBatchCommand() *cobra.Command {
+func (a *commands) screenBatchCommand() *cobra.Command {
 	var f batchFlags
 	c := &cobra.Command{
 		Use: "batch --queries FILE STORED...", Short: "Find the stored prints near each of many queries", Args: cobra.MinimumNArgs(1),
@@ -268,7 +268,7 @@ func (w *work) hits(each func([3]uint64) error) error {
 	return errors.Join(failed, err)
 }
 
-func (a *app) screenBatch(ctx context.Context, f batchFlags, paths []string) (err error) {
+func (a *commands) screenBatch(ctx context.Context, f batchFlags, paths []string) (err error) {
 	began := time.Now()
 	queries, err := openPrintFile(f.queries, f.bits)
 	if err != nil {
@@ -295,7 +295,7 @@ func (a *app) screenBatch(ctx context.Context, f batchFlags, paths []string) (er
 }
 
 // scanAll takes the queries in turns that fit, and the stored files in units.
-func (a *app) scanAll(ctx context.Context, f batchFlags, queries *printFile, stored []*printFile, w *work, done map[int]bool) (*screen.Design, error) {
+func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *printFile, stored []*printFile, w *work, done map[int]bool) (*screen.Design, error) {
 	turn := max(1, int(int64(f.memory)<<20/screen.LeastBytes(f.bits, f.k)))
 	total := 0
 	for _, s := range stored {
@@ -365,7 +365,7 @@ func namer(f *printFile) (func(n uint64) string, error) {
 	}, err
 }
 
-func (a *app) printBatch(queries *printFile, stored []*printFile, w *work, d *screen.Design, took time.Duration) error {
+func (a *commands) printBatch(queries *printFile, stored []*printFile, w *work, d *screen.Design, took time.Duration) error {
 	query, err := namer(queries)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"concordat/screen"
 )
 
-func (a *app) screenJoinCommand() *cobra.Command {
+func (a *commands) screenJoinCommand() *cobra.Command {
 	var k, memory, hot int
 	var levels []int
 	var work, stop string
@@ -42,7 +42,7 @@ type joinFlags struct {
 	work, stop     string
 }
 
-func (a *app) screenJoin(ctx context.Context, path string, f joinFlags) (err error) {
+func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (err error) {
 	began := time.Now()
 	file, err := openPrintFile(path, 64)
 	if err != nil {

@@ -1,4 +1,6 @@
-package main
+// Package screening is the command screen with its subcommands: near-duplicates of whole libraries, by the methods of
+// package screen, and what prepares and measures them. Start from [Command].
+package screening
 
 import (
 	"context"
@@ -75,7 +77,12 @@ type shortFlags struct {
 
 var measures = map[string]screen.Measure{"jaccard": screen.Jaccard, "cosine": screen.Cosine, "edit": screen.Edit}
 
-func (a *app) screenCommand() *cobra.Command {
+// commands are those of screening, on the site of a folder.
+type commands struct{ *cli.Site }
+
+// Command returns screen with its subcommands, on the site of s.
+func Command(s *cli.Site) *cobra.Command {
+	a := &commands{s}
 	var f screenFlags
 	c := &cobra.Command{
 		Use: "screen --library L", Short: "Find near-duplicates in a whole library, or between two", Args: cobra.NoArgs,
@@ -100,7 +107,7 @@ the list of what could be removed.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.screen(cmd.Context(), o, f) })
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.screen(cmd.Context(), o, f) })
 		},
 	}
 	f.define(c)
@@ -220,7 +227,7 @@ func (f *screenFlags) sections(ctx context.Context, o *instance.Instance) (*segm
 // screening is one run.
 type screening struct {
 	screenFlags
-	app      *app
+	app      *commands
 	site     *instance.Instance
 	self     bool
 	abroad   *abroad // nil: within this site
@@ -267,10 +274,10 @@ type foundPair struct {
 // mostPairs bounds the pairs of a result, which are held in memory.
 const mostPairs = 5_000_000
 
-// screenName is the folder of screenings that are under way.
-const screenName = "screen"
+// FolderName is the folder of screenings that are under way.
+const FolderName = "screen"
 
-func (a *app) screen(ctx context.Context, o *instance.Instance, f screenFlags) (err error) {
+func (a *commands) screen(ctx context.Context, o *instance.Instance, f screenFlags) (err error) {
 	s, err := a.newScreening(ctx, o, f)
 	if err != nil {
 		return err
@@ -282,7 +289,7 @@ func (a *app) screen(ctx context.Context, o *instance.Instance, f screenFlags) (
 	}
 	parent := f.work
 	if parent == "" {
-		parent = filepath.Join(o.Dir, screenName)
+		parent = filepath.Join(o.Dir, FolderName)
 	}
 	if s.work, err = openWork(parent, s.screenFlags); err != nil {
 		return err
@@ -299,7 +306,7 @@ func (a *app) screen(ctx context.Context, o *instance.Instance, f screenFlags) (
 	return nil
 }
 
-func (a *app) newScreening(ctx context.Context, o *instance.Instance, f screenFlags) (*screening, error) {
+func (a *commands) newScreening(ctx context.Context, o *instance.Instance, f screenFlags) (*screening, error) {
 	for _, lib := range []string{f.Library, f.Against} {
 		if lib == "" {
 			continue

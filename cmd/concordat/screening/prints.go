@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"bufio"
@@ -6,10 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -169,7 +166,7 @@ func (m *printMaker) tables(prints []screen.Wide, memory int64) (func(q screen.W
 }
 
 // countFeatures counts in how many documents of the libraries each feature occurs, in so many bytes.
-func (a *app) countFeatures(ctx context.Context, o *instance.Instance, m *printMaker, memory int64, libraries ...string) error {
+func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *printMaker, memory int64, libraries ...string) error {
 	const featureBytes = 40
 	counted := &simhash.Frequencies{}
 	b := a.Progress(-1, "counting features")
@@ -204,7 +201,7 @@ func (a *app) countFeatures(ctx context.Context, o *instance.Instance, m *printM
 // Files of prints hold 8 or 16 bytes a print, the number big-endian, and nothing else; FILE.ids has
 // the document of each on a line.
 
-func (a *app) screenPrintsCommand() *cobra.Command {
+func (a *commands) screenPrintsCommand() *cobra.Command {
 	var f printOptions
 	var library, out string
 	var random, plant int
@@ -236,7 +233,7 @@ With --random N it writes N pseudo-random prints of 64 bits instead, the same fo
 			if err := errors.Join(f.check(), parts.check()); err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.libraryPrints(cmd.Context(), o, f, library, out, parts, int64(memory)<<20)
 			})
 		},
@@ -293,7 +290,7 @@ func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int
 }
 
 // libraryPrints writes the prints of a library.
-func (a *app) libraryPrints(ctx context.Context, o *instance.Instance, f printOptions, library, out string, parts shardParts, memory int64) error {
+func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f printOptions, library, out string, parts shardParts, memory int64) error {
 	if _, err := o.Store.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
@@ -309,7 +306,7 @@ func (a *app) libraryPrints(ctx context.Context, o *instance.Instance, f printOp
 		}
 	}
 	n, unread := 0, 0
-	err = writeFiles(func(w []*bufio.Writer) error {
+	err = cli.WriteFiles(func(w []*bufio.Writer) error {
 		for d, err := range o.LibraryDocuments(ctx, concordat.LibraryID(library)) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -362,8 +359,8 @@ func randomPrint(seed uint64, i int) uint64 {
 	return x ^ x>>31
 }
 
-func (a *app) randomPrints(ctx context.Context, out string, n, plant int, seed uint64) error {
-	err := writeFiles(func(w []*bufio.Writer) error {
+func (a *commands) randomPrints(ctx context.Context, out string, n, plant int, seed uint64) error {
+	err := cli.WriteFiles(func(w []*bufio.Writer) error {
 		for i := range n {
 			if i&0xffff == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -387,38 +384,4 @@ func (a *app) randomPrints(ctx context.Context, out string, n, plant int, seed u
 		return err
 	}
 	return a.Report(map[string]any{"type": "prints", "prints": n, "bits": 64, "file": out}, "%d pseudo-random prints in %s", n, out)
-}
-
-// writeFiles writes files that appear whole under their names, or not at all.
-func writeFiles(write func([]*bufio.Writer) error, paths ...string) (err error) {
-	var files []*os.File
-	var writers []*bufio.Writer
-	defer func() {
-		for _, f := range files {
-			err = errors.Join(err, f.Close())
-		}
-		for i, f := range files {
-			if err == nil {
-				err = os.Rename(f.Name(), paths[i])
-			} else {
-				_ = os.Remove(f.Name())
-			}
-		}
-	}()
-	for _, path := range paths {
-		f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
-		if err != nil {
-			return err
-		}
-		files, writers = append(files, f), append(writers, bufio.NewWriterSize(f, 1<<20))
-	}
-	if err := write(slices.Clone(writers)); err != nil {
-		return err
-	}
-	for _, w := range writers {
-		if err := w.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 	"concordat/segment"
 )
 
-func (a *app) screenPackCommand() *cobra.Command {
+func (a *commands) screenPackCommand() *cobra.Command {
 	var out string
 	var k, tables int
 	var levels []int
@@ -51,7 +51,7 @@ size compares with the prints as they are and with the least that random prints 
 	return c
 }
 
-func (a *app) screenPack(ctx context.Context, file *printFile, d *screen.Design, levels []int, out string, only int) error {
+func (a *commands) screenPack(ctx context.Context, file *printFile, d *screen.Design, levels []int, out string, only int) error {
 	prints := make([]uint64, 0, file.prints())
 	for chunk, err := range file.narrow() {
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
@@ -73,7 +73,7 @@ func (a *app) screenPack(ctx context.Context, file *printFile, d *screen.Design,
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := writeFiles(func(w []*bufio.Writer) error {
+		err := cli.WriteFiles(func(w []*bufio.Writer) error {
 			size, err := d.Tables[i].Pack(w[0], prints)
 			total += size
 			return err
@@ -88,7 +88,7 @@ func (a *app) screenPack(ctx context.Context, file *printFile, d *screen.Design,
 		if err != nil {
 			return err
 		}
-		if err := writeFiles(func(w []*bufio.Writer) error { _, err := w[0].Write(h); return err }, filepath.Join(out, packedDesign)); err != nil {
+		if err := cli.WriteFiles(func(w []*bufio.Writer) error { _, err := w[0].Write(h); return err }, filepath.Join(out, packedDesign)); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ type planLine struct {
 	Chosen     bool    `json:"chosen"`
 }
 
-func (a *app) screenPlanCommand() *cobra.Command {
+func (a *commands) screenPlanCommand() *cobra.Command {
 	o := screen.PlanOptions{}
 	var memory int
 	c := &cobra.Command{
@@ -135,7 +135,7 @@ func (a *app) screenPlanCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) screenPlan(o screen.PlanOptions, best *screen.Design) error {
+func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	a.Say("levels      tables  least lead  candidates a query        bytes")
 	show := func(d *screen.Design) error {
 		l := planLine{"plan", d.Levels, len(d.Tables), d.Lead(), d.Candidates(o.Prints), d.Bytes(o.Prints), d.Bytes(o.Prints) <= o.Bytes, d == best}
@@ -169,7 +169,7 @@ func (a *app) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	return nil
 }
 
-func (a *app) screenDistributionCommand() *cobra.Command {
+func (a *commands) screenDistributionCommand() *cobra.Command {
 	var svg string
 	var hot int
 	c := &cobra.Command{
@@ -194,7 +194,7 @@ type hotPrint struct {
 	Document string `json:"document,omitempty"` // the first
 }
 
-func (a *app) screenDistribution(ctx context.Context, paths []string, svg string, hot int) error {
+func (a *commands) screenDistribution(ctx context.Context, paths []string, svg string, hot int) error {
 	var d screen.Distribution
 	var all []uint64
 	first := map[uint64]string{}
@@ -218,7 +218,7 @@ func (a *app) screenDistribution(ctx context.Context, paths []string, svg string
 		return err
 	}
 	if svg != "" {
-		if err := writeFiles(func(w []*bufio.Writer) error { return d.WriteSVG(w[0]) }, svg); err != nil {
+		if err := cli.WriteFiles(func(w []*bufio.Writer) error { return d.WriteSVG(w[0]) }, svg); err != nil {
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func nameHot(paths []string, hots []screen.Hot, first map[uint64]string) error {
 	return nil
 }
 
-func (a *app) screenGramsCommand() *cobra.Command {
+func (a *commands) screenGramsCommand() *cobra.Command {
 	var library, file, measure string
 	var o screen.GramOptions
 	c := &cobra.Command{
@@ -301,7 +301,7 @@ choices of gram lengths how many originals are found again and how many texts mu
 				}
 				return a.screenGrams(texts, o)
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(s *instance.Instance) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(s *instance.Instance) error {
 				for d, err := range s.LibraryDocuments(cmd.Context(), concordat.LibraryID(library)) {
 					if err = errors.Join(err, context.Cause(cmd.Context())); err != nil {
 						return err
@@ -340,7 +340,7 @@ func eachLine(r io.Reader, each func(string) error) error {
 	return in.Err()
 }
 
-func (a *app) screenGrams(texts []string, o screen.GramOptions) error {
+func (a *commands) screenGrams(texts []string, o screen.GramOptions) error {
 	distinct := map[string]bool{}
 	for _, t := range texts {
 		distinct[t] = true

@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"concordat/screen"
 )
 
-func (a *app) screenNearCommand() *cobra.Command {
+func (a *commands) screenNearCommand() *cobra.Command {
 	f := printOptions{Bits: 64}
 	memory := 0
 	c := &cobra.Command{
@@ -50,7 +50,7 @@ type nearPrint struct {
 type nearFunc func(q uint64) ([]nearPrint, error)
 
 // nearIn opens packed tables, or makes tables of a file of prints.
-func (a *app) nearIn(ctx context.Context, path string, f printOptions, memory int64) (nearFunc, func(), error) {
+func (a *commands) nearIn(ctx context.Context, path string, f printOptions, memory int64) (nearFunc, func(), error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
@@ -147,7 +147,7 @@ func nearPacked(dir string) (near nearFunc, done func(), err error) {
 }
 
 // screenNear answers the prints of args, of which - stands for those on standard input.
-func (a *app) screenNear(ctx context.Context, args []string, near nearFunc) error {
+func (a *commands) screenNear(ctx context.Context, args []string, near nearFunc) error {
 	answer := func(word string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

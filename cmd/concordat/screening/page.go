@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"concordat/cmd/internal/cli"
 	"concordat/report"
 	"concordat/screen"
 )
@@ -27,7 +28,7 @@ func (s *screening) writeOut(r *screenResults) error {
 	for _, name := range []string{"index.html", "pairs.csv", "clusters.csv", "removal.txt", "result.jsonl"} {
 		paths = append(paths, filepath.Join(s.out, name))
 	}
-	return writeFiles(func(w []*bufio.Writer) error {
+	return cli.WriteFiles(func(w []*bufio.Writer) error {
 		if err := s.writePage(w[0], r); err != nil {
 			return err
 		}
@@ -227,7 +228,7 @@ func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs 
 		place[d.doc] = i
 		row := pageDocument{Number: i + 1, Library: s.place(d.Site, d.Library), Document: string(d.Document), Title: d.Title, Date: d.Date.UTC().Format(time.DateOnly), Representative: d.screenMember == c.Representative, Removable: kept[d.doc]}
 		if d.From != nil {
-			row.From, row.FromShare = string(d.From.Document), strings.TrimSpace(percent(&d.FromResemblance))
+			row.From, row.FromShare = string(d.From.Document), strings.TrimSpace(cli.Percent(&d.FromResemblance))
 		}
 		out.Documents = append(out.Documents, row)
 		nodes = append(nodes, screen.Node{Label: string(d.Document), Mark: row.Representative})
@@ -237,7 +238,7 @@ func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs 
 		p := &r.pairs[at]
 		links = append(links, screen.Link{A: place[p.a], B: place[p.b], Resemblance: p.Resemblance})
 		if i < pairsShown {
-			out.Pairs = append(out.Pairs, pagePair{place[p.a] + 1, place[p.b] + 1, p.Method, percent(&p.Resemblance), percent(p.ContainmentA), percent(p.ContainmentB), p.Sections})
+			out.Pairs = append(out.Pairs, pagePair{place[p.a] + 1, place[p.b] + 1, p.Method, cli.Percent(&p.Resemblance), cli.Percent(p.ContainmentA), cli.Percent(p.ContainmentB), p.Sections})
 		}
 	}
 	out.MorePairs = max(0, len(pairs)-pairsShown)

@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"cmp"
@@ -32,10 +32,10 @@ const abroadAtOnce = 4
 
 // openAbroad opens the partners of f, and the mirrors of them that the site has. It replaces the values of
 // f.Partners by the libraries that are asked, so that another catalogue is another question.
-func (a *app) openAbroad(ctx context.Context, o *instance.Instance, f *screenFlags) (*abroad, error) {
+func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *screenFlags) (*abroad, error) {
 	c := partners.Comparison{Partners: f.Partners, Level: concordat.ShowMetadata, Purpose: f.Purpose, Deadline: f.deadline}
 	out := &abroad{names: map[concordat.SiteID]string{}}
-	_, end, err := c.AddTo(ctx, &out.options, o, a.partnerOptions(o))
+	_, end, err := c.AddTo(ctx, &out.options, o, a.PartnerOptions(o))
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (a *app) openAbroad(ctx context.Context, o *instance.Instance, f *screenFla
 }
 
 // wantedMirrors returns the mirrors of libraries that values of --partner name.
-func wantedMirrors(ctx context.Context, o *instance.Instance, a *app, values []string, all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
+func wantedMirrors(ctx context.Context, o *instance.Instance, a *commands, values []string, all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	c, err := a.circle(ctx, o)
+	c, err := a.Partners(ctx, o)
 	if err != nil {
 		return nil, err
 	}

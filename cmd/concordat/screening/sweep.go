@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"bufio"
@@ -37,7 +37,7 @@ type sweepFlags struct {
 	svg                   string
 }
 
-func (a *app) screenSweepCommand() *cobra.Command {
+func (a *commands) screenSweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use: "sweep", Short: "Say how well each distance tells labelled pairs apart, for several kinds of prints", Args: cobra.NoArgs,
@@ -69,7 +69,7 @@ labels come from:
 			if f.library == "" || n != 1 || !(f.share >= 0 && f.share <= 1) {
 				return cli.Usagef("want --pairs, or --library with one of --truth, --exact and --planted, and a --share of 0 to 1")
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.sweepLibrary(cmd.Context(), o, &f) })
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.sweepLibrary(cmd.Context(), o, &f) })
 		},
 	}
 	f.print.defineMaking(c)
@@ -95,7 +95,7 @@ type kindOfPrint struct {
 	of       func(features []uint64, weighed []simhash.Feature) screen.Wide
 }
 
-// kinds are the prints that are compared, of the same features.
+// sweepKinds are the prints that are compared, of the same features.
 func sweepKinds() ([]kindOfPrint, error) {
 	printer, err := simhash.NewPrinter(simhash.HashMix, nil)
 	if err != nil {
@@ -128,7 +128,7 @@ func sweepKinds() ([]kindOfPrint, error) {
 	return out, nil
 }
 
-// sweepPrints are the prints of a text, one of each kind.
+// sweeper has the prints of a text, one of each kind.
 type sweeper struct {
 	kinds  []kindOfPrint
 	maker  *printMaker
@@ -164,7 +164,7 @@ func (s *sweeper) add(a, b []screen.Wide, same bool) {
 	}
 }
 
-func (a *app) sweepPairs(ctx context.Context, f *sweepFlags) error {
+func (a *commands) sweepPairs(ctx context.Context, f *sweepFlags) error {
 	var columns []int
 	for _, c := range strings.Split(f.columns, ",") {
 		n, err := strconv.Atoi(c)
@@ -229,7 +229,7 @@ func eachLineOf(path string, each func(string) error) error {
 // sweepDocuments bounds the documents of which all pairs are compared.
 const sweepDocuments = 100_000
 
-func (a *app) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
+func (a *commands) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
 	s, err := newSweeper(f.print)
 	if err != nil {
 		return err
@@ -393,13 +393,13 @@ type sweepLine struct {
 	Recall    float64 `json:"recall"`
 }
 
-func (a *app) printSweep(s *sweeper, f *sweepFlags, title string) error {
+func (a *commands) printSweep(s *sweeper, f *sweepFlags, title string) error {
 	var series []screen.Series
 	for i, k := range s.kinds {
 		series = append(series, screen.Series{Name: k.name, Bits: k.bits, Points: s.sweeps[i].Curve(k.farthest)})
 	}
 	if f.svg != "" {
-		err := writeFiles(func(w []*bufio.Writer) error { return screen.WriteCurves(w[0], title, series) }, f.svg)
+		err := cli.WriteFiles(func(w []*bufio.Writer) error { return screen.WriteCurves(w[0], title, series) }, f.svg)
 		if err != nil {
 			return err
 		}
@@ -425,7 +425,7 @@ func (a *app) printSweep(s *sweeper, f *sweepFlags, title string) error {
 	return nil
 }
 
-func (a *app) screenThreeCommand() *cobra.Command {
+func (a *commands) screenThreeCommand() *cobra.Command {
 	var library string
 	var width, hashes, b int
 	c := &cobra.Command{
@@ -437,7 +437,7 @@ time and all three: whether what a text shares with one source is what it shares
 			if err != nil || width < 1 || b < 2 {
 				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, a width", b, hashes, width)
 			}
-			return a.with(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				var sketches [3][]uint64
 				for i, id := range args {
 					doc, err := o.Index.Document(cmd.Context(), concordat.Ref{Site: o.Config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})

@@ -1,4 +1,4 @@
-package main
+package screening
 
 import (
 	"bufio"
@@ -315,13 +315,13 @@ func (s *screening) removals(links []screen.Link, preferred func(a, b int) bool)
 	return out
 }
 
-func (a *app) printScreened(s *screening, r *screenResults) error {
+func (a *commands) printScreened(s *screening, r *screenResults) error {
 	if a.JSON {
 		return screenLines(s, r, a.Line)
 	}
 	a.Say("resemblance  in a  in b  method       a and b")
 	for _, p := range r.pairs {
-		a.Say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, percent(p.ContainmentA), percent(p.ContainmentB), p.Method, p.A, s.name(p.b))
+		a.Say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, cli.Percent(p.ContainmentA), cli.Percent(p.ContainmentB), p.Method, p.A, s.name(p.b))
 		for _, o := range p.Sections {
 			a.Say("%13s%.0f%% of %s in %s (%.0f%% of that)", "", 100*o.ContainmentA, o.A, o.B, 100*o.ContainmentB)
 		}
@@ -377,14 +377,6 @@ func (s *screening) name(doc int) string {
 		return string(d.ID)
 	}
 	return fmt.Sprintf("%s: %s", s.place(d.Site, d.Library), cmp.Or(d.Title, string(d.ID)))
-}
-
-// percent prints a share, or a dash for one that was not measured.
-func percent(v *float64) string {
-	if v == nil {
-		return "   -"
-	}
-	return fmt.Sprintf("%3.0f%%", 100**v)
 }
 
 // screenLines gives line every line of the JSON output.

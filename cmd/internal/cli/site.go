@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/term"
+
+	"concordat/crypto"
+	"concordat/instance"
+	"concordat/instance/signing"
+	"concordat/partners"
+)
+
+// Site is the terminal of a command with the folder of the site that it works on.
+type Site struct {
+	Terminal
+	Data       string // of --data; empty: that of the environment, else of the user
+	Supervised bool   // serve: a service manager starts the process again
+
+	once    sync.Once // guards signers, which is made with the first use
+	signers *signing.Source
+}
+
+// Dir returns the folder of the site.
+func (a *Site) Dir() (string, error) {
+	switch {
+	case a.Data != "":
+		return filepath.Abs(a.Data)
+	case os.Getenv("CONCORDAT_DATA") != "":
+		return filepath.Abs(os.Getenv("CONCORDAT_DATA"))
+	}
+	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
+		return filepath.Join(d, "concordat"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", Usagef("no --data and no home folder: %w", err)
+	}
+	return filepath.Join(home, ".local", "share", "concordat"), nil
+}
+
+// Open opens the site of --data, which init has made.
+func (a *Site) Open(ctx context.Context, w instance.Mode) (*instance.Instance, error) {
+	dir, err := a.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return instance.Open(ctx, dir, w, instance.Options{Ask: a.AskPassphrase, Supervised: a.Supervised})
+}
+
+// With opens the site, runs f, and closes it.
+func (a *Site) With(ctx context.Context, w instance.Mode, f func(*instance.Instance) error) error {
+	o, err := a.Open(ctx, w)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(o), o.Close())
+}
+
+// PartnerOptions say how commands speak with partners of the site.
+func (a *Site) PartnerOptions(o *instance.Instance) partners.Options {
+	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: max(o.Config.Log.Level, slog.LevelWarn)}))
+	return partners.Options{Log: log, Tell: a.Warn}
+}
+
+// Partners opens the keystore and the card of the site, and speaks with its partners.
+func (a *Site) Partners(ctx context.Context, o *instance.Instance) (*partners.Client, error) {
+	return partners.Open(ctx, o, a.PartnerOptions(o))
+}
+
+// Signatures returns what signs for the site. It is safe for concurrent use.
+func (a *Site) Signatures() *signing.Source {
+	a.once.Do(func() {
+		a.signers = signing.NewSource(func() (*crypto.Identity, error) {
+			dir, err := a.Dir()
+			if err != nil {
+				return nil, err
+			}
+			return instance.SigningIdentity(dir, a.AskPassphrase)
+		})
+	})
+	return a.signers
+}
+
+// AskPassphrase reads a passphrase from the terminal.
+func (a *Site) AskPassphrase(prompt string) (crypto.Secret, error) {
+	f, ok := a.Stdin.(*os.File)
+	if !ok || !IsTerminal(a.Stdin) {
+		return crypto.Secret{}, Usagef("the keystore needs a passphrase: no terminal to ask on, and %s is not set", instance.PassphraseVariable)
+	}
+	fmt.Fprint(a.Stderr, prompt)
+	b, err := term.ReadPassword(int(f.Fd()))
+	fmt.Fprintln(a.Stderr)
+	if err != nil {
+		return crypto.Secret{}, err
+	}
+	if len(b) == 0 {
+		return crypto.Secret{}, Usagef("the passphrase is empty")
+	}
+	return crypto.Passphrase(b), nil
+}
+
+// IsTerminal reports whether a person can be asked on r.
+func IsTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// NewPassphrase asks twice, or reads the file that is named.
+func (a *Site) NewPassphrase(path string) (crypto.Secret, error) {
+	if path != "" {
+		return instance.PassphraseFrom(path)
+	}
+	one, err := a.AskPassphrase("new passphrase: ")
+	if err != nil {
+		return one, err
+	}
+	two, err := a.AskPassphrase("again: ")
+	if err == nil && !one.Equal(two) {
+		err = Usagef("the passphrases differ")
+	}
+	return one, err
+}
+
+// OpenKeys opens the keystore of the folder; see OpenKeystore.
+func (a *Site) OpenKeys(dir string) (*instance.Keystore, *crypto.Identity, error) {
+	return instance.OpenKeystore(dir, a.AskPassphrase)
+}
