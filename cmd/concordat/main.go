@@ -60,9 +60,15 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 	f.StringVar(&a.Data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
-	root.AddCommand(a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(), a.recheckCommand(), a.reportCommand(),
-		a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(), a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(), a.serveCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.doctorCommand(), a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand())
-	root.AddCommand(a.storeCommand(), a.clusterCommand())
+	root.AddCommand(
+		a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(),
+		a.recheckCommand(), a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(),
+		screening.Command(&a.Site), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(),
+		a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(),
+		a.serveCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.doctorCommand(),
+		a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand(), a.storeCommand(),
+		a.clusterCommand(),
+	)
 	a.answerCommands(root)
 	cli.Strict(root)
 	return root

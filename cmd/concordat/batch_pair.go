@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/store"
+)
+
+// batchPair decides about one pair.
+func (a *app) batchPair(with withBatch) *cobra.Command {
+	var count, discount, byRules bool
+	var why string
+	c := &cobra.Command{Use: "pair ID DOCUMENT DOCUMENT", Short: "Decide whether a pair of a batch counts", Args: cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verdict := ""
+			switch {
+			case count && !discount && !byRules:
+				verdict = store.VerdictCount
+			case discount && !count && !byRules:
+				verdict = store.VerdictDiscount
+			case !byRules || count || discount:
+				return cli.Usagef("want one of --count, --discount and --by-rules")
+			}
+			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				numbers, err := pairNumbers(ctx, o, b.ID, args[1], args[2])
+				if err != nil {
+					return err
+				}
+				if err := o.SetVerdict(ctx, o.Store, b.ID, actor, numbers[0], numbers[1], verdict, why, instance.Rules(o.Config)); err != nil {
+					return err
+				}
+				return a.showBatch(ctx, o, b.ID)
+			})
+		}}
+	c.Flags().BoolVar(&count, "count", false, "it counts, whatever the rules say")
+	c.Flags().BoolVar(&discount, "discount", false, "it does not count, whatever the rules say")
+	c.Flags().BoolVar(&byRules, "by-rules", false, "the rules decide")
+	c.Flags().StringVar(&why, "reason", "", "why, for the record")
+	return c
+}
+
+// pairNumbers returns the numbers of the members of a pair, that of the name that comes first first.
+func pairNumbers(ctx context.Context, o *instance.Instance, id, a, b string) (out [2]int, err error) {
+	members, err := o.Store.BatchMembers(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	for i, name := range []string{min(a, b), max(a, b)} {
+		found := false
+		for _, m := range members {
+			if m.Name == name {
+				out[i], found = m.Number, true
+			}
+		}
+		if !found {
+			return out, cli.Usagef("no document %s in batch %s", name, id)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site"
+	"concordat/store"
+)
+
+// actor is who decides on the command line.
+const actor = "command line"
+
+// batchTools are the commands below batch.
+func (a *app) batchTools() []*cobra.Command {
+	var limit int
+	list := &cobra.Command{Use: "list", Short: "List batches, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listBatches(cmd.Context(), o, limit) })
+		}}
+	list.Flags().IntVar(&limit, "limit", 50, "most batches listed")
+	withBatch := func(cmd *cobra.Command, id string, f func(context.Context, *instance.Instance, store.Batch) error) error {
+		return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			b, err := findBatch(cmd.Context(), o, id)
+			if err != nil {
+				return err
+			}
+			return f(cmd.Context(), o, b)
+		})
+	}
+	show := &cobra.Command{Use: "show ID", Short: "Print what a batch has found so far", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error { return a.showBatch(ctx, o, b.ID) })
+		}}
+	var out, language string
+	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write the overview, the tables and the reports of a batch", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return cli.Usagef("--out names no folder")
+			}
+			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				v, err := site.ViewBatch(ctx, o.Store, b.ID)
+				if err != nil {
+					return err
+				}
+				w := batchWriter{a: a, o: o, v: v, rules: instance.Rules(o.Config), dir: out}
+				if w.language, err = o.Language(language); err != nil {
+					return err
+				}
+				if err := w.write(ctx); err != nil {
+					return err
+				}
+				return w.tell(ctx)
+			})
+		}}
+	export.Flags().StringVarP(&out, "out", "o", "", "folder for the overview page, tables and reports")
+	addLanguage(export.Flags(), &language)
+	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch; what it has found stays", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
+				err := o.Store.FinishBatch(ctx, b.ID, concordat.TaskFailed, "cancelled on the command line")
+				if errors.Is(err, store.ErrLease) {
+					return nil // it has ended
+				}
+				return err
+			})
+		}}
+	remove := a.deletion("delete ID", "Delete a batch, its texts and the reports of its documents, with a receipt", cobra.ExactArgs(1),
+		func(ctx context.Context, o *instance.Instance, args []string) (site.Target, error) {
+			b, err := findBatch(ctx, o, args[0])
+			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {
+				err = cli.Usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
+			}
+			return site.Target{Batches: []string{args[0]}}, err
+		})
+	all := []*cobra.Command{show, export, cancel, remove, a.batchLineage(withBatch), a.batchPair(withBatch)}
+	for _, c := range all {
+		c.ValidArgsFunction = a.completeBatches
+	}
+	return append(all, list)
+}
+
+// findBatch returns a batch that somebody named.
+func findBatch(ctx context.Context, o *instance.Instance, id string) (store.Batch, error) {
+	b, err := o.Store.Batch(ctx, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		err = cli.Usagef("no batch %s; see concordat batch list", id)
+	}
+	return b, err
+}
+
+// completeBatches completes the identity of a batch.
+func (a *app) completeBatches(cmd *cobra.Command, args []string, _ string) (out []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	err := a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+		bs, err := o.Store.Batches(cmd.Context(), nil, 0, 50)
+		for _, b := range bs {
+			out = append(out, b.ID+"\t"+b.Title)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+type withBatch func(cmd *cobra.Command, id string, f func(context.Context, *instance.Instance, store.Batch) error) error
+
+func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) error {
+	bs, err := o.Store.Batches(ctx, nil, 0, limit)
+	if err != nil {
+		return err
+	}
+	for _, b := range bs {
+		if a.JSON {
+			err = a.Line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause, "stage": b.Stage, "done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
+		} else {
+			a.Say("%s  %s  %-7s  %s %d/%d  %s %s", b.ID, b.Made.Local().Format(time.DateTime), b.State, b.Stage, b.Done, b.Total, b.Title, b.Cause)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) error {
+	v, err := site.ViewBatch(ctx, o.Store, id)
+	if err != nil {
+		return err
+	}
+	w := batchWriter{a: a, o: o, v: v}
+	if a.JSON {
+		return w.lines(ctx, a.Line)
+	}
+	s := w.summary()
+	a.Say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	for _, p := range v.PairLines() {
+		why := ""
+		if p.Reason != "" {
+			why = "  does not count: " + p.Reason
+		}
+		a.Say("  %3.0f%%  %s – %s%s", 100*p.Share, p.A, p.B, why)
+	}
+	for _, m := range v.Members {
+		var fresh []site.FreshSource
+		if err := json.Unmarshal(m.Fresh, &fresh); err != nil {
+			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
+		}
+		for _, f := range fresh {
+			a.Say("  new since the last round: %s in %s/%s (%s)", m.Name, f.Library, f.Document, f.Title)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site"
+)
+
+func (a *app) deleteReports() *cobra.Command {
+	return a.deletion("report ID...", "Delete checks with their reports, texts and originals", cobra.MinimumNArgs(1),
+		func(ctx context.Context, o *instance.Instance, args []string) (t site.Target, err error) {
+			for _, id := range args {
+				_, err := o.Store.Task(ctx, concordat.TaskID(id))
+				if errors.Is(err, concordat.ErrNotFound) {
+					return t, cli.Usagef("no report %s; see concordat report list", id)
+				}
+				if err != nil {
+					return t, err
+				}
+				t.Tasks = append(t.Tasks, concordat.TaskID(id))
+			}
+			return t, nil
+		})
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (a *app) libraryCommand() *cobra.Command {
+	c := &cobra.Command{Use: "library", Short: "Create, list, change and delete collections of documents", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var title string
+	create := &cobra.Command{
+		Use: "create NAME", Short: "Create a library", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := site.CheckName(args[0]); err != nil {
+				return cli.Usage(err)
+			}
+			if strings.Contains(args[0], "/") {
+				return cli.Usagef("library name %s: must not hold a /, which stands between a library and a document", args[0])
+			}
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}
+				if err := o.Store.CreateLibrary(cmd.Context(), l); err != nil {
+					if errors.Is(err, concordat.ErrExists) {
+						return cli.Usagef("library %s exists already", args[0])
+					}
+					return err
+				}
+				return a.showLibrary(cmd.Context(), o, l.ID)
+			})
+		},
+	}
+	create.Flags().StringVar(&title, "title", "", "name for people")
+	list := &cobra.Command{
+		Use: "list", Short: "List the libraries", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				ls, err := o.Store.Libraries(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, l := range ls {
+					if err := a.printLibrary(o, l); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.AddCommand(create, list, a.librarySet(), a.libraryDelete(), a.libraryTemplate(), a.libraryBoilerplate())
+	return c
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (a *app) libraryBoilerplate() *cobra.Command {
+	var least, most int
+	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List the sentences that most documents of a library repeat", Args: cobra.ExactArgs(1),
+		Long: `Boilerplate reads all documents of a library and lists the sentences, as the fingerprint scheme cuts them,
+that stand in at least --least of them, most first, with the number of documents and one of them. What more
+than --common-above documents hold, reports show as common wording without score.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if least < 2 || most < 1 {
+				return cli.Usagef("--least %d, --most %d: want at least 2 documents and 1 sentence", least, most)
+			}
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.boilerplate(cmd.Context(), o, l, site.BoilerplateOptions{Least: least, Most: most})
+			})
+		}}
+	c.Flags().IntVar(&least, "least", 3, "fewest documents that hold a sentence")
+	c.Flags().IntVar(&most, "most", 50, "most sentences listed")
+	return c
+}
+
+func (a *app) boilerplate(ctx context.Context, o *instance.Instance, l store.Library, options site.BoilerplateOptions) error {
+	b := a.Progress(int64(l.Documents), "reading")
+	options.Progress = b.Set
+	found, err := o.Boilerplate(ctx, l.ID, options)
+	b.Done()
+	if err != nil {
+		return err
+	}
+	for _, x := range found {
+		if a.JSON {
+			err = a.Line(x)
+		} else {
+			more := ""
+			if x.AtLeast {
+				more = "at least "
+			}
+			a.Say("%s%6d documents  %s\n                  such as %s", more, x.Documents, strings.Join(strings.Fields(x.Text), " "), x.Example)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

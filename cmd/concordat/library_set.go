@@ -1,0 +1,78 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/store"
+)
+
+func (a *app) librarySet() *cobra.Command {
+	var f libraryFlags
+	c := &cobra.Command{
+		Use: "set NAME", Short: "Change a library's title and policy", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if err := f.set(cmd.Flags(), o, &l); err != nil {
+					return err
+				}
+				if err := o.Store.UpdateLibrary(cmd.Context(), l); err != nil {
+					return err
+				}
+				return a.showLibrary(cmd.Context(), o, l.ID)
+			})
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.title, "title", "", "name for people")
+	fl.IntVar(&f.keepDays, "keep-days", 0, "days after which a document is deleted for good; 0: never")
+	fl.StringVar(&f.embargo, "embargo", "", "date (YYYY-MM-DD) before which partners get no answer; empty: none")
+	fl.StringVar(&f.expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
+	fl.StringVar(&f.forward, "forward", "", "what checks of it ask partners about: unmatched, all or none; empty: as the site is set")
+	fl.StringVar(&f.template, "template", "", "section template of its documents, and of what is checked against it alone; empty: none")
+	return c
+}
+
+// libraryFlags are the title and the policy of a library.
+type libraryFlags struct {
+	title, embargo, expires, forward, template string
+	keepDays                                   int
+}
+
+// set changes what was named.
+func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Library) (err error) {
+	p := &l.Policy
+	for name, change := range map[string]func(){
+		"title":     func() { l.Title = f.title },
+		"keep-days": func() { p.KeepDays = f.keepDays },
+		"forward":   func() { p.Forward = f.forward },
+		"template":  func() { p.Template = f.template },
+	} {
+		if fl.Changed(name) {
+			change()
+		}
+	}
+	if fl.Changed("embargo") {
+		if p.Embargo, err = parseDate(f.embargo); err != nil {
+			return err
+		}
+	}
+	if fl.Changed("expires") {
+		if p.Expires, err = parseDate(f.expires); err != nil {
+			return err
+		}
+	}
+	if _, err := o.Template(p.Template); fl.Changed("template") && err != nil {
+		return err
+	}
+	if err := p.Validate(); err != nil {
+		return cli.Usage(err)
+	}
+	return nil
+}

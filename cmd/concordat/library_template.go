@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/store"
+)
+
+func (a *app) libraryTemplate() *cobra.Command {
+	c := &cobra.Command{Use: "template", Short: "Register wording that a library hands out itself", Args: cobra.NoArgs,
+		Long: `Template registers files with wording that a library hands out itself: the form of a call, a cover page, a
+declaration. What a submission holds of it is shown as template wording and gives no score; check and
+report count it with --count-templates.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name", Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
+				for _, path := range args[1:] {
+					text, err := a.wording(cmd.Context(), o, path)
+					if err != nil {
+						return err
+					}
+					t := store.Template{Library: l.ID, Name: filepath.Base(path), Text: text, Added: time.Now()}
+					if err := o.Store.PutTemplate(cmd.Context(), t); err != nil {
+						if errors.Is(err, concordat.ErrInvalid) {
+							return cli.Usage(err)
+						}
+						return err
+					}
+					if err := a.printTemplate(t, false); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}}
+	show := &cobra.Command{Use: "show LIBRARY [NAME]", Short: "List the templates, or print the text of one", Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
+				return a.showTemplates(cmd.Context(), o, l.ID, args[1:])
+			})
+		}}
+	remove := &cobra.Command{Use: "remove LIBRARY NAME", Short: "Remove a template", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
+				name := filepath.Base(args[1])
+				err := o.Store.DeleteTemplate(cmd.Context(), l.ID, name)
+				if errors.Is(err, concordat.ErrNotFound) {
+					return cli.Usagef("library %s has no template %s; see concordat library template show %s", l.ID, name, l.ID)
+				}
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Line(map[string]any{"library": l.ID, "template": name, "removed": true})
+				}
+				a.Say("removed template %s of %s", name, l.ID)
+				return nil
+			})
+		}}
+	c.AddCommand(set, show, remove)
+	return c
+}
+
+// withLibrary opens the store and a library of it.
+func (a *app) withLibrary(ctx context.Context, name string, f func(*instance.Instance, store.Library) error) error {
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		l, err := o.Library(ctx, name)
+		if err != nil {
+			return err
+		}
+		return f(o, l)
+	})
+}
+
+func (a *app) showTemplates(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, names []string) error {
+	all, err := o.Store.Templates(ctx, lib)
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for _, t := range all {
+		if len(names) > 0 && t.Name != names[0] {
+			continue
+		}
+		shown++
+		if err := a.printTemplate(t, len(names) > 0); err != nil {
+			return err
+		}
+	}
+	if shown == 0 && len(names) > 0 {
+		return cli.Usagef("library %s has no template %s", lib, names[0])
+	}
+	return nil
+}
+
+func (a *app) printTemplate(t store.Template, text bool) error {
+	if a.JSON {
+		line := map[string]any{"library": t.Library, "template": t.Name, "bytes": len(t.Text), "added": t.Added}
+		if text {
+			line["text"] = t.Text
+		}
+		return a.Line(line)
+	}
+	if text {
+		a.Say("%s", t.Text)
+		return nil
+	}
+	a.Say("%-20s %s, %d bytes", t.Library, t.Name, len(t.Text))
+	return nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+)
+
+// maxReport bounds a report that is verified, in bytes.
+const maxReport = 1 << 30
+
+func (a *app) reportVerify() *cobra.Command {
+	var cardFiles []string
+	c := &cobra.Command{
+		Use: "verify FILE", Short: "Check the signatures of a report in JSON or PDF, and name what was changed",
+		Long: `verify checks the site's signature over every part of the report, each partner's signature over what it
+answered, and that the report attributes nothing to a partner that it did not say: no document, title or
+text. Of a PDF it checks the report attached, the signature over the whole file, and that the site vouches
+for the certificate that made it. It needs nothing but the cards of the sites: those of --card, else those of this site's own
+partners and itself. Whoever verifies must know the cards from a source other than the report.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := instance.ReadBounded(args[0], maxReport)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			cards, err := a.cards(cmd.Context(), cardFiles)
+			if err != nil {
+				return err
+			}
+			verify := verifyReport
+			if bytes.HasPrefix(b, []byte("%PDF-")) {
+				verify = verifyPDF
+			}
+			out, err := verify(b, cards)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			return a.showOutcome(args[0], out)
+		},
+	}
+	c.Flags().StringArrayVar(&cardFiles, "card", nil, "file with the card of a site; may be repeated")
+	return c
+}
+
+func (a *app) showOutcome(file string, out *outcome) error {
+	if a.JSON {
+		if err := a.Line(out); err != nil {
+			return err
+		}
+	} else if out.OK {
+		a.Say("%s is as site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
+		a.Say("signatures of partners: %d, all good", len(out.Statements))
+	} else {
+		for _, p := range out.Problems {
+			a.Say("%s", p)
+		}
+	}
+	if !out.OK {
+		err := &cli.Exit{Code: cli.Failed}
+		if !a.JSON {
+			err.Err = fmt.Errorf("%s: %d problems", file, len(out.Problems))
+		}
+		return err
+	}
+	return nil
+}
