@@ -48,7 +48,7 @@ partners and itself. Whoever verifies must know the cards from a source other th
 	return c
 }
 
-func (a *app) showOutcome(file string, out *outcome) error {
+func (a *app) showOutcome(file string, out *verification) error {
 	if a.JSON {
 		if err := a.Line(out); err != nil {
 			return err

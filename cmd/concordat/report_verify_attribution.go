@@ -14,15 +14,15 @@ import (
 	"concordat/site"
 )
 
-// said is what a partner signed that it told: its documents by the name that they have at this site, with
+// signedClaims is what a partner signed that it told: its documents by the name that they have at this site, with
 // their titles, and the texts of passages that it opened.
-type said struct {
+type signedClaims struct {
 	titles map[concordat.DocumentID]string
 	texts  []string
 }
 
-// read takes in a statement whose signature is good.
-func (s *said) read(x concordat.Statement) error {
+// add takes in a statement whose signature is good.
+func (s *signedClaims) add(x concordat.Statement) error {
 	switch x.Kind {
 	case "tell":
 		t, err := wire.ParseTold(x.Payload)
@@ -65,21 +65,21 @@ type attributed struct {
 // pieceBreak stands between the pieces of a source's text (doc/format-report.md, Report).
 const pieceBreak = "\n[…]\n"
 
-// borneOut compares what a report attributes to partners with what they signed, and says in words what
+// verifyAttribution compares what a report attributes to partners with what they signed, and says in words what
 // they did not say. good are the statements whose signatures were checked. What comes of a mirror was not
 // told for this report, and nobody signed it.
-func borneOut(b []byte, good []concordat.Statement) ([]string, error) {
+func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	var r attributed
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
 	}
 	var problems []string
-	told := map[concordat.SiteID]*said{}
+	told := map[concordat.SiteID]*signedClaims{}
 	for _, x := range good {
 		if told[x.Site] == nil {
-			told[x.Site] = &said{titles: map[concordat.DocumentID]string{}}
+			told[x.Site] = &signedClaims{titles: map[concordat.DocumentID]string{}}
 		}
-		if err := told[x.Site].read(x); err != nil {
+		if err := told[x.Site].add(x); err != nil {
 			problems = append(problems, fmt.Sprintf("answer (%s) of site %s: %v", x.Kind, x.Site, err))
 		}
 	}
@@ -102,7 +102,7 @@ func borneOut(b []byte, good []concordat.Statement) ([]string, error) {
 			switch {
 			case !ok:
 				problems = append(problems, where+" did not tell of this document")
-			case !strings.HasPrefix(letters(title), letters(s.Title)):
+			case !strings.HasPrefix(lettersOnly(title), lettersOnly(s.Title)):
 				problems = append(problems, where+" told another title")
 			case !t.opened(s.Text):
 				problems = append(problems, where+" did not open this text")
@@ -112,8 +112,8 @@ func borneOut(b []byte, good []concordat.Statement) ([]string, error) {
 	return problems, nil
 }
 
-// letters returns the letters and digits of a title: what is cut, cleaned or marked as cut stays a beginning.
-func letters(title string) string {
+// lettersOnly returns the lettersOnly and digits of a title: what is cut, cleaned or marked as cut stays a beginning.
+func lettersOnly(title string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
@@ -123,7 +123,7 @@ func letters(title string) string {
 }
 
 // opened reports whether every piece of a source's text is from a passage that the partner opened.
-func (s *said) opened(text string) bool {
+func (s *signedClaims) opened(text string) bool {
 	if text == "" {
 		return true
 	}

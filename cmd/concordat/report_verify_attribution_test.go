@@ -63,7 +63,7 @@ func TestBorneOut(t *testing.T) {
 		"text that was not yet": {nil, good[:1], "did not open this text"},
 		"payload that is none":  {nil, append(slices.Clone(good), concordat.Statement{Site: north.site, Kind: "tell", Payload: []byte("x")}), "answer (tell) of site"},
 	} {
-		got, err := borneOut(source(k.change), k.good)
+		got, err := verifyAttribution(source(k.change), k.good)
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", name, err)

@@ -24,16 +24,16 @@ func (a *app) reportLine(rep *report.Report) error {
 	return a.Line(json.RawMessage(b))
 }
 
-// outcome is what report verify found.
-type outcome struct {
-	OK         bool               `json:"ok"`
-	Site       concordat.SiteID   `json:"site,omitempty"` // that signed
-	At         time.Time          `json:"at,omitzero"`
-	Problems   []string           `json:"problems"`
-	Statements []statementOutcome `json:"statements"`
+// verification is what report verify found.
+type verification struct {
+	OK         bool                    `json:"ok"`
+	Site       concordat.SiteID        `json:"site,omitempty"` // that signed
+	At         time.Time               `json:"at,omitzero"`
+	Problems   []string                `json:"problems"`
+	Statements []statementVerification `json:"statements"`
 }
 
-type statementOutcome struct {
+type statementVerification struct {
 	Site concordat.SiteID `json:"site"`
 	Kind string           `json:"kind"`
 	At   time.Time        `json:"at"`
@@ -110,8 +110,8 @@ func (cs cardsBySite) check(s concordat.Statement) error {
 }
 
 // verifyReport checks a report against cards. It fails with concordat.ErrInvalid for what is no report.
-func verifyReport(b []byte, cards cardsBySite) (*outcome, error) {
-	out := &outcome{Problems: []string{}, Statements: []statementOutcome{}}
+func verifyReport(b []byte, cards cardsBySite) (*verification, error) {
+	out := &verification{Problems: []string{}, Statements: []statementVerification{}}
 	m, err := report.ReadManifest(b)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
@@ -148,9 +148,9 @@ func verifyReport(b []byte, cards cardsBySite) (*outcome, error) {
 		if err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339), err))
 		}
-		out.Statements = append(out.Statements, statementOutcome{s.Site, s.Kind, s.At, err == nil})
+		out.Statements = append(out.Statements, statementVerification{s.Site, s.Kind, s.At, err == nil})
 	}
-	unsaid, err := borneOut(b, good)
+	unsaid, err := verifyAttribution(b, good)
 	if err != nil {
 		return nil, err
 	}

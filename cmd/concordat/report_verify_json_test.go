@@ -76,7 +76,7 @@ func TestVerifyReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	verify := func(b []byte, cards ...string) (int, *outcome) {
+	verify := func(b []byte, cards ...string) (int, *verification) {
 		t.Helper()
 		path := filepath.Join(dir, "report.json")
 		if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -88,7 +88,7 @@ func TestVerifyReport(t *testing.T) {
 		}
 		var out, errs bytes.Buffer
 		code := run(t.Context(), args, strings.NewReader(""), &out, &errs)
-		o := &outcome{}
+		o := &verification{}
 		if code != cli.Misused {
 			if err := json.Unmarshal(out.Bytes(), o); err != nil {
 				t.Fatalf("%v: %s%s", err, out.String(), errs.String())

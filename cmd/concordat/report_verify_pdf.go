@@ -15,7 +15,7 @@ import (
 
 // verifyPDF checks a report as a PDF: the report attached, the signature over all bytes, and that its
 // certificate is the site's. It fails with concordat.ErrInvalid for what is no file of ours.
-func verifyPDF(b []byte, cards cardsBySite) (*outcome, error) {
+func verifyPDF(b []byte, cards cardsBySite) (*verification, error) {
 	s, err := pdf.Open(b)
 	if err != nil {
 		return nil, err

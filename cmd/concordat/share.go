@@ -18,14 +18,14 @@ import (
 
 // answerCommands adds the commands about what partners are shown to the tree.
 func (a *app) answerCommands(root *cobra.Command) {
-	under(root, "library", "Create, list, change and delete collections of documents").
+	commandGroup(root, "library", "Create, list, change and delete collections of documents").
 		AddCommand(a.shareCommand(), a.sharedCommand(), a.unshareCommand())
-	under(root, "peer", "Partner sites").AddCommand(a.exposureCommand())
+	commandGroup(root, "peer", "Partner sites").AddCommand(a.exposureCommand())
 	root.AddCommand(a.disclosureCommand())
 }
 
-// under returns the command of the given name below root, which it makes where there is none.
-func under(root *cobra.Command, name, short string) *cobra.Command {
+// commandGroup returns the command of the given name below root, which it makes where there is none.
+func commandGroup(root *cobra.Command, name, short string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == name {
 			return c
