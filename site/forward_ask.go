@@ -60,8 +60,9 @@ func newRound(fw *forwarding, p *PartnerLibraries) *round {
 // prepare chooses what is asked and records that it becomes known at the partner. What the partner
 // holds in another form is left out: two forms together tell far more than either.
 func (r *round) prepare(ctx context.Context) error {
+	walls := r.fw.shared.unasked()
 	for i, q := range r.told.questions {
-		if r.fw.share(q.Span, r.fw.shared.walls) >= mostlyShared {
+		if r.fw.share(q.Span, walls) >= mostlyShared {
 			continue // nothing that anybody holds of it would be evidence
 		}
 		if r.fw.o.forwarded() == ForwardAll || r.fw.unmatched(q.Span) {

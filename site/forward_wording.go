@@ -13,7 +13,8 @@ import (
 )
 
 // What of a submission is shared by right takes no part in asking partners either. What is known before they are asked,
-// from templates, from the documents of this site or of a batch, is not asked and anchors nothing. What a partner's
+// from templates, from the documents of this site or of a batch, is not asked and anchors nothing; quotations that name
+// their source are asked, so that the source is shown beside them, and anchor nothing either. What a partner's
 // documents share is known from its answer: a sentence that enough of them hold is common. No text of theirs is needed.
 
 const (
@@ -68,11 +69,13 @@ func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concord
 		least, long = wording.Least(all), wording.LeastLong(all)
 	}
 	w := &partWording{fw: fw, walls: fw.shared.walls}
+	holders := holders(matches)
+	w.common = fw.quotationsAt(questions, holders, all)
 	if least == 0 || fw.everything {
 		return w
 	}
 	var held []report.Wording
-	for i, n := range holders(matches) {
+	for i, n := range holders {
 		documents := n.here + max(fw.held(questions[i].Span), 1)
 		if documents >= least || n.anywhere > wording.Absolute {
 			documents = max(documents, n.anywhere+1)
@@ -89,6 +92,24 @@ func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concord
 		from = to
 	}
 	return w
+}
+
+// quotationsAt returns the quotations that name their source of which a partner's documents hold a sentence. of is how
+// many documents there are.
+func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[int]holding, of int) []report.Wording {
+	var out []report.Wording
+	for _, s := range fw.shared.named {
+		documents := 0
+		for i, n := range holders {
+			if fw.share(questions[i].Span, []concordat.Span{s}) >= mostlyShared {
+				documents = max(documents, n.here)
+			}
+		}
+		if documents > 0 {
+			out = append(out, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: documents, Of: max(of, documents)})
+		}
+	}
+	return out
 }
 
 // held returns how many documents of this site hold a sentence, the submission among them; 0: none that was compared.
@@ -256,7 +277,8 @@ func (w *partWording) beside(questions []concordat.Sentence, matches []concordat
 	var out []concordat.Passage
 	for _, c := range nominate(questions, matches) {
 		for _, x := range w.fw.fromHits(c.hits, p) {
-			x.Source, x.Title, x.Documents, x.Wording = c.ref, c.title, c.documents(x.Span), concordat.KindCommon
+			x.Source, x.Title, x.Documents = c.ref, c.title, c.documents(x.Span)
+			x.Wording = cmp.Or(w.kind(x.Span), concordat.KindCommon)
 			out = append(out, x)
 		}
 	}

@@ -74,6 +74,48 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 	}
 }
 
+// TestQuotationAtPartner: a quotation that names its source is no evidence of the partner's document that holds it; it is
+// shown beside that document as what it is. The same wording without marks or without a source is evidence.
+func TestQuotationAtPartner(t *testing.T) {
+	quoted := strings.TrimSpace(orchard + foundry)
+	for _, c := range []struct {
+		name, text string
+		counts     bool
+	}{
+		{"with its source", glacier + bakery + winter + garden + harbour + mill + bridge + "\n\n“" + quoted + "” (Smith 2019)\n\n" + river, false},
+		{"without a source", glacier + bakery + winter + garden + "\n\n“" + quoted + "”\n\n" + river, true},
+		{"without marks", glacier + bakery + winter + garden + "\n\n" + quoted + " (Smith 2019)\n\n" + river, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := here(t, "")
+			north := newPartner(t, "north")
+			north.put(t, "lib", "d", quoted)
+			f := p.check(t, c.text, site.CheckOptions{Partners: []site.PartnerLibraries{calls(north, 1)}})
+			if got := from(f); !slices.Equal(got, []string{"north/Title of d"}) {
+				t.Fatalf("sources %v", got)
+			}
+			rep := report.Build(f, report.Rules{})
+			if c.counts != (rep.Scores.Covered > 0) {
+				t.Errorf("covered %.2f, want a score %v", rep.Scores.Covered, c.counts)
+			}
+			if c.counts {
+				return
+			}
+			if !slices.ContainsFunc(f.Wording, func(x report.Wording) bool { return x.Kind == concordat.KindQuotation && x.Documents == 1 }) {
+				t.Errorf("wording %+v, want the quotation", f.Wording)
+			}
+			for _, e := range rep.Evidence {
+				if e.Excluded != concordat.ExcludedQuote {
+					t.Errorf("%q is excluded as %q, want as a quotation", e.Span.In(c.text), e.Excluded)
+				}
+			}
+			if err := f.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestPassagesEndAtSharedWording: no passage of a partner crosses what is shared by right, in either form of outline.
 func TestPassagesEndAtSharedWording(t *testing.T) {
 	text := glacier + bakery + "\n\n" + form + "\n\n" + orchard + foundry

@@ -93,6 +93,16 @@ func (w *sharedWording) decide(held *wording.Common, of int) {
 	slices.SortFunc(w.found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 }
 
+// unasked returns what of the text partners are not asked about: what takes no part, but for quotations that name their
+// source, so that the source can be shown beside them.
+func (w *sharedWording) unasked() []concordat.Span {
+	var out []concordat.Span
+	for _, s := range w.walls {
+		out = append(out, report.Without(s, w.named)...)
+	}
+	return out
+}
+
 // wallsOf returns what of a source takes no part in a comparison with the text.
 func (w *sharedWording) wallsOf(source string, words *wording.Words) []concordat.Span {
 	walls := slices.Concat(report.References(source), report.Given(source, w.given))
